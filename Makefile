@@ -1,0 +1,60 @@
+# Every target builds .venv by itself with the versions of constraints.txt; a second run starts at once.
+#   make demo      a small language model plays every environment; a table and an HTML report
+#   make test      every test but those marked slow          make test-all  all tests
+#   make ci        what .ci/run checks                       make docs      the pages, into site/
+#   make clean     removes .venv and everything built; run folders stay
+# PYTHON=/path/to/python chooses the interpreter (3.11 or newer), JOBS the number of test processes.
+
+export OMP_NUM_THREADS ?= 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -c constraints.txt
+PYTHON ?= python3 python3.13 python3.12 python3.11
+JOBS ?= 2
+
+.PHONY: demo test test-all ci docs install dev clean
+.DEFAULT_GOAL := demo
+
+demo: install
+	$(BIN)/python -m sonde.demo
+
+test: dev
+	$(BIN)/python -m pytest -m "not slow" -n $(JOBS)
+
+test-all: dev
+	$(BIN)/python -m pytest -n $(JOBS)
+
+ci:
+	.ci/run
+
+docs: dev
+	$(BIN)/python -m mkdocs build --strict
+
+install: $(VENV)/installed
+dev: $(VENV)/installed-dev
+
+clean:
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
+	@start=$$(date +%s); $(INSTALL) -e '.[hf,parquet]' && touch $@ && echo "set-up: $$(( $$(date +%s) - start )) s"
+
+$(VENV)/installed-dev: $(VENV)/installed
+	@start=$$(date +%s); $(INSTALL) -e '.[hf,parquet,dev]' && touch $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
+
+# Missing, or dangling since the interpreter it pointed to was removed: either way what is left of the old one goes first.
+$(BIN)/python:
+	@for candidate in $(PYTHON); do \
+	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$${python:-}" ]; then \
+	    echo "sonde needs Python 3.11 or newer; tried: $(PYTHON). Name one with: make PYTHON=/path/to/python3.11" >&2; exit 1; \
+	fi; \
+	if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+	    echo "$$python cannot make virtual environments; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; \
+	fi; \
+	echo "making $(VENV) with $$("$$python" --version)"; \
+	rm -rf $(VENV); "$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

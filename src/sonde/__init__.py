@@ -1,0 +1,17 @@
+"""sonde: environments, agents, training and metrics for language models that must seek information.
+
+import sonde
+
+env = sonde.make("wordle", preset="paprika")
+ep = sonde.Episode.begin(env, env.task("toast"), seed=0)
+ep = ep.step("<Think>common letters first</Think><Answer>boost</Answer>")
+ep.turns[-1].info["feedback"], ep.posterior().entropy
+"""
+
+from importlib.metadata import version as _version
+
+from .core import *  # noqa: F403
+from .core import __all__ as _core
+
+__all__ = list(_core)
+__version__ = _version("sonde")

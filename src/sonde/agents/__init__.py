@@ -1,0 +1,1 @@
+"""Policies for the agent seat: one file each, found by name (`sonde.make("agents:llm")`)."""

@@ -1,0 +1,198 @@
+"""Exact beliefs: what can be known about the hidden hypothesis, and how many bits each turn gave.
+
+Notation: b_t is the posterior after t turns, h* the true hypothesis. All information is in bits.
+
+    realised gain   H(b_{t-1}) - H(b_t)           can be negative
+    truth gain      log2 b_t(h*) / b_{t-1}(h*)    sums to log2 1/b_0(h*) when the hypothesis is found
+    expected gain   I(h; o | a) under b_{t-1}     never negative
+    efficiency      expected gain of the action played / of the best question at the same belief
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .types import AGENT, Step, Turn
+
+Hypothesis = Hashable
+
+
+def entropy(probs: Iterable[float]) -> float:
+    """Shannon entropy in bits of a distribution given by its probabilities.
+
+    >>> entropy([0.5, 0.25, 0.25])
+    1.5
+    """
+    return -sum(p * math.log2(p) for p in probs if p > 0.0) + 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """A distribution over hypotheses: two parallel sequences, possibly arrays, without zero-probability entries.
+
+    >>> b = Belief(("blue", "red"), (0.25, 0.75))
+    >>> b.prob("red"), round(b.entropy, 3), b.top(1)
+    (0.75, 0.811, [('red', 0.75)])
+    """
+
+    hypotheses: Sequence[Any]
+    probs: Sequence[float]
+    bits: float | None = None
+    """Entropy when the filter knows it already."""
+
+    @property
+    def entropy(self) -> float:
+        """In bits."""
+        return entropy(self.probs) if self.bits is None else self.bits
+
+    def prob(self, hypothesis: Hypothesis) -> float:
+        """Its probability; 0.0 when it is outside the support."""
+        try:
+            return float(self.probs[self.hypotheses.index(hypothesis)])
+        except ValueError:
+            return 0.0
+
+    def top(self, n: int) -> list[tuple[Any, float]]:
+        """The n most probable hypotheses, most probable first; ties in the order of the support."""
+        order = sorted(range(len(self.probs)), key=lambda i: -self.probs[i])[:n]
+        return [(self.hypotheses[i], float(self.probs[i])) for i in order]
+
+    def __len__(self) -> int:
+        return len(self.hypotheses)
+
+
+class Filter(ABC):
+    """The exact posterior over hypotheses, updated one finished turn at a time. Immutable: `observe` returns another.
+
+    A filter sees the task's public part and what the agent said and was told (`turn.text`, `turn.told`,
+    `turn.info`), nothing else.
+    """
+
+    @abstractmethod
+    def observe(self, turn: Turn) -> Filter:
+        """The filter after this turn. A turn that was invalid carries no information and changes nothing."""
+
+    @abstractmethod
+    def belief(self) -> Belief:
+        """The posterior now."""
+
+    @abstractmethod
+    def expected_gain(self, action: str) -> float:
+        """I(hypothesis; observation | action) in bits, for the text an agent might say. Unreadable text gives 0."""
+
+    @abstractmethod
+    def best_question(self) -> tuple[str, float]:
+        """The answer (without answer syntax) with the highest expected gain, and that gain in bits."""
+
+    def prob(self, hypothesis: Hypothesis) -> float:
+        """Posterior probability of one hypothesis; leaves override it where that is cheaper than `belief()`."""
+        return self.belief().prob(hypothesis)
+
+    @property
+    def entropy(self) -> float:
+        """Of the posterior, in bits."""
+        return self.belief().entropy
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """The information in one turn, in bits; see the formulas at the head of this module."""
+
+    realised: float
+    truth: float
+    expected: float | None = None
+    best: float | None = None
+
+    @property
+    def efficiency(self) -> float | None:
+        """In [0, 1]; None where there was nothing left to learn, or where expected gains were not asked for."""
+        if self.expected is None or self.best is None or self.best <= 1e-9:
+            return None
+        return min(1.0, max(0.0, self.expected / self.best))
+
+
+def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expected: bool = False) -> tuple[Gain, ...]:
+    """The information of every turn, starting from the prior `filter`.
+
+    `truth` is `-inf` when a turn rules out the truth, which an exact filter never does.
+    With `expected=True` each action is also weighed against the best question, which costs a search per turn.
+    """
+    rows: list[Gain] = []
+    for turn in turns:
+        after = filter.observe(turn)
+        before_p, after_p = filter.prob(hypothesis), after.prob(hypothesis)
+        truth = math.log2(after_p / before_p) if before_p > 0 and after_p > 0 else -math.inf
+        best = filter.best_question()[1] if expected else None
+        asked = filter.expected_gain(turn.text) if expected else None
+        rows.append(Gain(filter.entropy - after.entropy, truth, asked, best))
+        filter = after
+    return tuple(rows)
+
+
+class TabularFilter(Filter):
+    """The posterior of any environment whose `outcomes` can be listed, by carrying one state per hidden setup.
+
+    Exact and general, and as slow as the support is large: small supports use it as it is, large ones bring an array
+    filter and are tested against this one. `hypothesis` maps a state to what is to be identified. Hidden setups are
+    weighed one by one, so a hypothesis may stand for many of them.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[tuple[float, Hashable]],
+        outcomes: Callable[[Any, str], Sequence[tuple[float, Step]]],
+        hypothesis: Callable[[Any], Hypothesis],
+        actions: Callable[[Any], Sequence[str] | None],
+        say: Callable[[str], str],
+    ) -> None:
+        total = sum(p for p, _ in rows)
+        self._rows = tuple((p / total, s) for p, s in rows if p > 0.0)
+        self._outcomes, self._hypothesis, self._actions, self._say = outcomes, hypothesis, actions, say
+
+    def _with(self, rows: Sequence[tuple[float, Hashable]]) -> TabularFilter:
+        return TabularFilter(rows, self._outcomes, self._hypothesis, self._actions, self._say)
+
+    def observe(self, turn: Turn) -> TabularFilter:
+        rows: list[tuple[float, Hashable]] = []
+        for p, state in self._rows:
+            for q, step in self._outcomes(state, turn.text):
+                if q > 0.0 and step.told.get(AGENT, "") == turn.told:
+                    rows.append((p * q, step.state))
+        if not rows:
+            raise ValueError("the turn is impossible under every hidden setup of the prior")
+        return self._with(rows)
+
+    def belief(self) -> Belief:
+        mass = self._mass(self._rows)
+        return Belief(tuple(mass), tuple(mass.values()))
+
+    def _mass(self, rows: Iterable[tuple[float, Hashable]]) -> dict[Hypothesis, float]:
+        mass: dict[Hypothesis, float] = {}
+        for p, state in rows:
+            h = self._hypothesis(state)
+            mass[h] = mass.get(h, 0.0) + p
+        return mass
+
+    def expected_gain(self, action: str) -> float:
+        seen: dict[str, list[tuple[float, Hashable]]] = {}
+        for p, state in self._rows:
+            for q, step in self._outcomes(state, action):
+                seen.setdefault(step.told.get(AGENT, ""), []).append((p * q, state))
+        after = 0.0
+        for rows in seen.values():
+            total = sum(p for p, _ in rows)
+            if total > 0.0:
+                after += total * entropy(p / total for p in self._mass(rows).values())
+        return max(0.0, self.entropy - after)
+
+    def best_question(self) -> tuple[str, float]:
+        answers = self._actions(self._rows[0][1])
+        if not answers:
+            raise ValueError("this environment lists no legal actions, so it has no best question")
+        scored: Mapping[str, float] = {a: self.expected_gain(self._say(a)) for a in answers}
+        best = max(scored, key=lambda a: scored[a])
+        return best, scored[best]

@@ -1,0 +1,55 @@
+"""Constructor arguments *are* the configuration: what `Configured` objects are, how they are saved and built again.
+
+Environments, policies and models are frozen keyword-only dataclasses. Their fields are the whole configuration, so a
+saved `config` builds an equal object, and equal configurations have equal fingerprints.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+from .types import Json, content_hash
+
+
+class Configured:
+    """Base of everything that a registry can make. Subclasses are `@dataclass(frozen=True, kw_only=True)`."""
+
+    kind: ClassVar[str]
+    """The registry group: `envs`, `agents`, `users` or `models`."""
+
+    @property
+    def name(self) -> str:
+        """The registry name: the file's name for what ships with sonde, `module:Class` for the rest."""
+        cls = type(self)
+        module = cls.__module__
+        if module.startswith(f"sonde.{self.kind}."):
+            return module.rpartition(".")[2]
+        return f"{module}:{cls.__qualname__}"
+
+    @property
+    def config(self) -> dict[str, Json]:
+        """Registry name and all constructor arguments, as JSON; `registry.build` turns it back into the object."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        values = {f.name: _plain(getattr(self, f.name)) for f in fields if f.init}
+        prefix = "" if self.kind == "envs" or ":" in self.name else f"{self.kind}:"
+        return {"name": prefix + self.name, **values}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Content hash of `config`."""
+        return content_hash(self.config)
+
+
+def _plain(value: Any) -> Json:
+    if isinstance(value, Configured):
+        return value.config
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}  # type: ignore[misc]
+    if isinstance(value, tuple | list | frozenset):
+        return [_plain(v) for v in value]  # type: ignore[misc]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return value

@@ -1,0 +1,169 @@
+"""What an environment is: a pure, synchronous description of a game. It never calls a model, sleeps, or reads a clock.
+
+A leaf is one file with one class:
+
+    @dataclass(frozen=True, kw_only=True)
+    class Mastermind(TabularEnv[State]):
+        preset: str = "paprika"            # constructor arguments are the configuration
+        ...
+
+States are small hashable values. The environment owns no generator: `reset` and `step` are handed a lazy one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
+
+from .belief import Filter, TabularFilter
+from .config import Configured
+from .errors import UserError, unknown
+from .seeding import Rng
+from .types import AGENT, EMPTY, Json, Spec, Step, Task
+
+S = TypeVar("S", bound=Hashable)
+Split = Literal["train", "test"]
+
+
+@dataclass(frozen=True)
+class TaskList(Sequence[Task]):
+    """A split: knows its length, builds each task when it is asked for."""
+
+    length: int
+    build: Callable[[int], Task]
+
+    def __len__(self) -> int:
+        return self.length
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        if isinstance(index, slice):
+            rows = range(self.length)[index]
+            return TaskList(len(rows), lambda i: self.build(rows[i]))
+        if not -self.length <= index < self.length:
+            raise IndexError(f"task {index} of a split with {self.length}")
+        return self.build(index % self.length)
+
+
+class Env(Configured, ABC, Generic[S]):
+    """An environment. All methods are pure functions of their arguments and the configuration."""
+
+    kind: ClassVar[str] = "envs"
+    splits: ClassVar[tuple[str, ...]] = ("train", "test")
+
+    @property
+    @abstractmethod
+    def spec(self) -> Spec:
+        """Facts about this environment under this configuration. Leaves cache it."""
+
+    @abstractmethod
+    def split(self, split: str) -> Sequence[Task]:
+        """The tasks of a split, already checked to be one of `splits`. Callers use `tasks`."""
+
+    def tasks(self, split: str) -> Sequence[Task]:
+        """The tasks of `"train"` or `"test"`: `len()` and `[i]` without building the rest; the two are disjoint."""
+        if split not in self.splits:
+            raise unknown("split", split, self.splits)
+        return self.split(split)
+
+    @abstractmethod
+    def task(self, hidden: Json) -> Task:
+        """A task with this hidden setup; raises `UserError` naming the field when it is not one."""
+
+    @abstractmethod
+    def reset(self, task: Task, rng: Rng) -> S:
+        """The first state of an episode. Draws what the task leaves open."""
+
+    @abstractmethod
+    def to_act(self, state: S) -> str | None:
+        """The seat that speaks next; None when the episode is over."""
+
+    @abstractmethod
+    def intro(self, state: S, seat: str) -> str:
+        """The first message to a seat: rules, answer syntax, the opening position. Empty if told only later."""
+
+    @abstractmethod
+    def step(self, state: S, text: str, rng: Rng) -> Step:
+        """What happens when the seat to act says `text`, whatever it is. Never raises because of it."""
+
+    @abstractmethod
+    def hypothesis(self, state: S) -> Hashable:
+        """What the agent must identify, as a function of the hidden state; fixed over an episode."""
+
+    def private(self, state: S, seat: str) -> Mapping[str, Any]:
+        """Facts only this seat may see."""
+        return EMPTY
+
+    def actions(self, state: S) -> Sequence[str] | None:
+        """The agent's legal answers (without answer syntax) that depend on nothing hidden, or None."""
+        return None
+
+    def say(self, answer: str) -> str:
+        """A text that this environment reads as `answer`."""
+        return answer
+
+    def render(self, state: S, seat: str) -> str | None:
+        """One message that replaces the history, or None where the history is the only record."""
+        return None
+
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
+        """The prior over hypotheses for tasks with this public part; None when the environment has no filter."""
+        return None
+
+
+class TabularEnv(Env[S]):
+    """An environment that can list what may happen: one outcome model gives simulation, likelihood and solution.
+
+    A leaf brings `outcomes` and either a finite `prior` or its own `draw` and `filter`.
+    """
+
+    @abstractmethod
+    def start(self, public: Mapping[str, Json], hidden: Json) -> S:
+        """The first state for a hidden setup."""
+
+    @abstractmethod
+    def outcomes(self, state: S, text: str) -> Sequence[tuple[float, Step]]:
+        """Every step that may follow `text`, with its probability; the probabilities sum to 1."""
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        """Every hidden setup that a task with this public part may have, with its probability."""
+        raise UserError(f"{self.name}: the prior over hidden setups is not finite; use filter(public)")
+
+    def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
+        """A hidden setup from the prior, for tasks that leave it open."""
+        return pick(self.prior(public), rng)
+
+    def reset(self, task: Task, rng: Rng) -> S:
+        hidden = self.draw(task.public, rng) if task.hidden is None else task.hidden
+        return self.start(task.public, hidden)
+
+    def step(self, state: S, text: str, rng: Rng) -> Step:
+        outcomes = self.outcomes(state, text)
+        return outcomes[0][1] if len(outcomes) == 1 else pick(outcomes, rng)
+
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
+        rows = [(p, self.start(public, hidden)) for p, hidden in self.prior(public)]
+        return TabularFilter(rows, self.outcomes, self.hypothesis, self.actions, self.say)
+
+
+T = TypeVar("T")
+
+
+def pick(rows: Sequence[tuple[float, T]], rng: Rng) -> T:
+    """One value drawn with its probability."""
+    u = rng.random() * sum(p for p, _ in rows)
+    for p, value in rows:
+        u -= p
+        if u < 0.0:
+            return value
+    return next(value for p, value in reversed(rows) if p > 0.0)
+
+
+def seat_error(seat: str, seats: Mapping[str, Any]) -> UserError:
+    """The error for a seat that an environment does not have."""
+    return unknown("seat", seat, seats) if seat != AGENT else UserError("seat: the agent needs a policy")

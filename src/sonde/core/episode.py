@@ -1,0 +1,304 @@
+"""An episode is an immutable value: `ep.step(action)` returns a new one, and the old one can be kept, forked, replayed.
+
+    ep = Episode.begin(env, task, seed=0)
+    while ep.to_act is not None:
+        ep = ep.step(policy.act_now(ep.view(ep.to_act)))
+
+`advance` lets other seats play until the agent must act; `Seated` is the synchronous one-agent view for scripts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from .belief import Belief, Filter, Gain, gains
+from .env import Env, seat_error
+from .errors import ContractError, ReplayError, UserError, unknown
+from .frozen import Frozen, frozen
+from .policy import AnyPolicy, EpisodePolicy, Policy
+from .record import Trajectory
+from .registry import make
+from .seeding import Rng
+from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, View, content_hash
+
+_USER, _ASSISTANT = "user", "assistant"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Episode:
+    """One trial in one world, up to now. Compare by identity; `id` is a content hash.
+
+    `opening` holds acts of other seats before the agent's first; everything later is in `turns`.
+    """
+
+    env: Env[Any]
+    task: Task
+    seed: int
+    sample: int
+    state: Hashable
+    to_act: str | None
+    messages: Mapping[str, tuple[Message, ...]]
+    memory: Mapping[str, Json] = EMPTY
+    opening: tuple[Act, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    n_acts: int = 0
+    outcome: Outcome | None = None
+    _known: tuple[int, Filter | None] | None = None
+
+    @classmethod
+    def begin(cls, env: Env[Any], task: Task, *, seed: int = 0, sample: int = 0) -> Episode:
+        """The episode before its first act. `seed` is the world's, `sample` tells apart episodes in one world."""
+        if task.env != env.name:
+            raise UserError(f"task.env: got {task.env!r}, allowed: {env.name!r}")
+        state = env.reset(task, Rng(seed, "reset", task.id))
+        messages = {seat: _tell((), env.intro(state, seat)) for seat in env.spec.seats}
+        return cls(env, task, seed, sample, state, env.to_act(state), messages)
+
+    def step(self, action: Action | str) -> Episode:
+        """The episode after the seat to act has said this."""
+        seat = self.to_act
+        if seat is None:
+            raise UserError("step: the episode is over")
+        action = (Action(action) if isinstance(action, str) else action).check()
+        env, n = self.env, self.n_acts
+        step = env.step(self.state, action.text, Rng(self.seed, "step", self.task.id, n))
+        act = Act(seat, action, frozen(step.told), frozen(step.rewards), frozen(step.info))
+        outcome = step.outcome and _flagged(step.outcome, action)
+        to_act = None if outcome else env.to_act(step.state)
+        if to_act is None and outcome is None:
+            raise ContractError(f"{env.name}: nobody is to act, but the last step had no outcome")
+        opening, turns = self.opening, self.turns
+        if seat == AGENT:
+            turns = (*turns, Turn(len(turns), (act,)))
+        elif turns:
+            turns = (*turns[:-1], Turn(turns[-1].index, (*turns[-1].acts, act)))
+        else:
+            opening = (*opening, act)
+        memory = self.memory
+        if action.memory is not None or seat in memory:
+            memory = Frozen({**memory, seat: action.memory})
+        messages = self._heard(seat, action, step.told)
+        return Episode(
+            env, self.task, self.seed, self.sample, step.state, to_act, messages, memory, opening, turns, n + 1,
+            outcome, self._known,
+        )  # fmt: skip
+
+    def _heard(self, seat: str, action: Action, told: Mapping[str, str]) -> Mapping[str, tuple[Message, ...]]:
+        completion = action.completions[-1] if action.completions else None
+        said = (*self.messages[seat], Message(_ASSISTANT, action.text, completion))
+        messages = {**self.messages, seat: said}
+        for other, text in told.items():
+            if text:
+                messages[other] = _tell(messages[other], text)
+        return messages
+
+    def view(self, seat: str = AGENT) -> View:
+        """What the policy in `seat` may know now."""
+        messages = self.messages.get(seat)
+        if messages is None:
+            raise unknown("seat", seat, self.messages)
+        path = (self.seed, "policy", self.task.id, self.sample, seat, self.n_acts)
+        return View(
+            seat, len(self.turns), messages, self.env, self.state, self.task.public, self.turns, path,
+            self.memory.get(seat), self.filter,
+        )  # fmt: skip
+
+    @property
+    def acts(self) -> tuple[Act, ...]:
+        """All acts of all seats in order."""
+        return (*self.opening, *(act for turn in self.turns for act in turn.acts))
+
+    @property
+    def id(self) -> str:
+        """Content hash of the world and everything said in it; forks of one prefix share the prefix's id."""
+        value = content_hash([self.env.config, self.task.id, self.seed])
+        for act in self.acts:
+            value = content_hash([value, act.seat, act.action.text])
+        return value
+
+    def fork(self, *, sample: int) -> Episode:
+        """This very point of the episode, with other randomness for the policies from here on. The world is shared."""
+        return replace(self, sample=sample)
+
+    # --- what could be known ---------------------------------------------------------------------------------------
+
+    def filter(self) -> Filter | None:
+        """The exact filter after every finished turn, updated one step per turn and kept; None if there is none."""
+        over = self.to_act is None or self.to_act == AGENT
+        finished = len(self.turns) if over else len(self.turns) - 1
+        n, known = self._known or (0, self.env.filter(self.task.public))
+        for turn in self.turns[n:finished]:
+            known = known and known.observe(turn)
+        object.__setattr__(self, "_known", (max(n, finished), known))
+        return known
+
+    def posterior(self) -> Belief | None:
+        """The exact posterior over hypotheses now; None (n/a) where the environment has no filter."""
+        known = self.filter()
+        return known and known.belief()
+
+    def gains(self, *, expected: bool = False) -> tuple[Gain, ...] | None:
+        """The information of every turn in bits; `expected` also weighs each action against the best question."""
+        prior = self.env.filter(self.task.public)
+        return prior and gains(prior, self.turns, self.env.hypothesis(self.state), expected=expected)
+
+    def information_gain(self) -> tuple[float, ...] | None:
+        """Realised bits per turn, H(b_{t-1}) - H(b_t); None (n/a) where the environment has no filter."""
+        rows = self.gains()
+        return None if rows is None else tuple(g.realised for g in rows)
+
+    # --- the record --------------------------------------------------------------------------------------------------
+
+    def trajectory(
+        self,
+        *,
+        policies: Mapping[str, AnyPolicy] = EMPTY,
+        group: str = "",
+        error: str = "",
+        tags: Mapping[str, str] = EMPTY,
+    ) -> Trajectory:
+        """The record of this episode; with `error` set it may be unfinished."""
+        outcome = self.outcome
+        if outcome is None and error:
+            outcome = Outcome("error")
+        return Trajectory(
+            id=content_hash([self.id, self.sample]),
+            group=group or content_hash([self.env.config, self.task.id, self.seed]),
+            env=self.env.config,
+            version=self.env.spec.version,
+            task=self.task,
+            seed=self.seed,
+            sample=self.sample,
+            opening=self.opening,
+            turns=self.turns,
+            outcome=outcome,
+            policies={seat: {"fingerprint": p.fingerprint, **p.config} for seat, p in policies.items()},
+            privileged=any(p.privileged for p in policies.values()),
+            error=error,
+            tags=tags,
+        )
+
+    @classmethod
+    def replay(cls, env: Env[Any], trajectory: Trajectory) -> Episode:
+        """The episode that a trajectory records, by feeding its acts to the environment; no policy is called."""
+        if trajectory.version != env.spec.version:
+            raise ReplayError(f"recorded on {env.name} version {trajectory.version}, this is {env.spec.version}")
+        if trajectory.env != env.config:
+            raise ReplayError(f"recorded with configuration {trajectory.env}, this environment has {env.config}")
+        ep = cls.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
+        for n, act in enumerate(trajectory.acts):
+            if ep.to_act != act.seat:
+                raise ReplayError(f"act {n}: recorded seat {act.seat!r}, replay expects {ep.to_act!r}")
+            ep = ep.step(act.action)
+            told = dict(ep.acts[-1].told) if act.seat != AGENT else dict(ep.turns[-1].acts[0].told)
+            if told != dict(act.told):
+                raise ReplayError(f"act {n}: recorded {dict(act.told)!r}, replay told {told!r}")
+        if trajectory.outcome is not None and trajectory.outcome.kind != "error" and ep.outcome != trajectory.outcome:
+            raise ReplayError(f"recorded outcome {trajectory.outcome}, replay ended with {ep.outcome}")
+        return ep
+
+    def __repr__(self) -> str:
+        end = self.outcome.kind if self.outcome else f"{self.to_act} to act"
+        where = f"{self.env.name}/{self.task.split}[{self.task.index}]"
+        return f"<Episode {where} seed {self.seed}: {self.n_acts} acts, {end}>"
+
+
+def _tell(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
+    """`messages` with one more thing told; told things in a row become one message, so roles alternate strictly."""
+    if not text:
+        return messages
+    if messages and messages[-1].role == _USER:
+        return (*messages[:-1], Message(_USER, messages[-1].content + "\n\n" + text))
+    return (*messages, Message(_USER, text))
+
+
+def _flagged(outcome: Outcome, action: Action) -> Outcome:
+    """A format failure of an answer that the token limit cut is flagged as truncated."""
+    if outcome.kind == "format" and action.completions and action.completions[-1].finish == "length":
+        return outcome._replace(truncated="tokens")
+    return outcome
+
+
+async def play_act(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
+    """The episode after one act of the seat that is to act."""
+    seat = ep.to_act
+    if seat is None:
+        return ep
+    policy = policies.get(seat)
+    if policy is None:
+        raise seat_error(seat, ep.messages)
+    if isinstance(policy, EpisodePolicy):
+        return ep.step(await policy.choose(ep, {s: p for s, p in policies.items() if isinstance(p, Policy)}))
+    return ep.step(await policy.act(ep.view(seat)))
+
+
+async def advance(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
+    """Play the other seats until the agent must act or the episode is over."""
+    while ep.to_act not in (AGENT, None):
+        ep = await play_act(ep, policies)
+    return ep
+
+
+def default_policies(env: Env[Any]) -> dict[str, AnyPolicy]:
+    """The policies that `env.spec` names for its other seats."""
+    return {seat: make(name) for seat, name in env.spec.seats.items() if name is not None}
+
+
+class Seated:
+    """One agent's synchronous seat: `reset` and `step` as scripts, notebooks and other protocols expect them.
+
+    Works inside a running event loop too (a notebook), by running other seats' policies on a thread of its own.
+    """
+
+    def __init__(self, env: Env[Any], policies: Mapping[str, AnyPolicy] | None = None) -> None:
+        self.env = env
+        self.policies = {**default_policies(env), **(policies or {})}
+        self._episode: Episode | None = None
+
+    @property
+    def episode(self) -> Episode:
+        """The episode being played."""
+        if self._episode is None:
+            raise UserError("call reset() first")
+        return self._episode
+
+    def reset(self, task: Task, *, seed: int = 0, sample: int = 0) -> View:
+        """Begin an episode and return the agent's first view."""
+        self._episode = _run(advance(Episode.begin(self.env, task, seed=seed, sample=sample), self.policies))
+        return self._episode.view()
+
+    def step(self, action: Action | str) -> tuple[View, float, bool, Mapping[str, Any]]:
+        """Act as the agent: `(view, reward, done, info)`, where reward and info are those of the finished turn."""
+        self._episode = _run(advance(self.episode.step(action), self.policies))
+        turn = self._episode.turns[-1]
+        return self._episode.view(), turn.rewards.get(AGENT, 0.0), self._episode.outcome is not None, turn.info
+
+
+R = TypeVar("R")
+
+
+def _run(coroutine: Coroutine[Any, Any, R]) -> R:
+    """The result of a coroutine, whether or not an event loop is running in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    results: list[R] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(asyncio.run(coroutine))
+        except BaseException as e:
+            errors.append(e)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]

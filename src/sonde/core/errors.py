@@ -1,0 +1,56 @@
+"""Every error that sonde raises on purpose.
+
+Three kinds, told apart by who has to act: the caller (`UserError`), the author of an environment or policy
+(`ContractError`), or nobody, because the outside world failed (`WorldError`, which a rollout records as data).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SondeError(Exception):
+    """Base of all errors raised by sonde."""
+
+
+class UserError(SondeError, ValueError):
+    """An argument, option or file is wrong; the message names the field, the value got and the values allowed."""
+
+
+class UnknownName(UserError):
+    """A name that no registry, split, preset or seat carries; the message suggests the nearest one."""
+
+
+class CapabilityError(UserError):
+    """A model was asked for something it cannot do; the message names the backends that can."""
+
+
+class ContractError(SondeError):
+    """An environment or policy broke the protocol of `core`: a defect in code, never in what a model said."""
+
+
+class ReplayError(SondeError):
+    """A recorded trajectory cannot be replayed on this environment, or replays differently."""
+
+
+class WorldError(SondeError):
+    """The outside world failed (network, endpoint, malformed reply). Rollouts keep it as data on the trajectory."""
+
+
+def invalid(field: str, got: object, allowed: object) -> UserError:
+    """The house form of an error about a bad value.
+
+    >>> print(invalid("size", 9, "5 or 6"))
+    size: got 9, allowed: 5 or 6
+    """
+    shown = repr(got)
+    return UserError(f"{field}: got {shown if len(shown) <= 200 else shown[:200] + '...'}, allowed: {allowed}")
+
+
+def unknown(field: str, got: str, names: Iterable[str]) -> UnknownName:
+    """An error for a name that is not among `names`, with the nearest one as a suggestion."""
+    known = sorted(names)
+    near = difflib.get_close_matches(got, known, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return UnknownName(f"{field}: unknown name {got!r}{hint}; known: {', '.join(known) or 'none'}")

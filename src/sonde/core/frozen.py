@@ -1,0 +1,42 @@
+"""A read-only dict: immutable values stay hashable, picklable and ready for any JSON writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, TypeVar, cast
+
+V = TypeVar("V")
+
+
+class Frozen(dict[str, V]):
+    """A dict with string keys that cannot be changed. Hashes by content where its values do.
+
+    >>> Frozen(length=5) | {"turns": 6}
+    {'length': 5, 'turns': 6}
+    """
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("this mapping is read-only")
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[Frozen[V]], tuple[dict[str, V]]]:
+        return Frozen, (dict(self),)
+
+
+def frozen(mapping: Mapping[str, V]) -> Frozen[V]:
+    """`mapping` itself if it is read-only already, else a read-only copy."""
+    return mapping if type(mapping) is Frozen else Frozen(mapping)  # type: ignore[return-value]
+
+
+def freeze(value: Any) -> Any:
+    """A JSON value with its lists as tuples and its mappings read-only, so that it hashes."""
+    if isinstance(value, Mapping):
+        rows = cast("Mapping[object, Any]", value)
+        return Frozen({str(k): freeze(v) for k, v in rows.items()})
+    if isinstance(value, list | tuple):
+        return tuple(freeze(v) for v in cast("Iterable[Any]", value))
+    return value

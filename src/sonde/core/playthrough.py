@@ -1,0 +1,95 @@
+"""Golden playthroughs: a whole episode as readable text, and back.
+
+Every environment ships some (`envs/golden/NAME.PRESET.K.txt`). Tests replay them line by line, so a change of rules or
+wording shows as a diff a person can read; language models get them as few-shot examples.
+
+    === env {"name": "mastermind", ...}
+    === task {"env": "mastermind", ..., "hidden": "0427"}
+    === seed 0
+    === told agent
+    I am holding a secret code ...
+    === agent
+    <Think> ... </Think> <Answer> 1 1 2 2 </Answer>
+    === told agent
+    Your guess 1122 has 0 exact and 1 partial. ...
+    === info {"result": "counts", ...} rewards {}
+    === outcome {"kind": "win", ...}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .env import Env
+from .episode import Episode
+from .errors import UserError
+from .registry import build
+from .types import Act, Json, Task
+
+_MARK = "=== "
+
+
+@dataclass(frozen=True)
+class Playthrough:
+    """What a playthrough file says: the world, and the words of each act in order."""
+
+    env: dict[str, Json]
+    task: Task
+    seed: int
+    acts: tuple[tuple[str, str], ...]
+    """Pairs of seat and text."""
+
+    def play(self) -> Episode:
+        """The episode, played again."""
+        env: Env[Any] = build(self.env)
+        ep = Episode.begin(env, self.task, seed=self.seed)
+        for seat, text in self.acts:
+            if ep.to_act != seat:
+                raise UserError(f"playthrough: {seat!r} speaks, but {ep.to_act!r} is to act")
+            ep = ep.step(text)
+        return ep
+
+
+def write(ep: Episode) -> str:
+    """The text of an episode."""
+    start = Episode.begin(ep.env, ep.task, seed=ep.seed)
+    lines = [f"{_MARK}env {_json(ep.env.config)}", f"{_MARK}task {_json(ep.task.to_json())}", f"{_MARK}seed {ep.seed}"]
+    for seat, messages in start.messages.items():
+        lines += [f"{_MARK}told {seat}\n{m.content}" for m in messages]
+    for act in ep.acts:
+        lines += _act(act)
+    if ep.outcome is not None:
+        lines.append(f"{_MARK}outcome {_json(ep.outcome._asdict())}")
+    return "\n".join(lines) + "\n"
+
+
+def _act(act: Act) -> Iterable[str]:
+    yield f"{_MARK}{act.seat}\n{act.action.text}"
+    for seat, text in act.told.items():
+        yield f"{_MARK}told {seat}\n{text}"
+    yield f"{_MARK}info {_json(act.info)} rewards {_json(act.rewards)}"
+
+
+def read(text: str) -> Playthrough:
+    """What the text of `write` says; whatever was told is left out, because playing tells it again."""
+    facts: dict[str, str] = {}
+    acts: list[tuple[str, str]] = []
+    for block in ("\n" + text).split("\n" + _MARK)[1:]:
+        head, _, body = block.rstrip("\n").partition("\n")
+        kind, _, rest = head.partition(" ")
+        if kind in ("env", "task", "seed"):
+            facts[kind] = rest
+        elif not rest:
+            acts.append((kind, body))
+    missing = {"env", "task", "seed"} - set(facts)
+    if missing:
+        raise UserError(f"playthrough: no line === {missing.pop()}")
+    task = Task.from_json(json.loads(facts["task"]))
+    return Playthrough(json.loads(facts["env"]), task, int(facts["seed"]), tuple(acts))
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,105 @@
+"""The file name is the registry. `make("wordle")` finds `sonde/envs/wordle.py` and the class `Wordle` in it.
+
+Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."` for the rest, and
+`"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins.
+Listing imports nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from .config import Configured
+from .errors import UserError, unknown
+from .types import Json
+
+KINDS = ("envs", "agents", "users", "models")
+
+
+@cache
+def names(kind: str = "envs") -> tuple[str, ...]:
+    """The names of a kind, sorted: files that define a leaf, and entry points. Imports none of them."""
+    if kind not in KINDS:
+        raise unknown("kind", kind, KINDS)
+    try:
+        package = importlib.import_module(f"sonde.{kind}")
+    except ModuleNotFoundError:
+        return ()
+    hidden: tuple[str, ...] = getattr(package, "HELPERS", ())
+    files = {m.name for m in pkgutil.iter_modules(package.__path__) if not (m.name.startswith("_") or m.ispkg)}
+    return tuple(sorted((files - set(hidden)) | {e.name for e in entry_points(group=f"sonde.{kind}")}))
+
+
+@cache
+def find(name: str) -> type[Configured]:
+    """The class behind a name."""
+    kind, _, rest = name.rpartition(":") if name.partition(":")[0] in KINDS else ("envs", "", name)
+    if ":" in rest or (kind not in KINDS):
+        module, _, attribute = name.rpartition(":")
+        return _checked(_attribute(module, attribute), name)
+    plugins = entry_points(group=f"sonde.{kind}", name=rest)
+    if plugins:
+        return _checked(next(iter(plugins)).load(), name)
+    if rest not in names(kind):
+        raise unknown(kind.rstrip("s") if kind != "envs" else "environment", rest, names(kind))
+    module = importlib.import_module(f"sonde.{kind}.{rest}")
+    wanted = rest.replace("_", "").lower()
+    for key, value in vars(module).items():
+        if key.lower() == wanted and isinstance(value, type):
+            return _checked(value, name)
+    raise UserError(f"{module.__name__} defines no class named like its file")
+
+
+def _attribute(module: str, attribute: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as e:
+        raise UserError(f"name: {module}:{attribute} cannot be loaded ({e})") from e
+
+
+def _checked(cls: Any, name: str) -> type[Configured]:
+    if not (isinstance(cls, type) and issubclass(cls, Configured) and dataclasses.is_dataclass(cls)):
+        raise UserError(f"{name}: not a dataclass derived from Env, Policy or Model")
+    return cls
+
+
+def make(name: str, **config: Any) -> Any:
+    """The object called `name` with these constructor arguments.
+
+    >>> make("wordle", preset="paprika").spec.max_turns
+    6
+    """
+    cls = find(name)
+    fields = [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
+    for key in config:
+        if key not in fields:
+            raise unknown(f"{name}: argument", key, fields)
+    missing = [
+        f.name
+        for f in dataclasses.fields(cls)  # type: ignore[arg-type]
+        if f.init and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+        if f.name not in config
+    ]
+    if missing:
+        raise UserError(f"{name}: missing argument {', '.join(missing)}")
+    return cls(**config)
+
+
+def build(config: Mapping[str, Json]) -> Any:
+    """The object that a saved `config` describes; nested configurations are built first."""
+    values = {k: _build(v) for k, v in config.items() if k != "name"}
+    return make(config["name"], **values)
+
+
+def _build(value: Json) -> Any:
+    if isinstance(value, Mapping):
+        return build(value) if "name" in value else {k: _build(v) for k, v in value.items()}  # type: ignore[misc]
+    if isinstance(value, list):
+        return tuple(_build(v) for v in value)  # type: ignore[misc]
+    return value

@@ -1,0 +1,67 @@
+"""All randomness of sonde: seeds derived by hash from a path, and generators that seed on their first draw.
+
+There is no global generator. Whoever needs randomness derives it from a seed and a *path*, a tuple of strings and
+integers that says what the randomness is for. Equal paths give equal streams on every machine and Python version;
+paths that differ anywhere give independent ones. Every path in use:
+
+| path | used for |
+|---|---|
+| `(seed, "reset", task.id)` | hidden setup that a task leaves open |
+| `(seed, "step", task.id, act)` | environment noise of the act-th act of an episode |
+| `(seed, "policy", task.id, sample, seat, act)` | everything a policy draws for that act (`View.seed`) |
+| `(view.seed, "call", n)` | the n-th model call of one act |
+| `(call seed, "token", position)` | one sampled token (`models/hf`) |
+| `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
+| `(seed, "bootstrap", ...)` | resampling in `metrics` |
+
+`seed` is the world seed: a group of k samples shares it, so the k samples meet the same hidden setup and noise.
+"""
+
+from __future__ import annotations
+
+import random
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+
+def derive(seed: int, *path: str | int) -> int:
+    """A 64-bit seed for `path` under `seed`.
+
+    The path is encoded unambiguously (types and lengths included), so `("a", 1)` and `("a1",)` differ.
+
+    >>> derive(0, "reset") != derive(1, "reset") and derive(0, "a", 1) != derive(0, "a1")
+    True
+    """
+    parts = [str(seed)]
+    parts.extend(f"{'i' if isinstance(p, int) else 's'}{len(str(p))}:{p}" for p in path)
+    return int.from_bytes(blake2b("/".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+if TYPE_CHECKING:
+
+    class Rng(random.Random):
+        """A `random.Random` for one path; see below."""
+
+        def __init__(self, seed: int, *path: str | int) -> None: ...
+
+else:
+
+    class Rng:
+        """A `random.Random` for one path, created on its first draw.
+
+        Most steps of most environments draw nothing; deriving and seeding costs some 5 us, making this object 0.2.
+
+        >>> Rng(7, "step", "wordle", 0).random() == Rng(7, "step", "wordle", 0).random()
+        True
+        """
+
+        __slots__ = ("_path", "_random")
+
+        def __init__(self, *path: str | int) -> None:
+            self._path = path
+            self._random: random.Random | None = None
+
+        def __getattr__(self, name: str) -> Any:
+            if self._random is None:
+                self._random = random.Random(derive(*self._path))
+            return getattr(self._random, name)

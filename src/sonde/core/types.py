@@ -1,0 +1,356 @@
+"""The values that everything in sonde passes around. All are immutable; none knows how to act.
+
+From the outside in: a `Task` is a world to find out about; a `Policy` in a *seat* gets a `View` and answers with an
+`Action`; the environment turns it into a `Step`; the two together are an `Act`; an agent act and everything until the
+agent may act again is a `Turn`; the end of an episode is an `Outcome`.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from .errors import UserError
+from .frozen import Frozen, freeze
+from .seeding import derive
+
+if TYPE_CHECKING:
+    from .belief import Filter
+    from .env import Env
+
+AGENT = "agent"
+"""The seat of the evaluated policy, in every environment."""
+
+EMPTY: Frozen[Any] = Frozen()
+MEMORY_LIMIT = 64 * 1024
+"""Bytes of JSON that a policy may carry from act to act (`Action.memory`)."""
+
+Json = Any
+"""None, bool, int, float, str, or lists and string-keyed mappings of these."""
+
+
+def content_hash(value: Json) -> str:
+    """Twenty hexadecimal digits that identify a JSON value whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=10).hexdigest()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One world to find out about.
+
+    `public` holds all that a prior may see (sizes, labels); `hidden` holds the setup itself, or None when it is drawn
+    from the world seed at reset. Both are JSON values.
+
+    >>> Task(env="wordle", preset="paprika", split="test", index=3, public={"length": 5}, hidden="toast").id
+    '0a54b4dd5a2cd0ed06d9'
+    """
+
+    env: str
+    preset: str
+    split: str
+    index: int
+    public: Mapping[str, Json] = EMPTY
+    hidden: Json = None
+    tags: Mapping[str, str] = EMPTY
+
+    def __post_init__(self) -> None:
+        for field_ in ("public", "hidden", "tags"):
+            object.__setattr__(self, field_, freeze(getattr(self, field_)))
+
+    @cached_property
+    def id(self) -> str:
+        """Content hash: equal tasks have equal ids in every process."""
+        return content_hash(self.to_json())
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "env": self.env,
+            "preset": self.preset,
+            "split": self.split,
+            "index": self.index,
+            "public": dict(self.public),
+            "hidden": self.hidden,
+            "tags": dict(self.tags),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Json]) -> Task:
+        return cls(**data)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+class Usage(NamedTuple):
+    """Tokens of one model call; `cached` of the `prompt` tokens were not computed again."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Completion:
+    """What a model call returned, with the tokens it sampled.
+
+    `prompt_ids` holds only what is new: this call's prompt is the first `shared` tokens of the same seat's previous
+    call (its prompt and completion), followed by `prompt_ids`. `ids` includes the end-of-turn token when sampled.
+    `logprobs` are natural logarithms under the sampling distribution at temperature 1 before truncation, one per id.
+
+    >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
+    'blue'
+    """
+
+    text: str
+    ids: array[int] = field(default_factory=lambda: array("i"))
+    logprobs: array[float] = field(default_factory=lambda: array("f"))
+    prompt_ids: array[int] = field(default_factory=lambda: array("i"))
+    shared: int = 0
+    finish: Literal["stop", "length", "filter"] = "stop"
+    reasoning: str = ""
+    name: str = ""
+    model: str = ""
+    weights: str = ""
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """One chat message: role `system`, `user` or `assistant`, and on assistant messages the completion behind it.
+
+    >>> Message("user", "Make your first guess.").role
+    'user'
+    """
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    completion: Completion | None = None
+
+    def to_json(self) -> dict[str, str]:
+        """The form that chat templates and endpoints take."""
+        return {"role": self.role, "content": self.content}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Action:
+    """What a policy does with one act: the text it says, and what it wants to find in `View.memory` next time.
+
+    >>> Action("<Answer>toast</Answer>", memory={"plan": "vowels first"}).text
+    '<Answer>toast</Answer>'
+    """
+
+    text: str
+    memory: Json = None
+    completions: tuple[Completion, ...] = ()
+
+    def check(self) -> Action:
+        """Raise `UserError` if the text is not text or the memory is not JSON of at most `MEMORY_LIMIT` bytes."""
+        if not isinstance(self.text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UserError(f"action.text: got {type(self.text).__name__}, allowed: str")
+        if self.memory is not None:
+            try:
+                size = len(json.dumps(self.memory).encode())
+            except (TypeError, ValueError) as e:
+                raise UserError(f"action.memory: not JSON ({e}), allowed: JSON values") from e
+            if size > MEMORY_LIMIT:
+                raise UserError(f"action.memory: got {size} bytes of JSON, allowed: at most {MEMORY_LIMIT}")
+        return self
+
+
+Kind = Literal["win", "loss", "format", "timeout", "error"]
+
+
+class Outcome(NamedTuple):
+    """How an episode ended.
+
+    `kind` keeps apart what other libraries lump together: a `loss` (a mine, a wrong final choice), a `format` failure
+    (no answer could be read), a `timeout` (turns ran out) and an `error` (the world failed). `truncated` flags that a
+    limit on turns or tokens cut the episode short. `claimed` and `judged` are for environments with a judge.
+
+    >>> Outcome("win", 1.0).success
+    True
+    """
+
+    kind: Kind
+    score: float = 0.0
+    claimed: bool | None = None
+    judged: bool | None = None
+    truncated: Literal["", "tokens", "turns"] = ""
+
+    @property
+    def success(self) -> bool:
+        return self.kind == "win" and self.judged is not False
+
+
+class Step(NamedTuple):
+    """What an environment makes of one act.
+
+    `told` maps each seat to what it is told; `rewards` likewise; `info` holds structured facts that follow from what
+    the agent has been told so far, never more. `outcome` is set exactly on the last step.
+    """
+
+    state: Hashable
+    told: Mapping[str, str] = EMPTY
+    rewards: Mapping[str, float] = EMPTY
+    info: Mapping[str, Any] = EMPTY
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Act:
+    """One seat speaking, and what came of it."""
+
+    seat: str
+    action: Action
+    told: Mapping[str, str]
+    rewards: Mapping[str, float]
+    info: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """An agent act and everything until the agent may act again. Most environments have one act per turn."""
+
+    index: int
+    acts: tuple[Act, ...]
+
+    @property
+    def text(self) -> str:
+        """What the agent said."""
+        return self.acts[0].action.text
+
+    @property
+    def told(self) -> str:
+        """What the agent was told by the end of the turn."""
+        return "\n\n".join(t for a in self.acts if (t := a.told.get(AGENT)))
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """Structured facts; later acts of the turn win."""
+        if len(self.acts) == 1:
+            return self.acts[0].info
+        return Frozen({k: v for a in self.acts for k, v in a.info.items()})
+
+    @property
+    def rewards(self) -> Mapping[str, float]:
+        """Reward per seat, summed over the turn."""
+        if len(self.acts) == 1:
+            return self.acts[0].rewards
+        total: dict[str, float] = {}
+        for act in self.acts:
+            for seat, reward in act.rewards.items():
+                total[seat] = total.get(seat, 0.0) + reward
+        return Frozen(total)
+
+
+class Transition(NamedTuple):
+    """One turn as reinforcement learning writes it, from the agent's seat."""
+
+    observation: str
+    action: str
+    reward: float
+    next: str
+    sub_episode: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """What a person or program should know about an environment before playing it.
+
+    `seats` maps every seat to the registry name of its default policy (None: the caller must bring one).
+    `floor` and `reference` name the policies between which `reference_score` is measured.
+    """
+
+    name: str
+    version: str
+    summary: str
+    preset: str
+    max_turns: int
+    reward_range: tuple[float, float]
+    support: str
+    source: str
+    seats: Mapping[str, str | None] = field(default_factory=lambda: Frozen({AGENT: None}))
+    floor: str = "random"
+    reference: str = ""
+    max_new_tokens: int = 1024
+    departures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """All that a policy may know when it acts. Everything but `messages` is computed only when asked for.
+
+    `messages` alternates strictly, starting with a user message and ending with one. `seed` is the only source of
+    randomness a policy may use.
+    """
+
+    seat: str
+    turn: int
+    messages: tuple[Message, ...]
+    _env: Env[Any]
+    _state: Any
+    _public: Mapping[str, Json]
+    _turns: tuple[Turn, ...]
+    _seed_path: tuple[int | str, ...]
+    memory: Json = None
+    _filter: Any = None
+
+    @property
+    def seed(self) -> int:
+        """Derived from world seed, task, sample, seat and act; the same on replay and in any order of execution."""
+        return derive(*self._seed_path)  # type: ignore[arg-type]
+
+    @property
+    def spec(self) -> Spec:
+        return self._env.spec
+
+    @property
+    def public(self) -> Mapping[str, Json]:
+        """The task's public part."""
+        return self._public
+
+    @property
+    def legal(self) -> Sequence[str] | None:
+        """The answers that are legal now, without the answer syntax (see `say`), or None where they have no list."""
+        return self._env.actions(self._state)
+
+    @property
+    def private(self) -> Mapping[str, Any]:
+        """Facts that only this seat may see (a simulated user's secret, say)."""
+        return self._env.private(self._state, self.seat)
+
+    @property
+    def rendered(self) -> str | None:
+        """The environment's summary of the whole history, for prompts that replace it; None if it has none."""
+        return self._env.render(self._state, self.seat)
+
+    @property
+    def filter(self) -> Filter | None:
+        """The exact posterior given this history; None where the environment has no filter. Agent's seat only."""
+        return self._filter() if self.seat == AGENT else None
+
+    @property
+    def transitions(self) -> tuple[Transition, ...]:
+        """The finished turns as `(observation, action, reward, next, sub_episode)`, from the agent's seat."""
+        before = self.messages[0].content if self.messages else ""
+        rows: list[Transition] = []
+        for turn in self._turns:
+            row = Transition(
+                before, turn.text, turn.rewards.get(AGENT, 0.0), turn.told, int(turn.info.get("sub_episode", 0))
+            )
+            rows.append(row)
+            before = row.next
+        return tuple(rows)
+
+    def say(self, answer: str) -> str:
+        """`answer` in the syntax that this environment reads, for example `<Answer>toast</Answer>`."""
+        return self._env.say(answer)

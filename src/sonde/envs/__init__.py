@@ -1,0 +1,1 @@
+"""Environments: one file each, found by name (`sonde.make("wordle")`)."""

