@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, ProgramPolicy, UserError, View
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core import Action, ProgramPolicy, Rng, UserError, View
+from sonde.core import Action, ProgramPolicy, Rng, UserError, View
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
 from .belief import Filter, TabularFilter
@@ -56,7 +57,7 @@ class Env(Configured, ABC, Generic[S]):
     kind: ClassVar[str] = "envs"
     splits: ClassVar[tuple[str, ...]] = ("train", "test")
 
-    @property
+    @cached_property
     @abstractmethod
     def spec(self) -> Spec:
         """Facts about this environment under this configuration. Leaves cache it."""

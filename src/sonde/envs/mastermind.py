@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid, unknown
-from ..core.types import Json
+from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid, unknown
+from sonde.core.types import Json
+
 from ._rules.answer import read_answer, tagged
 from ._rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.guessing import Codes, Guessing, GuessFilter, Verdicts
+    from ._rules.guessing import Codes, GuessFilter, Guessing, Verdicts
 
 _SIZES = {"train": 1000, "test": 500}
 _WIN = Frozen({AGENT: 1.0})

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Belief, Filter, Turn
+from sonde.core import Belief, Filter, Turn
 
 Codes = npt.NDArray[np.uint8]
 """Rows of symbols: shape `(n, length)`."""
@@ -101,7 +101,8 @@ class _Names(Sequence[str]):
         return len(self._rows)
 
     def __getitem__(self, i: Any) -> Any:
-        return self._names[self._rows[i]] if isinstance(i, int) else [self._names[r] for r in self._rows[i]]
+        rows: Any = self._rows[i]
+        return self._names[rows] if isinstance(i, int) else [self._names[r] for r in rows]
 
 
 class _Question(NamedTuple):
