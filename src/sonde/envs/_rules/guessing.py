@@ -21,6 +21,7 @@ Codes = npt.NDArray[np.uint8]
 """Rows of symbols: shape `(n, length)`."""
 Verdicts = npt.NDArray[np.uint16]
 """One number per (guess, secret) pair."""
+Bits = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int32]
 """Indices of candidates."""
 
@@ -71,17 +72,29 @@ class Guessing:
     def entropies(self, pool: Codes, alive: Rows) -> npt.NDArray[np.float64]:
         """Entropy in bits of the verdict of every guess in `pool` (shape `(G,)`), secret uniform over `alive`."""
         secrets, n = self.codes[alive], len(alive)
-        size = max(1, _BLOCK // max(n, self.n_verdicts))
-        plogp = np.arange(n + 1) / n
-        plogp[1:] *= -np.log2(plogp[1:])
-        bits = [self._block(pool[i : i + size], secrets, plogp) for i in range(0, len(pool), size)]
-        return np.concatenate(bits)
+        count = self._by_counting if self.n_verdicts <= 4 * n else _by_sorting
+        size = max(1, _BLOCK // max(n, self.n_verdicts if count == self._by_counting else 1))
+        # c log2 c for every possible count c; a guess's entropy is log2 n - sum(c log2 c) / n.
+        clogc = np.arange(n + 1, dtype=np.float64)
+        clogc[1:] *= np.log2(clogc[1:])
+        sums = [count(self.verdict(pool[i : i + size], secrets), clogc) for i in range(0, len(pool), size)]
+        return np.maximum(0.0, np.log2(n) - np.concatenate(sums) / n)
 
-    def _block(self, pool: Codes, secrets: Codes, plogp: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        verdicts = self.verdict(pool, secrets).astype(np.int64)
-        verdicts += np.arange(len(pool), dtype=np.int64)[:, None] * self.n_verdicts
-        counts = np.bincount(verdicts.ravel(), minlength=len(pool) * self.n_verdicts)
-        return plogp[counts].reshape(len(pool), self.n_verdicts).sum(axis=1)
+    def _by_counting(self, verdicts: Verdicts, clogc: Bits) -> Bits:
+        """Sum of c log2 c over the counts of each row's verdicts, where verdicts are few."""
+        rows = verdicts.astype(np.int64) + np.arange(len(verdicts), dtype=np.int64)[:, None] * self.n_verdicts
+        counts = np.bincount(rows.ravel(), minlength=len(verdicts) * self.n_verdicts)
+        return clogc[counts].reshape(len(verdicts), self.n_verdicts).sum(axis=1)
+
+
+def _by_sorting(verdicts: Verdicts, clogc: Bits) -> Bits:
+    """The same where possible verdicts outnumber the secrets."""
+    ordered = np.sort(verdicts, axis=1)
+    starts = np.ones(ordered.shape, bool)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    at = np.flatnonzero(starts)
+    counts = np.diff(at, append=ordered.size)
+    return np.bincount(at // ordered.shape[1], clogc[counts], len(ordered)).astype(np.float64, copy=False)
 
 
 def encode(words: Sequence[str]) -> Codes:
@@ -101,8 +114,9 @@ class _Names(Sequence[str]):
         return len(self._rows)
 
     def __getitem__(self, i: Any) -> Any:
-        rows: Any = self._rows[i]
-        return self._names[rows] if isinstance(i, int) else [self._names[r] for r in rows]
+        if isinstance(i, slice):
+            return _Names(self._names, self._rows[i])
+        return self._names[self._rows[i]]
 
 
 class _Question(NamedTuple):

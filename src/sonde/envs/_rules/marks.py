@@ -1,0 +1,82 @@
+"""The marks of Wordle: how each letter of a guess compares with a secret word, one pair at a time or all at once.
+
+Marks are `g` (right place), `y` (other place) and `b` (absent). Under the standard rule a repeated letter is marked
+only as often as the secret has it; under the *membership* rule, which the code of PAPRIKA and of LMRL-Gym follows,
+every letter that occurs anywhere in the secret is at least `y`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .guessing import Codes, Verdicts
+
+MARKS = "byg"
+
+
+def standard(secret: str, guess: str) -> str:
+    """The marks of `guess` under the standard rule.
+
+    >>> standard("those", "geese")
+    'bbbgg'
+    """
+    left = [s for s, g in zip(secret, guess, strict=True) if s != g]
+    marks: list[str] = []
+    for s, g in zip(secret, guess, strict=True):
+        if s == g:
+            marks.append("g")
+        elif g in left:
+            left.remove(g)
+            marks.append("y")
+        else:
+            marks.append("b")
+    return "".join(marks)
+
+
+def membership(secret: str, guess: str) -> str:
+    """The marks of `guess` under the membership rule.
+
+    >>> membership("those", "geese")
+    'byygg'
+    """
+    pairs = zip(secret, guess, strict=True)
+    return "".join("g" if s == g else "y" if g in secret else "b" for s, g in pairs)
+
+
+def number(marks: str) -> int:
+    """The marks as a number in base 3: b 0, y 1, g 2; the first letter counts most."""
+    value = 0
+    for mark in marks:
+        value = value * 3 + MARKS.index(mark)
+    return value
+
+
+def standard_table(guesses: Codes, secrets: Codes) -> Verdicts:
+    """`number(standard(s, g))` for every pair; shape `(G, N)`."""
+    import numpy as np
+
+    length = guesses.shape[1]
+    green = [guesses[:, i, None] == secrets[None, :, i] for i in range(length)]
+    verdicts = np.zeros((len(guesses), len(secrets)), np.uint16)
+    for i in range(length):
+        # Copies of this letter that no right place has taken, less those that earlier places of the guess claim.
+        left = np.zeros(verdicts.shape, np.int8)
+        for j in range(length):
+            left += (guesses[:, i, None] == secrets[None, :, j]) & ~green[j]
+            if j < i:
+                left -= (guesses[:, i, None] == guesses[:, j, None]) & ~green[j]
+        verdicts = verdicts * np.uint16(3) + np.where(green[i], np.uint16(2), left > 0)
+    return verdicts
+
+
+def membership_table(guesses: Codes, secrets: Codes) -> Verdicts:
+    """`number(membership(s, g))` for every pair; shape `(G, N)`."""
+    import numpy as np
+
+    length = guesses.shape[1]
+    verdicts = np.zeros((len(guesses), len(secrets)), np.uint16)
+    for i in range(length):
+        found = [guesses[:, i, None] == secrets[None, :, j] for j in range(length)]
+        verdicts = verdicts * np.uint16(3) + np.where(found[i], np.uint16(2), np.logical_or.reduce(found))
+    return verdicts
