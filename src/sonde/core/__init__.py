@@ -9,6 +9,7 @@ from .errors import (
     ContractError,
     ReplayError,
     SondeError,
+    StoreError,
     UnknownName,
     UserError,
     WorldError,
@@ -21,6 +22,7 @@ from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
 from .record import Trajectory
 from .registry import build, find, make, names
 from .seeding import Rng, derive
+from .sync import run_sync
 from .types import (
     AGENT,
     EMPTY,
@@ -69,6 +71,7 @@ __all__ = [
     "SondeError",
     "Spec",
     "Step",
+    "StoreError",
     "TabularEnv",
     "TabularFilter",
     "Task",
@@ -95,5 +98,6 @@ __all__ = [
     "make",
     "names",
     "play_act",
+    "run_sync",
     "unknown",
 ]

@@ -1,7 +1,8 @@
 """Constructor arguments *are* the configuration: what `Configured` objects are, how they are saved and built again.
 
 Environments, policies and models are frozen keyword-only dataclasses. Their fields are the whole configuration, so a
-saved `config` builds an equal object, and equal configurations have equal fingerprints.
+saved `config` builds an equal object, and equal configurations have equal fingerprints. A field with
+`metadata={"config": False}` (a console, a decoding hook) is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Configured:
     def config(self) -> dict[str, Json]:
         """Registry name and all constructor arguments, as JSON; `registry.build` turns it back into the object."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        values = {f.name: _plain(getattr(self, f.name)) for f in fields if f.init}
+        values = {f.name: _plain(getattr(self, f.name)) for f in fields if f.metadata.get("config", f.init)}
         prefix = "" if self.kind == "envs" or ":" in self.name else f"{self.kind}:"
         return {"name": prefix + self.name, **values}
 

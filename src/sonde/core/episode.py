@@ -9,11 +9,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Coroutine, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from .belief import Belief, Filter, Gain, gains
 from .env import Env, seat_error
@@ -23,6 +21,7 @@ from .policy import AnyPolicy, EpisodePolicy, Policy
 from .record import Trajectory
 from .registry import make
 from .seeding import Rng
+from .sync import run_sync
 from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, View, content_hash
 
 _USER, _ASSISTANT = "user", "assistant"
@@ -268,37 +267,11 @@ class Seated:
 
     def reset(self, task: Task, *, seed: int = 0, sample: int = 0) -> View:
         """Begin an episode and return the agent's first view."""
-        self._episode = _run(advance(Episode.begin(self.env, task, seed=seed, sample=sample), self.policies))
+        self._episode = run_sync(advance(Episode.begin(self.env, task, seed=seed, sample=sample), self.policies))
         return self._episode.view()
 
     def step(self, action: Action | str) -> tuple[View, float, bool, Mapping[str, Any]]:
         """Act as the agent: `(view, reward, done, info)`, where reward and info are those of the finished turn."""
-        self._episode = _run(advance(self.episode.step(action), self.policies))
+        self._episode = run_sync(advance(self.episode.step(action), self.policies))
         turn = self._episode.turns[-1]
         return self._episode.view(), turn.rewards.get(AGENT, 0.0), self._episode.outcome is not None, turn.info
-
-
-R = TypeVar("R")
-
-
-def _run(coroutine: Coroutine[Any, Any, R]) -> R:
-    """The result of a coroutine, whether or not an event loop is running in this thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    results: list[R] = []
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            results.append(asyncio.run(coroutine))
-        except BaseException as e:
-            errors.append(e)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]

@@ -34,6 +34,10 @@ class ReplayError(SondeError):
     """A recorded trajectory cannot be replayed on this environment, or replays differently."""
 
 
+class StoreError(SondeError):
+    """A run folder is damaged, locked by another writer, or holds what this version cannot read."""
+
+
 class WorldError(SondeError):
     """The outside world failed (network, endpoint, malformed reply). Rollouts keep it as data on the trajectory."""
 

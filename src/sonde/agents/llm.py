@@ -1,0 +1,127 @@
+"""A language model in the agent's seat: chat history in, one completion out.
+
+`context` chooses what the model sees of the history: all of it (`full`), the opening and the last K turns (`last:K`),
+or the environment's own summary in one message (`render`). `examples` puts that many golden playthroughs of won games
+in front, as earlier chat turns: small models need them to find the answer syntax.
+
+Reasoning models think in `<think>...</think>` before they speak. That part never reaches the environment, so an answer
+that is only considered cannot count; `keep_thinking` says whether the model meets it again in its own history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from sonde.core import Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
+from sonde.core.playthrough import read
+
+_NEW_GAME = "The game is over. Here is a new one."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLM(Policy):
+    """See the module. Sampling defaults are those of PAPRIKA's evaluation; `max_new_tokens=None` takes the env's."""
+
+    model: Model
+    context: str = "full"
+    examples: int = 0
+    system: str = ""
+    keep_thinking: bool = False
+    temperature: float = 0.7
+    top_p: float = 1.0
+    min_p: float = 0.3
+    max_new_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        last = self.context.removeprefix("last:")
+        if self.context not in ("full", "render") and not (last.isdecimal() and int(last) > 0):
+            raise invalid("agents:llm: context", self.context, "full, render or last:K with K of 1 or more")
+        if self.examples < 0:
+            raise invalid("agents:llm: examples", self.examples, "0 or more")
+        self._sampling(1, 0)
+
+    def _sampling(self, max_new_tokens: int, seed: int) -> Sampling:
+        return Sampling(
+            max_new_tokens=self.max_new_tokens or max_new_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            min_p=self.min_p,
+            stop=tuple(self.stop),
+            seed=seed,
+        )
+
+    async def act(self, view: View) -> Action:
+        sampling = self._sampling(view.spec.max_new_tokens, derive(view.seed, "call", 0))
+        completion = await self.model.generate(self.prompt(view), sampling)
+        reasoning, text = split_reasoning(completion.text)
+        if reasoning and not completion.reasoning:
+            completion = replace(completion, reasoning=reasoning)
+        return Action(text, completions=(completion,))
+
+    def prompt(self, view: View) -> tuple[Message, ...]:
+        """The messages that the model gets: alternating, starting with a user message after an optional system one."""
+        history = tuple(map(self._remembered, self._context(view)))
+        shown = _examples(view.spec.name, view.spec.preset, self.examples) if self.examples else ()
+        system = (Message("system", self.system),) if self.system else ()
+        return (*system, *_joined(shown, history))
+
+    def _context(self, view: View) -> tuple[Message, ...]:
+        if self.context == "full":
+            return view.messages
+        if self.context == "render":
+            rendered = view.rendered
+            if rendered is None:
+                raise UserError(f"agents:llm: context: {view.spec.name} renders no summary; use full or last:K")
+            return (Message("user", rendered),)
+        kept = 2 * int(self.context.removeprefix("last:"))
+        return view.messages if len(view.messages) <= kept + 1 else (view.messages[0], *view.messages[-kept:])
+
+    def _remembered(self, message: Message) -> Message:
+        """The message as the model meets it again: with its reasoning, token for token, or as others heard it."""
+        completion = message.completion
+        if completion is None or completion.text == message.content:
+            return message
+        return replace(message, content=completion.text) if self.keep_thinking else replace(message, completion=None)
+
+    async def close(self) -> None:
+        await self.model.close()
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Reasoning and the rest of a completion. Reasoning that was never closed is all there is.
+
+    >>> split_reasoning("<think>hm</think> <Answer>toast</Answer>")
+    ('hm', '<Answer>toast</Answer>')
+    """
+    head, tag, rest = text.partition("</think>")
+    if tag:
+        return head.strip().removeprefix("<think>").strip(), rest.strip()
+    opened = text.lstrip().startswith("<think>")
+    return (text.strip().removeprefix("<think>").strip(), "") if opened else ("", text)
+
+
+def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Message, ...]:
+    """Examples, then the game: the last thing told and the new opening share one user message."""
+    if not shown:
+        return tuple(history)
+    first = replace(history[0], content=f"{shown[-1].content}\n\n{_NEW_GAME}\n\n{history[0].content}")
+    return (*shown[:-1], first, *history[1:])
+
+
+@cache
+def _examples(env: str, preset: str, n: int) -> tuple[Message, ...]:
+    """The first n golden playthroughs that were won, as one chat."""
+    chat: tuple[Message, ...] = ()
+    folder = files("sonde.envs").joinpath("golden")
+    found = sorted(f.name for f in folder.iterdir() if f.name.startswith(f"{env}.{preset}."))
+    episodes = [read(folder.joinpath(name).read_text("utf-8")).play() for name in found]
+    won = [ep for ep in episodes if ep.outcome is not None and ep.outcome.success]
+    if len(won) < n:
+        raise UserError(f"agents:llm: examples: got {n}, allowed: at most {len(won)} for {env}, preset {preset}")
+    for ep in won[:n]:
+        chat = _joined(chat, ep.messages["agent"])
+    return chat

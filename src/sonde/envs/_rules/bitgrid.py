@@ -1,0 +1,83 @@
+"""Rectangular boards of at most 64 cells as bitboards: bit `row * cols + col` is a cell.
+
+`spread` and `counts` are plain bit arithmetic, so they take one board (an int) or many at once (a uint64 array).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+Board = Any
+"""An int, or a numpy array of uint64."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The geometry of a board of `rows` times `cols` cells. Use `grid(rows, cols)`, which keeps them."""
+
+    rows: int
+    cols: int
+
+    @cached_property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.rows * self.cols
+
+    @cached_property
+    def full(self) -> int:
+        """The board with every cell set."""
+        return (1 << self.size) - 1
+
+    @cached_property
+    def not_left(self) -> int:
+        """Every cell but the leftmost column's."""
+        return sum(1 << i for i in range(self.size) if i % self.cols)
+
+    @cached_property
+    def not_right(self) -> int:
+        """Every cell but the rightmost column's."""
+        return self.not_left >> 1
+
+    @cached_property
+    def around(self) -> tuple[int, ...]:
+        """For every cell its up to eight neighbours."""
+        return tuple(self.spread(1 << i) ^ 1 << i for i in range(self.size))
+
+    def spread(self, board: Board) -> Board:
+        """The set cells and all their neighbours."""
+        wide = board | board << 1 & self.not_left | board >> 1 & self.not_right
+        return (wide | wide << self.cols | wide >> self.cols) & self.full
+
+    def counts(self, board: Board) -> tuple[Board, Board, Board, Board]:
+        """How many neighbours of each cell are set, as four boards: the binary digits, ones first."""
+        left, right = board << 1 & self.not_left, board >> 1 & self.not_right
+        beside0, beside1 = left ^ right, left & right
+        row0, row1 = beside0 ^ board, beside1 | beside0 & board
+        up0, up1, down0, down1 = row0 << self.cols, row1 << self.cols, row0 >> self.cols, row1 >> self.cols
+        ones, carry = _add(up0, down0, beside0)
+        twos, fours = _add(up1, down1, beside1)
+        more = twos & carry
+        return ones & self.full, (twos ^ carry) & self.full, (fours ^ more) & self.full, fours & more & self.full
+
+    def cells(self, board: int) -> tuple[tuple[int, int], ...]:
+        """The set cells as (row, column), in reading order."""
+        return tuple(divmod(i, self.cols) for i in range(self.size) if board >> i & 1)
+
+    def board(self, cells: Iterable[tuple[int, int]]) -> int:
+        """The board with these cells set."""
+        return sum(1 << row * self.cols + col for row, col in cells)
+
+
+@cache
+def grid(rows: int, cols: int) -> Grid:
+    """The one `Grid` of this size."""
+    return Grid(rows, cols)
+
+
+def _add(a: Board, b: Board, c: Board) -> tuple[Board, Board]:
+    """A full adder: sum and carry."""
+    half = a ^ b
+    return half ^ c, a & b | half & c

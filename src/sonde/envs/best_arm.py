@@ -1,0 +1,287 @@
+"""Best-arm identification: try options that pay or do not, then name the one with the highest chance to pay.
+
+Source: PAPRIKA, table 1 and appendix B.4.10: with eps ~ U[0.1, 0.2], a random arm pays with probability 0.5 + eps and
+the others with probabilities drawn from U[0, 0.5 - eps]; 20 pulls, then one decision; 81 training scenarios of 3 to 7
+arms, and one test scenario of 5 played in 100 worlds. Rewards: 1 for the right decision, else 0; what a pull pays is in
+`info`. The means are drawn from the world seed, so a group of samples shares them.
+Departures: scenarios are ours; pulls left are told. A name that is no arm costs its pull, as in the paper's code, but
+the call to decide follows the last pull whatever it was, where that code leaves it out after a wrong name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid, unknown
+from sonde.core.types import Json
+
+from ._rules.answer import read_answer, tagged
+from ._rules.prompts import pieces
+
+if TYPE_CHECKING:
+    from ._rules.arms import ArmsFilter
+
+_N_TEST = 100
+_CUSTOM = "custom"
+_WIN = Frozen({AGENT: 1.0})
+
+
+class Scenario(NamedTuple):
+    """A story around some arms: what an arm is called, what pulling one means and when it pays."""
+
+    name: str
+    split: str
+    setting: str
+    arm: str
+    act: str
+    payoff: str
+    arms: tuple[str, ...]
+
+
+class State(NamedTuple):
+    """The world (scenario, arms, chance of each to pay), `(pulls, successes)` of each arm, and the turns taken."""
+
+    scenario: str
+    arms: tuple[str, ...]
+    means: tuple[float, ...]
+    counts: tuple[tuple[int, int], ...]
+    turn: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestArm(TabularEnv[State]):
+    """See the module. `pulls` in 1..200. The decision is one turn more, so `max_turns=n` means n - 1 pulls."""
+
+    preset: str = "paprika"
+    pulls: int = 20
+    max_turns: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.preset != "paprika":
+            raise unknown("best_arm: preset", self.preset, ["paprika"])
+        if not 1 <= self.pulls <= 200:
+            raise invalid("best_arm: pulls", self.pulls, "1 to 200")
+        turns = self.pulls + 1 if self.max_turns is None else self.max_turns
+        if not 2 <= turns <= 201:
+            raise invalid("best_arm: max_turns", turns, "2 to 201")
+        if self.pulls not in (type(self).pulls, turns - 1):
+            raise invalid("best_arm: max_turns", turns, f"pulls + 1 = {self.pulls + 1}")
+        object.__setattr__(self, "pulls", turns - 1)
+        object.__setattr__(self, "max_turns", turns)
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="best_arm",
+            version="1",
+            summary="find the arm most likely to pay in a limited number of pulls",
+            preset=self.preset,
+            max_turns=self.pulls + 1,
+            reward_range=(0.0, 1.0),
+            support="eps ~ U[0.1, 0.2]; the best arm pays with 0.5 + eps, every other with U[0, 0.5 - eps]",
+            source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.10",
+            reference="bayes_arm",
+            departures=(
+                "scenarios of our own",
+                "every message tells the pulls left",
+                "the call to decide is given after an invalid last pull too",
+            ),
+        )
+
+    def split(self, split: str) -> Sequence[Task]:
+        if split == "test":
+            room = _scenarios(split)[0]
+            return TaskList(_N_TEST, lambda i: self._task(room.name, room.arms, None, split, i))
+        told = _scenarios(split)
+        return TaskList(len(told), lambda i: self._task(told[i].name, told[i].arms, None, split, i))
+
+    def task(self, hidden: Json) -> Task:
+        """`{"means": {"blue": 0.63, ...}}`: the arms of a scenario, or any 2 to 10 names."""
+        means = _checked(hidden)
+        scenario = _home(frozenset(means))
+        arms = scenario.arms if scenario else tuple(means)
+        ordered = Frozen(means=Frozen({arm: float(means[arm]) for arm in arms}))
+        return self._task(scenario.name if scenario else _CUSTOM, arms, ordered, "custom", 0)
+
+    def _task(self, name: str, arms: tuple[str, ...], hidden: Json, split: str, index: int) -> Task:
+        public = Frozen[Any](scenario=name, arms=arms)
+        return Task("best_arm", self.preset, split, index, public, hidden, Frozen(group="best_arm"))
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
+        arms: tuple[str, ...] = public["arms"]
+        eps, best = rng.uniform(0.1, 0.2), rng.randrange(len(arms))
+        means = [0.5 + eps if i == best else rng.uniform(0.0, 0.5 - eps) for i in range(len(arms))]
+        return {"means": dict(zip(arms, means, strict=True))}
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        arms: tuple[str, ...] = public["arms"]
+        return State(public["scenario"], arms, tuple(hidden["means"][a] for a in arms), ((0, 0),) * len(arms))
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn <= self.pulls else None
+
+    def hypothesis(self, state: State) -> str:
+        return state.arms[state.means.index(max(state.means))]
+
+    def intro(self, state: State, seat: str) -> str:
+        story = _texts(state.scenario, state.arms)
+        return pieces("best_arm")["intro"].format(pulls=self.pulls, **story.words)
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        arm = _named(state.arms, text) if state.turn < self.pulls else None
+        if arm is None:
+            return [(1.0, self._settled(state, text))]
+        mean = state.means[arm]
+        return [(mean, self._pulled(state, arm, 1)), (1.0 - mean, self._pulled(state, arm, 0))]
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        """One draw from `outcomes`, building only the outcome that happens."""
+        arm = _named(state.arms, text) if state.turn < self.pulls else None
+        if arm is None:
+            return self._settled(state, text)
+        return self._pulled(state, arm, int(rng.random() < state.means[arm]))
+
+    def _pulled(self, state: State, arm: int, reward: int) -> Step:
+        scenario, arms, means, counts, turn = state
+        n, s = counts[arm]
+        counts = (*counts[:arm], (n + 1, s + reward), *counts[arm + 1 :])
+        told = _texts(scenario, arms).pulled[arm][reward]
+        info = Frozen[Any](result="pull", arm=arms[arm], reward=reward, pulls=_table(arms, counts))
+        return self._next(State(scenario, arms, means, counts, turn + 1), told, info)
+
+    def _settled(self, state: State, text: str) -> Step:
+        """What follows from the text alone: a decision, or an answer that names no arm."""
+        say, words = pieces("best_arm"), _texts(state.scenario, state.arms).words
+        after = state._replace(turn=state.turn + 1)
+        if read_answer(text) is None:
+            over = state._replace(turn=self.pulls + 1)
+            return _end(over, say["format"], Frozen(result="format"), Outcome("format"))
+        pulls, arm = _table(state.arms, state.counts), _named(state.arms, text)
+        if arm is None:
+            info = Frozen[Any](result="invalid", pulls=pulls)
+            if state.turn < self.pulls:
+                return self._next(after, say["invalid"].format(**words), info)
+            return _end(after, say["no-decision"].format(**words), info, Outcome("loss"))
+        name, right = state.arms[arm], state.means[arm] == max(state.means)
+        result = "win" if right else "loss"
+        info = Frozen[Any](result=result, arm=name, pulls=pulls)
+        told = say[result].format(arm=name, **words)
+        return _end(after, told, info, Outcome("win", 1.0) if right else Outcome("loss"))
+
+    def _next(self, after: State, told: str, info: Frozen[Any]) -> Step:
+        texts, left = _texts(after.scenario, after.arms), self.pulls - after.turn
+        ask = texts.decide if left == 0 else texts.next.format(left=left)
+        return Step(after, Frozen({AGENT: f"{told}\n{ask}"}), info=info)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        return state.arms
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+    # --- exact beliefs -----------------------------------------------------------------------------------------------
+
+    def filter(self, public: Mapping[str, Json]) -> ArmsFilter:
+        from ._rules.arms import Game
+
+        arms: tuple[str, ...] = public["arms"]
+        return Game(arms, self.pulls, lambda text: _named(arms, text)).start()
+
+
+def _end(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
+    rewards = _WIN if outcome.kind == "win" else Frozen[float]()
+    return Step(state, Frozen({AGENT: told}), rewards, info, outcome)
+
+
+def _table(arms: tuple[str, ...], counts: tuple[tuple[int, int], ...]) -> Frozen[tuple[int, int]]:
+    return Frozen(zip(arms, counts, strict=True))
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def _plain(name: str) -> str:
+    """A name as it is compared: without case, doubled spaces, quotes or stops around it."""
+    return " ".join(name.strip(" \t\r\n\"'`*.“”‘’").casefold().split())
+
+
+def _named(arms: tuple[str, ...], text: str) -> int | None:
+    """The number of the arm that a text names; None if it names none."""
+    answer, known = read_answer(text), _numbers(arms)
+    if answer is None:
+        return None
+    arm = known.get(answer)
+    return known.get(_plain(answer)) if arm is None else arm
+
+
+@lru_cache(maxsize=1024)
+def _numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
+    return {_plain(arm): i for i, arm in enumerate(arms)}
+
+
+def _checked(hidden: Json) -> Mapping[str, float]:
+    """The means in a hidden setup, or an error that names what is wrong with it."""
+    setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
+    if set(setup) != {"means"} or not isinstance(setup["means"], Mapping):
+        raise invalid("best_arm: hidden", cast("object", hidden), '{"means": {"blue": 0.63, ...}}')
+    rows = cast("Mapping[Any, Any]", setup["means"])
+    if not 2 <= len(rows) <= 10:
+        raise invalid("best_arm: means", dict(rows), "2 to 10 arms")
+    for name, mean in rows.items():
+        if not isinstance(name, str) or not _plain(name) or len(name) > 40 or not name.isprintable() or "<" in name:
+            raise invalid("best_arm: means: name", name, "1 to 40 printable characters without <")
+        if isinstance(mean, bool) or not isinstance(mean, int | float) or not (0.0 <= mean <= 1.0):
+            raise invalid(f"best_arm: means[{name!r}]", mean, "a number from 0 to 1")
+    if len({_plain(name) for name in rows}) < len(rows):
+        raise invalid("best_arm: means", dict(rows), "names that differ in more than case, spaces and quotes")
+    if list(rows.values()).count(max(rows.values())) > 1:
+        raise invalid("best_arm: means", dict(rows), "one highest mean, not several")
+    return rows
+
+
+# --- scenarios -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _scenarios(split: str) -> tuple[Scenario, ...]:
+    rows: list[dict[str, Any]] = json.loads(files("sonde.envs").joinpath("data", "best_arm.json").read_text("utf-8"))
+    return tuple(Scenario(**row)._replace(arms=tuple(row["arms"])) for row in rows if row["split"] == split)
+
+
+@cache
+def _home(arms: frozenset[str]) -> Scenario | None:
+    """The scenario with exactly these arms."""
+    return next((s for s in _scenarios("test") + _scenarios("train") if frozenset(s.arms) == arms), None)
+
+
+def _scenario(name: str, arms: tuple[str, ...]) -> Scenario:
+    if name == _CUSTOM:
+        return Scenario(name, "", pieces("best_arm")["custom"], "machine", "start {arm}", "it pays", arms)
+    return next(s for s in _scenarios("test") + _scenarios("train") if s.name == name)
+
+
+class Texts(NamedTuple):
+    """The prompt pieces of one scenario, filled in as far as they do not change."""
+
+    words: Mapping[str, str]
+    pulled: tuple[tuple[str, str], ...]
+    next: str
+    decide: str
+
+
+@lru_cache(maxsize=1024)
+def _texts(name: str, arms: tuple[str, ...]) -> Texts:
+    scenario, say = _scenario(name, arms), pieces("best_arm")
+    listed = ", ".join(arms)
+    words = {"setting": scenario.setting, "noun": scenario.arm, "payoff": scenario.payoff, "arms": listed}
+    acts = [scenario.act.format(arm=arm) for arm in arms]
+    pulled = tuple((say["pull"].format(act=a, reward=0), say["pull"].format(act=a, reward=1)) for a in acts)
+    braced = listed.replace("{", "{{").replace("}", "}}")
+    return Texts(words, pulled, say["next"].format(left="{left}", arms=braced), say["decide"].format(**words))

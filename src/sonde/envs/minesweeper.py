@@ -1,0 +1,299 @@
+"""Minesweeper: open every safe cell of a small board, step on no mine.
+
+Source: PAPRIKA, table 1 and appendix B.4.9, sizes and mine counts from its code: 4 to 7 rows and columns, one mine per
+ten cells (at least one), 20 turns, 1000 training and 200 test tasks. A task is a size; the mines are drawn from the
+world seed, uniformly over all layouts. Rewards: 1 on the winning turn, else 0.
+Departures: the agent is told the number of mines and the rule that keeps the first reveal safe (a mine there moves to
+the first free cell in reading order), so that what it can know is what the exact posterior knows; with the paper, the
+mines are drawn after the first reveal, which would leave nothing hidden to ask about before it. The board is shown
+after every turn, with an X where a mine was hit; other mines are never shown.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import combinations
+from math import comb
+from re import compile as pattern
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core.types import Json
+
+from ._rules.answer import read_answer, tagged
+from ._rules.bitgrid import Grid, grid
+from ._rules.prompts import pieces
+
+if TYPE_CHECKING:
+    from ._rules.mines import MineFilter
+
+_SIZES = {"train": 1000, "test": 200}
+_SIDES = range(4, 8)
+_MOST_LAYOUTS = 250_000
+_WIN = Frozen({AGENT: 1.0})
+_MARKS = "*12345678"
+_SPACED = str.maketrans("(),", "   ")
+_NUMBER = pattern(r"-?[0-9]{1,6}")
+
+
+class State(NamedTuple):
+    """A game: bitboards with bit `row * cols + col`.
+
+    `layout` holds the mines as drawn, `mines` as they lie now (they differ when the first reveal moved one).
+    """
+
+    rows: int
+    cols: int
+    layout: int
+    mines: int
+    opened: int = 0
+    turn: int = 0
+
+
+def flood(size: Grid, mines: int, cell: int) -> int:
+    """The cells that revealing the safe `cell` opens: itself, and all around every empty cell among them."""
+    opened = 1 << cell
+    empty = size.full & ~size.spread(mines)
+    while (grown := opened | size.spread(opened & empty)) != opened:
+        opened = grown
+    return opened
+
+
+def show(state: State) -> tuple[str, ...]:
+    """The board as rows of `#` (closed), `*` (nothing around) and digits.
+
+    >>> show(State(rows=4, cols=4, layout=1, mines=1, opened=0xFFFE))
+    ('#1**', '11**', '****', '****')
+    """
+    size = grid(state.rows, state.cols)
+    mines, opened, cols = state.mines, state.opened, state.cols
+    marks = "".join(
+        [_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in _cells(size)],
+    )
+    return tuple([marks[i : i + cols] for i in range(0, size.size, cols)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minesweeper(TabularEnv[State]):
+    """See the module. A world with more than 250,000 layouts can be played, but has no filter."""
+
+    preset: str = "paprika"
+    max_turns: int = 20
+
+    def __post_init__(self) -> None:
+        if self.preset != "paprika":
+            raise unknown("minesweeper: preset", self.preset, ["paprika"])
+        if self.max_turns < 1:
+            raise invalid("minesweeper: max_turns", self.max_turns, "1 or more")
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="minesweeper",
+            version="1",
+            summary="open every safe cell of a small board without stepping on a mine",
+            preset=self.preset,
+            max_turns=self.max_turns,
+            reward_range=(0.0, 1.0),
+            support="all layouts of the board's mines, at most 211,876 (7 by 7 with 4 mines)",
+            source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.9",
+            reference="sweeper",
+            departures=(
+                "the agent is told the number of mines",
+                "the mines are drawn before the first reveal; one under it moves to the first free cell",
+                "the board is shown after a mine too, without the other mines",
+            ),
+        )
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(_SIZES[split], lambda i: self._generated(split, i))
+
+    def _generated(self, split: str, index: int) -> Task:
+        rng = random.Random(derive(0, "task", "minesweeper", self.preset, split, index))
+        rows, cols = rng.choice(_SIDES), rng.choice(_SIDES)
+        return self._task(rows, cols, max(1, rows * cols // 10), None, split, index)
+
+    def task(self, hidden: Json) -> Task:
+        """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: any mines that leave at least one cell free."""
+        field = "minesweeper: hidden"
+        if not isinstance(hidden, Mapping) or set(cast("Mapping[Any, Any]", hidden)) != {"rows", "cols", "mines"}:
+            raise invalid(field, hidden, "a mapping with rows, cols and mines")
+        rows, cols = (_side(f"{field}[{k!r}]", hidden[k]) for k in ("rows", "cols"))
+        mines = _mines(f"{field}['mines']", hidden["mines"], rows, cols)
+        return self._task(rows, cols, len(mines), Frozen(rows=rows, cols=cols, mines=mines), "custom", 0)
+
+    def _task(self, rows: int, cols: int, mines: int, hidden: Json, split: str, index: int) -> Task:
+        public = Frozen(rows=rows, cols=cols, mines=mines)
+        tags = Frozen(group="minesweeper", size=f"{rows}x{cols}")
+        return Task("minesweeper", self.preset, split, index, public, hidden, tags)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        rows, cols = hidden["rows"], hidden["cols"]
+        layout = grid(rows, cols).board(hidden["mines"])
+        return State(rows, cols, layout, layout)
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        rows, cols, mines = public["rows"], public["cols"], public["mines"]
+        if comb(rows * cols, mines) > _MOST_LAYOUTS:
+            raise invalid("minesweeper: layouts", comb(rows * cols, mines), f"at most {_MOST_LAYOUTS} to list them")
+        layouts = list(combinations([(r, c) for r in range(rows) for c in range(cols)], mines))
+        return [(1.0 / len(layouts), Frozen(rows=rows, cols=cols, mines=cells)) for cells in layouts]
+
+    def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
+        rows, cols, mines = public["rows"], public["cols"], public["mines"]
+        cells = sorted(rng.sample(range(rows * cols), mines))
+        return Frozen(rows=rows, cols=cols, mines=tuple(divmod(i, cols) for i in cells))
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn < self.max_turns else None
+
+    def hypothesis(self, state: State) -> tuple[tuple[int, int], ...]:
+        """The mines as drawn, as (row, column) in reading order."""
+        return grid(state.rows, state.cols).cells(state.layout)
+
+    def intro(self, state: State, seat: str) -> str:
+        mines = state.mines.bit_count()
+        row, col = state.rows // 2, state.cols - 1
+        return pieces("minesweeper")["intro"].format(
+            rows=state.rows, cols=state.cols, mines=f"{mines} mine{'s' * (mines > 1)}", turns=self.max_turns,
+            example=f"{row} {col}", row=row, col=col, board=_text(show(state)), left=self.max_turns - state.turn,
+        )  # fmt: skip
+
+    def render(self, state: State, seat: str) -> str | None:
+        return self.intro(state, seat)
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        return [(1.0, self._step(state, text))]
+
+    def _step(self, state: State, text: str) -> Step:
+        answer = read_answer(text)
+        if answer is None:
+            told, info = pieces("minesweeper")["format"], Frozen(result="format")
+            return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+        cell = parse_reveal(answer)
+        if cell is None:
+            return self._wasted(state, "invalid")
+        row, col = cell
+        if not (0 <= row < state.rows and 0 <= col < state.cols):
+            return self._wasted(state, "outside", cell)
+        index = row * state.cols + col
+        if state.opened >> index & 1:
+            return self._wasted(state, "repeat", cell)
+        return self._reveal(state, cell, index)
+
+    def _wasted(self, state: State, result: str, cell: tuple[int, int] | None = None) -> Step:
+        board = show(state)
+        row, col = cell or (None, None)
+        told = pieces("minesweeper")[result].format(
+            row=row, col=col, rows=state.rows - 1, cols=state.cols - 1, board=_text(board)
+        )
+        info: dict[str, Json] = {"result": result, "board": board}
+        return self._next(state, told, Frozen(info if cell is None else {**info, "cell": cell}))
+
+    def _reveal(self, state: State, cell: tuple[int, int], index: int) -> Step:
+        size, mines = grid(state.rows, state.cols), state.mines
+        if mines >> index & 1:
+            if state.opened:
+                return self._boom(state, cell)
+            mines = mines ^ 1 << index | ~mines & mines + 1
+        opened = state.opened | flood(size, mines, index)
+        after = State(state.rows, state.cols, state.layout, mines, opened, state.turn)
+        board = show(after)
+        if opened | mines != size.full:
+            info = Frozen(result="safe", cell=cell, board=board)
+            return self._next(after, pieces("minesweeper")["safe"].format(board=_text(board)), info)
+        told = pieces("minesweeper")["win"].format(board=_text(board))
+        info = Frozen(result="win", cell=cell, board=board)
+        return Step(self._over(after), Frozen({AGENT: told}), _WIN, info, Outcome("win", 1.0))
+
+    def _boom(self, state: State, cell: tuple[int, int]) -> Step:
+        (row, col), board = cell, show(state)
+        rows = list(board)
+        rows[row] = rows[row][:col] + "X" + rows[row][col + 1 :]
+        told = pieces("minesweeper")["mine"].format(row=row, col=col, board=_text(rows))
+        info = Frozen(result="mine", cell=cell, board=board)
+        return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("loss"))
+
+    def _over(self, state: State) -> State:
+        return state._replace(turn=self.max_turns)
+
+    def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
+        turn, say = state.turn + 1, pieces("minesweeper")
+        after = State(state.rows, state.cols, state.layout, state.mines, state.opened, turn)
+        left = self.max_turns - turn
+        if left == 0:
+            told = f"{told}\n\n{say['timeout']}"
+            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
+        return Step(after, Frozen({AGENT: f"{told}\n\n{say['next'].format(left=left)}"}), info=info)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        return [f"reveal {i // state.cols} {i % state.cols}" for i, mark in enumerate("".join(show(state))) if mark == "#"]
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+    # --- exact beliefs -----------------------------------------------------------------------------------------------
+
+    def filter(self, public: Mapping[str, Json]) -> MineFilter | None:
+        rows, cols, mines = public["rows"], public["cols"], public["mines"]
+        if comb(rows * cols, mines) > _MOST_LAYOUTS:
+            return None
+        from ._rules.mines import layouts
+
+        return layouts(rows, cols, mines, _read_reveal).start
+
+
+def parse_reveal(answer: str) -> tuple[int, int] | None:
+    """The (row, column) of an answer `reveal 2 3`; brackets and commas may be added. None if it is none."""
+    words = answer.translate(_SPACED).split()
+    if len(words) != 3 or words[0].lower() != "reveal":
+        return None
+    if not (_NUMBER.fullmatch(words[1]) and _NUMBER.fullmatch(words[2])):
+        return None
+    return int(words[1]), int(words[2])
+
+
+def _read_reveal(text: str) -> tuple[int, int] | None:
+    answer = read_answer(text)
+    return None if answer is None else parse_reveal(answer)
+
+
+@cache
+def _cells(size: Grid) -> tuple[tuple[int, int], ...]:
+    """Bit and neighbours of every cell."""
+    return tuple((1 << i, around) for i, around in enumerate(size.around))
+
+
+def _text(board: Sequence[str]) -> str:
+    return "\n".join([" ".join(row) for row in board])
+
+
+def _side(field: str, value: Json) -> int:
+    if type(value) is not int or value not in _SIDES:
+        raise invalid(field, value, "4 to 7")
+    return value
+
+
+def _mines(field: str, value: Json, rows: int, cols: int) -> tuple[tuple[int, int], ...]:
+    allowed = f"1 to {rows * cols - 1} different [row, column] with row in 0..{rows - 1} and column in 0..{cols - 1}"
+    if not isinstance(value, list | tuple):
+        raise invalid(field, value, allowed)
+    given = cast("Sequence[Any]", value)
+    if not all(_is_cell(cell, rows, cols) for cell in given):
+        raise invalid(field, value, allowed)
+    cells = sorted({(row, col) for row, col in given})
+    if len(cells) != len(given) or not 1 <= len(cells) < rows * cols:
+        raise invalid(field, value, allowed)
+    return tuple(cells)
+
+
+def _is_cell(cell: Any, rows: int, cols: int) -> bool:
+    if not isinstance(cell, list | tuple) or len(cast("Sequence[Any]", cell)) != 2:
+        return False
+    row, col = cast("Sequence[Any]", cell)
+    return type(row) is int and type(col) is int and 0 <= row < rows and 0 <= col < cols

@@ -1,0 +1,304 @@
+"""Evaluation as PAPRIKA does it, with intervals, exact information and a scale: env x agent x tasks -> numbers.
+
+Source: PAPRIKA (arXiv 2502.17543), section 4 and appendix E: k = 4 samples per task at temperature 0.7 and min-p 0.3,
+average success over samples, pass@k. A format failure, a failure of the outside world and a missing record all count
+as failures. Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits,
+efficiency, and `reference_score` (0 = random play, 100 = the reference solver).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from . import metrics, reference
+from .core import AGENT, Env, Episode, Gain, Trajectory, UserError, build
+from .core.types import Json
+from .metrics import Estimate
+from .rollout import tokens
+
+SCHEMA = 1
+KINDS = ("win", "loss", "format", "timeout", "error", "missing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One episode, reduced to numbers.
+
+    `score` is the agent's return; `entropy` holds H(b_0), ..., H(b_T) in bits and `gains` one `Gain` per turn, both
+    None where the environment has no filter or gains were not asked for.
+    """
+
+    task: str
+    index: int
+    sample: int
+    trajectory: str
+    kind: str
+    score: float
+    turns: int
+    tokens: int = 0
+    truncated: str = ""
+    error: str = ""
+    entropy: tuple[float, ...] | None = None
+    gains: tuple[Gain, ...] | None = None
+
+    @property
+    def win(self) -> bool:
+        return self.kind == "win"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What an agent achieved in one environment. `metrics` maps a name to an estimate, or to None for n/a."""
+
+    env: Mapping[str, Json]
+    env_name: str
+    preset: str
+    max_turns: int
+    source: str
+    agent: Mapping[str, Json]
+    label: str
+    split: str
+    seed: int
+    k: int
+    n_tasks: int
+    privileged: bool
+    rows: tuple[Row, ...]
+    metrics: Mapping[str, Estimate | None]
+    kinds: Mapping[str, int]
+    within: tuple[float, ...]
+    entropy: tuple[float, ...] | None
+    """Mean posterior entropy after 0, 1, ..., max_turns turns; finished episodes keep their last value."""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    schema: int = field(default=SCHEMA)
+
+    def to_json(self) -> dict[str, Json]:
+        """Everything, as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Evaluation:
+        if data.get("schema", 0) > SCHEMA:
+            raise UserError(f"evaluation: got schema {data['schema']}, allowed: at most {SCHEMA}")
+        rows = tuple(_row_from_json(row) for row in data["rows"])
+        found = {name: value and Estimate(**value) for name, value in data["metrics"].items()}
+        entropy = None if data["entropy"] is None else tuple(data["entropy"])
+        plain = {**data, "within": tuple(data["within"]), "notes": tuple(data["notes"])}
+        return cls(**{**plain, "rows": rows, "metrics": found, "entropy": entropy})
+
+
+def _row_from_json(row: Mapping[str, Any]) -> Row:
+    gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
+    entropy = None if row["entropy"] is None else tuple(row["entropy"])
+    return Row(**{**row, "gains": gains, "entropy": entropy})
+
+
+def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
+    """One trajectory as a row. `gains` replays it through the exact filter and weighs every question it asked."""
+    outcome = trajectory.outcome
+    entropy, found = _information(env, trajectory) if gains else (None, None)
+    return Row(
+        task=trajectory.task.id,
+        index=trajectory.task.index,
+        sample=trajectory.sample,
+        trajectory=trajectory.id,
+        kind=outcome.kind if outcome is not None and (outcome.kind != "win" or outcome.success) else "loss",
+        score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
+        turns=len(trajectory.turns),
+        tokens=tokens(trajectory),
+        truncated=outcome.truncated if outcome else "",
+        error=trajectory.error,
+        entropy=entropy,
+        gains=found,
+    )
+
+
+def _information(env: Env[Any], trajectory: Trajectory) -> tuple[tuple[float, ...] | None, tuple[Gain, ...] | None]:
+    prior = env.filter(trajectory.task.public)
+    found = Episode.replay(env, trajectory).gains(expected=True)
+    if prior is None or found is None:
+        return None, None
+    entropy = [prior.entropy]
+    for gain in found:
+        entropy.append(entropy[-1] - gain.realised)
+    return tuple(entropy), found
+
+
+def summarise(
+    env: Env[Any],
+    rows: Iterable[Row],
+    *,
+    agent: Mapping[str, Json],
+    label: str,
+    split: str,
+    seed: int,
+    k: int,
+    tasks: Sequence[str],
+    privileged: bool = False,
+    seconds: float = 0.0,
+) -> Evaluation:
+    """The evaluation of rows over the tasks (given by id) that were to be played k times; what is missing failed."""
+    spec = env.spec
+    rows = tuple(sorted(rows, key=lambda r: (r.index, r.task, r.sample)))
+    by_task: dict[str, list[Row]] = {task: [] for task in tasks}
+    for r in rows:
+        by_task.setdefault(r.task, []).append(r)
+    kinds = Counter(r.kind for r in rows)
+    kinds["missing"] = max(0, len(by_task) * k - len(rows))
+    return Evaluation(
+        env=env.config,
+        env_name=spec.name,
+        preset=spec.preset,
+        max_turns=spec.max_turns,
+        source=spec.source,
+        agent=agent,
+        label=label,
+        split=split,
+        seed=seed,
+        k=k,
+        n_tasks=len(by_task),
+        privileged=privileged,
+        rows=rows,
+        metrics=_metrics(env, by_task, k, split),
+        kinds={kind: kinds[kind] for kind in KINDS},
+        within=tuple(_within(by_task, k, spec.max_turns)),
+        entropy=_mean_entropy(rows, spec.max_turns),
+        seconds=seconds,
+    )
+
+
+def _metrics(env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str) -> dict[str, Estimate | None]:
+    spec = env.spec
+    wins = _table(by_task, k, lambda r: float(r.win), 0.0)
+    worst = _worst(env)
+    found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
+    for n in range(1, k + 1):
+        chances = [[metrics.pass_at(len(w), round(sum(w)), n)] for w in wins]
+        found[f"pass@{n}"] = metrics.rate(chances) if n == k else metrics.mean(chances)
+    score = metrics.mean(_table(by_task, k, lambda r: r.score, worst))
+    found["score"] = score
+    found["reference_score"] = reference.scaled(env, split, score)
+    turns = _table(by_task, k, lambda r: float(r.turns if r.win else spec.max_turns), float(spec.max_turns))
+    found["turns"] = metrics.mean(turns)
+    found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None)
+    found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 1.0))
+    found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains))
+    found["bits_per_turn"] = _mean_of(
+        by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None
+    )
+    found["efficiency"] = _mean_of(by_task, _efficiency)
+    found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens))
+    return found
+
+
+def _worst(env: Env[Any]) -> float:
+    """The return of an episode that is missing: the least the reward range allows, summed over all turns."""
+    return min(0.0, env.spec.reward_range[0]) * env.spec.max_turns
+
+
+def _efficiency(r: Row) -> float | None:
+    """Mean over the turns at which something was left to learn."""
+    found = [e for g in r.gains or () if (e := g.efficiency) is not None]
+    return sum(found) / len(found) if found else None
+
+
+def _table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: float) -> list[list[float]]:
+    """One row per task with k values or more; missing episodes get `missing`."""
+    return [[value(r) for r in rows] + [missing] * (k - len(rows)) for rows in by_task.values()]
+
+
+def _mean_of(by_task: Mapping[str, list[Row]], value: Any) -> Estimate | None:
+    """The mean over episodes for which the value exists; None where there is none."""
+    table = [[v for r in rows if (v := value(r)) is not None] for rows in by_task.values()]
+    table = [values for values in table if values]
+    return metrics.mean(table) if table else None
+
+
+def _within(by_task: Mapping[str, list[Row]], k: int, max_turns: int) -> list[float]:
+    won = [r.turns if r.win else None for rows in by_task.values() for r in rows]
+    missing = max(0, len(by_task) * k - len(won))
+    return metrics.within(won + [None] * missing, max_turns)
+
+
+def _mean_entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | None:
+    curves = [r.entropy for r in rows if r.entropy is not None]
+    if not curves:
+        return None
+    padded = [[*c, *[c[-1]] * (max_turns + 1 - len(c))] for c in curves]
+    return tuple(sum(column) / len(padded) for column in zip(*padded, strict=True))
+
+
+def evaluate(
+    trajectories: Iterable[Trajectory],
+    *,
+    tasks: Sequence[str] = (),
+    k: int | None = None,
+    label: str = "",
+    gains: bool = True,
+    seconds: float = 0.0,
+) -> Evaluation:
+    """The evaluation of recorded trajectories of one environment and one agent.
+
+    `tasks` are the ids of all tasks that were to be played and `k` the samples of each; by default those that were.
+    """
+    found = list(trajectories)
+    if not found:
+        raise UserError("evaluate: got no trajectories, allowed: at least one")
+    first = found[0]
+    for t in found:
+        if t.env != first.env or t.policies.get(AGENT) != first.policies.get(AGENT):
+            raise UserError("evaluate: got several environments or agents, allowed: trajectories of one of each")
+    env: Env[Any] = build(first.env)
+    per_task = Counter((t.task.id, t.seed) for t in found)
+    return summarise(
+        env,
+        [row(env, t, gains=gains) for t in found],
+        agent=first.policies.get(AGENT, {}),
+        label=label or str(first.policies.get(AGENT, {}).get("name", "agent")),
+        split=first.task.split,
+        seed=first.seed,
+        k=k or max(per_task.values()),
+        tasks=tasks or sorted({t.task.id for t in found}),
+        privileged=any(t.privileged for t in found),
+        seconds=seconds,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two evaluations on the same tasks: the mean of A - B, task by task."""
+
+    env_name: str
+    a: str
+    b: str
+    n_tasks: int
+    success: Estimate
+    score: Estimate
+    turns: Estimate
+
+
+def compare(a: Evaluation, b: Evaluation) -> Comparison:
+    """A - B, paired by task."""
+    if a.env != b.env:
+        raise UserError(f"compare: got {a.env} and {b.env}, allowed: the same environment in both")
+    shared = sorted({r.task for r in a.rows} & {r.task for r in b.rows})
+    if not shared:
+        raise UserError("compare: the two evaluations share no task")
+
+    def gap(value: Any) -> Estimate:
+        left, right = ([[value(r) for r in e.rows if r.task == task] for task in shared] for e in (a, b))
+        return metrics.difference(left, right)
+
+    limit = a.max_turns
+    return Comparison(
+        env_name=a.env_name,
+        a=a.label,
+        b=b.label,
+        n_tasks=len(shared),
+        success=gap(lambda r: float(r.win)),
+        score=gap(lambda r: r.score),
+        turns=gap(lambda r: float(r.turns if r.win else limit)),
+    )

@@ -1,0 +1,111 @@
+"""Numbers over trajectories: success, pass@k, turns, intervals clustered by task.
+
+Pure functions of plain numbers. Arrays are shaped `(tasks, samples)` and may be ragged: a list of lists, one per task.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from .core import UserError, derive
+
+Table = Sequence[Sequence[float]]
+"""One row per task, one value per sample."""
+
+LEVEL = 0.95
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its 95 % interval, over `n` tasks.
+
+    >>> print(Estimate(0.5, 0.4, 0.6, 100))
+    0.500 [0.400, 0.600]
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def overlaps(self, other: Estimate) -> bool:
+        """Whether the intervals share a point."""
+        return self.low <= other.high and other.low <= self.high
+
+
+def rate(table: Table) -> Estimate:
+    """Mean of values in {0, 1} with a Wilson interval at the effective sample size.
+
+    Samples of one task are correlated; the effective size is p (1 - p) / Var(mean), with the variance estimated from
+    the task means, and lies between the number of tasks and the number of samples. Where all values agree the number
+    of tasks is taken, so an interval never collapses to a point.
+    """
+    means, total = _task_means(table), sum(map(len, table))
+    n, p = len(means), float(np.mean(means))
+    variance = float(np.var(means, ddof=1)) / n if n > 1 else 0.0
+    size = min(max(p * (1 - p) / variance, n), total) if variance > 0 else n
+    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    centre = (p + z * z / (2 * size)) / (1 + z * z / size)
+    half = z / (1 + z * z / size) * math.sqrt(p * (1 - p) / size + z * z / (4 * size * size))
+    return Estimate(p, max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half)), n)
+
+
+def mean(table: Table, *, seed: int = 0) -> Estimate:
+    """Mean of any values with a percentile bootstrap interval that resamples whole tasks."""
+    means = _task_means(table)
+    low, high = _bootstrap(means, np.mean, seed)
+    return Estimate(float(np.mean(means)), low, high, len(means))
+
+
+def difference(a: Table, b: Table, *, seed: int = 0) -> Estimate:
+    """Mean of a - b over tasks that both played, row by row, with a paired bootstrap interval over tasks."""
+    if len(a) != len(b):
+        raise UserError(f"difference: got {len(a)} and {len(b)} tasks, allowed: the same tasks in both")
+    gaps = _task_means(a) - _task_means(b)
+    low, high = _bootstrap(gaps, np.mean, seed)
+    return Estimate(float(np.mean(gaps)), low, high, len(gaps))
+
+
+def _task_means(table: Table) -> Any:
+    if not table or any(len(row) == 0 for row in table):
+        raise UserError("metrics: got no values for some task, allowed: at least one sample of each task")
+    return np.array([sum(row) / len(row) for row in table], np.float64)
+
+
+def _bootstrap(values: Any, statistic: Callable[..., Any], seed: int) -> tuple[float, float]:
+    rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", len(values))))
+    picks = rng.integers(0, len(values), (_RESAMPLES, len(values)))
+    found = statistic(values[picks], axis=1)
+    low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    return float(low), float(high)
+
+
+def pass_at(n: int, wins: int, k: int) -> float:
+    """Unbiased probability that k of n samples, drawn without replacement, include a win (Chen et al. 2021, eq. 1).
+
+    >>> pass_at(4, 1, 2)
+    0.5
+    """
+    if not 1 <= k <= n or not 0 <= wins <= n:
+        raise UserError(f"pass_at: got n={n}, wins={wins}, k={k}, allowed: 1 <= k <= n and 0 <= wins <= n")
+    return 1.0 - math.comb(n - wins, k) / math.comb(n, k)
+
+
+def within(turns_to_win: Sequence[int | None], max_turns: int) -> list[float]:
+    """The share of episodes won within 1, 2, ..., max_turns turns; None marks an episode that was not won.
+
+    >>> within([1, 3, None, None], 3)
+    [0.25, 0.25, 0.5]
+    """
+    n = max(1, len(turns_to_win))
+    return [sum(t is not None and t <= limit for t in turns_to_win) / n for limit in range(1, max_turns + 1)]

@@ -1,0 +1,159 @@
+"""A model without weights: it says what a script or a list of templates says, at no cost, the same on every machine.
+
+For trying out environments, agents and whole runs, for tests, and as the model of load tests. It behaves like a real
+backend wherever code downstream could notice: tokens (the bytes of UTF-8 and five marks), prompts that extend the
+previous call's, replies cut at `max_new_tokens`, stop strings, log-probabilities that agree with `score`, time passing.
+
+What it says is *not* drawn from its log-probabilities. Those come from a fixed bigram model, chosen so that they sum
+to one exactly: with token t after token s in a prompt with checksum c, `p(t) = (1 + (31 s + 17 t + c) mod 257) /
+33153`. As t runs through the 257 tokens that can be said, the bracket runs through 1 to 257, whose sum is 33153.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+from zlib import crc32
+
+from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError, invalid
+
+from .retry import Stats
+
+END = 256
+"""The token that ends a message. Tokens below it are bytes of UTF-8, those above it open a message."""
+ROLES = {"system": 257, "user": 258, "assistant": 259}
+SAYABLE = 257
+LOGPROBS = tuple(math.log((1 + r) / (SAYABLE * (SAYABLE + 1) // 2)) for r in range(SAYABLE))
+
+_CHOICE = re.compile(r"\{([^{}]*\|[^{}]*)\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fake(Model):
+    """Says `script[n]` in its n-th assistant message (the last line again when the script is over), or else one of
+    `pattern`, drawn by `Sampling.seed`; in a template, each `{a|b|c}` becomes one of its alternatives. At temperature 0
+    the first template and the first alternatives are taken.
+
+    `latency` is the mean time of a call in seconds; each call takes between 0 and twice that, drawn by seed.
+
+    >>> Fake(pattern=("<Answer>{red|green|blue}</Answer>",)).config["pattern"]
+    ['<Answer>{red|green|blue}</Answer>']
+    """
+
+    script: tuple[str, ...] = ()
+    pattern: tuple[str, ...] = ()
+    latency: float = 0.0
+    stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+
+    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, deterministic=True)
+
+    def __post_init__(self) -> None:
+        for name in ("script", "pattern"):
+            object.__setattr__(self, name, _lines(name, getattr(self, name)))
+        if bool(self.script) == bool(self.pattern):
+            raise UserError("script, pattern: allowed: exactly one of them, with at least one reply")
+        if not (isinstance(self.latency, int | float) and 0.0 <= self.latency < math.inf):
+            raise invalid("latency", self.latency, "seconds, 0 or more")
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        return await self.stats.counting(self._generate(messages, sampling))
+
+    async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        rng = Rng(sampling.seed, "fake")
+        said = _until(self._reply(messages, sampling, rng), sampling.stop)
+        if self.latency:
+            await asyncio.sleep(2.0 * self.latency * rng.random())
+        return _completion(messages, said, sampling.max_new_tokens)
+
+    def _reply(self, messages: Sequence[Message], sampling: Sampling, rng: Rng) -> str:
+        if self.script:
+            turn = sum(m.role == "assistant" for m in messages)
+            return self.script[min(turn, len(self.script) - 1)]
+        if sampling.temperature == 0.0:
+            return _CHOICE.sub(lambda m: m[1].partition("|")[0], self.pattern[0])
+        return _CHOICE.sub(lambda m: rng.choice(m[1].split("|")), rng.choice(self.pattern))
+
+    async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
+        prompt = render(messages)
+        return [_logprobs(prompt, _encode(c)).tolist() for c in continuations]
+
+
+def _lines(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, tuple | list) and all(isinstance(line, str) for line in value):
+        return tuple(value)
+    raise invalid(name, value, "a list of strings")
+
+
+def _encode(text: str) -> array[int]:
+    return array("i", text.encode("utf-8", "replace"))
+
+
+def _decode(ids: array[int]) -> str:
+    return bytes(i for i in ids if i < END).decode("utf-8", "replace")
+
+
+def _until(text: str, stop: Sequence[str]) -> str:
+    """`text` up to the first stop string in it."""
+    return text[: min((text.find(s) for s in stop if s and s in text), default=len(text))]
+
+
+def _completion(messages: Sequence[Message], said: str, limit: int) -> Completion:
+    prompt = render(messages)
+    before = _previous(messages)
+    shared = len(before) if prompt[: len(before)] == before else _common(prompt, before)
+    whole = _encode(said)
+    whole.append(END)
+    ids = whole[:limit]
+    return Completion(
+        text=said if len(ids) == len(whole) else _decode(ids),
+        ids=ids,
+        logprobs=_logprobs(prompt, ids),
+        prompt_ids=prompt[shared:],
+        shared=shared,
+        finish="stop" if len(ids) == len(whole) else "length",
+        model="fake",
+        usage=Usage(prompt=len(prompt), completion=len(ids), cached=shared),
+    )
+
+
+def render(messages: Sequence[Message]) -> array[int]:
+    """The chat template: every message is opened by its role's token and ended by `END`; an open assistant message
+    follows. Tokens that were sampled are used again as they are, since a cut reply may end inside a character."""
+    prompt = array("i")
+    for message in messages:
+        c = message.completion
+        own = c is not None and c.model == "fake" and c.text == message.content
+        prompt.append(ROLES[message.role])
+        prompt.extend(c.ids if own else _encode(message.content))  # pyright: ignore[reportOptionalMemberAccess]
+        if prompt[-1] != END:
+            prompt.append(END)
+    prompt.append(ROLES["assistant"])
+    return prompt
+
+
+def _previous(messages: Sequence[Message]) -> array[int]:
+    """Prompt and completion of this seat's previous call, put together from the completions that the messages carry;
+    empty where they do not carry all of it."""
+    whole = array("i")
+    for c in (m.completion for m in messages if m.completion is not None):
+        if c.model != "fake" or c.shared > len(whole):
+            whole = array("i")  # another model spoke, or the start of the history was cut off
+        else:
+            whole = whole[: c.shared] + c.prompt_ids + c.ids
+    return whole
+
+
+def _common(a: array[int], b: array[int]) -> int:
+    """Length of the common prefix."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _logprobs(prompt: array[int], ids: array[int]) -> array[float]:
+    context = crc32(prompt) % SAYABLE
+    previous = (ROLES["assistant"], *ids)
+    return array("f", [LOGPROBS[(31 * s + 17 * t + context) % SAYABLE] for s, t in zip(previous, ids, strict=False)])

@@ -1,0 +1,106 @@
+"""Asking the outside world again: how long to wait, how often to try, and what it all took.
+
+Waits double from attempt to attempt and are jittered, so that many episodes refused at once do not return at once. The
+jitter is derived from the call's seed, never from a global generator. A server's own wish, the `Retry-After` header of
+RFC 9110 section 10.2.3 (seconds, or an HTTP date), is honoured on top, up to a cap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from itertools import count
+from typing import TypeVar
+
+from sonde.core import Completion, Rng, WorldError
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Stats:
+    """What a backend has done so far, for reports; a running count, no part of its configuration.
+
+    `calls` reached the backend, and `failures` of them ended in an error; `retries` are attempts beyond the first of
+    each call; `hits` were answered by a cache instead. `prompt`, `completion` and `cached` are tokens, as in `Usage`.
+    """
+
+    calls: int = 0
+    failures: int = 0
+    retries: int = 0
+    hits: int = 0
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+    async def counting(self, call: Awaitable[Completion]) -> Completion:
+        """The completion of `call`, counted with its tokens, or its error, counted as a failure."""
+        self.calls += 1
+        try:
+            completion = await call
+        except Exception:
+            self.failures += 1
+            raise
+        usage = completion.usage
+        self.prompt += usage.prompt
+        self.completion += usage.completion
+        self.cached += usage.cached
+        return completion
+
+
+class Transient(WorldError):
+    """A failure that may pass. `after` is the number of seconds that the other side asked us to wait, None if silent."""
+
+    def __init__(self, message: str, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Up to `retries` attempts after the first; waits start at `first` seconds and never exceed `longest`."""
+
+    retries: int
+    first: float
+    longest: float
+
+    def wait(self, attempt: int, seed: int, after: float | None = None) -> float:
+        """Seconds to wait after `attempt` (from 0) failed: half of the doubled wait is fixed, half is jitter."""
+        grown = min(self.longest, self.first * 2.0 ** min(attempt, 60))
+        jittered = grown * (0.5 + 0.5 * Rng(seed, "retry", attempt).random())
+        return min(self.longest, jittered + (after or 0.0))
+
+
+async def retrying(call: Callable[[], Awaitable[T]], backoff: Backoff, seed: int, stats: Stats) -> T:
+    """What `call` returns, tried again while it raises `Transient`; the last one becomes a plain `WorldError`."""
+    for attempt in count():
+        try:
+            return await call()
+        except Transient as e:
+            if attempt >= backoff.retries:
+                raise WorldError(f"{e} (attempts: {attempt + 1})") from e
+            wait = backoff.wait(attempt, seed, e.after)
+        stats.retries += 1
+        await asyncio.sleep(wait)
+    raise AssertionError("unreachable: count() never ends")
+
+
+def retry_after(header: str | None, now: float) -> float | None:
+    """Seconds that a `Retry-After` header asks for at `now` (seconds since 1970); None if it says nothing readable.
+
+    >>> retry_after("2", now=0.0), retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=50.0), retry_after("soon", now=0.0)
+    (2.0, 10.0, None)
+    """
+    text = (header or "").strip()
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, IndexError, OverflowError):
+        return None
+    aware = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, aware.timestamp() - now)

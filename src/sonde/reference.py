@@ -1,0 +1,117 @@
+"""The scale of every score: what random legal play and the reference solver achieve, measured and shipped.
+
+`reference_score = 100 (score - floor) / (reference - floor)` on the mean return of the test split: 0 is random legal
+play (`Spec.floor`), 100 the reference solver (`Spec.reference`). It is not clipped, and n/a where the two intervals
+overlap, because then there is no scale.
+
+`python -m sonde.reference` measures every environment again and writes `envs/data/reference.json`. Each entry carries
+n, interval, seed, version, the fingerprints of everything it was measured with, and the first tasks' returns one by
+one, so that a test can tell a stale entry without measuring again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from . import metrics
+from .core import AGENT, Env, content_hash, make, names
+from .core.types import Json
+from .metrics import Estimate
+from .rollout import Plan, collect
+
+COMMAND = "python -m sonde.reference"
+SAMPLES = {"random": 16, "reference": 4}
+"""Episodes per task and policy: the floor is noisier and cheaper."""
+PREFIX = 8
+"""Tasks whose returns are stored one by one."""
+
+
+def fingerprint(env: Env[Any]) -> str:
+    """Changes when the environment's configuration or version, or either policy's configuration, does."""
+    spec = env.spec
+    policies = [make(f"agents:{name}").fingerprint for name in (spec.floor, spec.reference)]
+    return content_hash([env.config, spec.version, *policies])
+
+
+@cache
+def entries() -> Mapping[str, Mapping[str, Json]]:
+    """The shipped measurements, by fingerprint."""
+    source = files("sonde.envs").joinpath("data", "reference.json")
+    return json.loads(source.read_text("utf-8")) if source.is_file() else {}
+
+
+def bounds(env: Env[Any], split: str = "test") -> tuple[Estimate, Estimate] | None:
+    """Floor and reference of the mean return, or None where this configuration was not measured."""
+    if split != "test" or not env.spec.reference:
+        return None
+    entry = entries().get(fingerprint(env))
+    if entry is None:
+        return None
+    return Estimate(**entry["floor"]["score"]), Estimate(**entry["reference"]["score"])
+
+
+def scaled(env: Env[Any], split: str, score: Estimate) -> Estimate | None:
+    """`score` on the scale from floor to reference; None (n/a) where there is no scale."""
+    found = bounds(env, split)
+    if found is None or found[0].overlaps(found[1]):
+        return None
+    floor, top = found[0].mean, found[1].mean
+
+    def scale(value: float) -> float:
+        return 100.0 * (value - floor) / (top - floor)
+
+    return Estimate(scale(score.mean), scale(score.low), scale(score.high), score.n)
+
+
+def play(env: Env[Any], agent: str, k: int, n_tasks: int | None = None, seed: int = 0) -> list[list[float]]:
+    """The agent's returns on the first `n_tasks` test tasks, one row per task."""
+    tasks = env.tasks("test")[:n_tasks]
+    rows: dict[str, list[float]] = {task.id: [] for task in tasks}
+    for t in collect(env, {AGENT: make(f"agents:{agent}")}, tasks, Plan(k=k, seed=seed)):
+        rows[t.task.id].append(sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns))
+    return list(rows.values())
+
+
+def measure(env: Env[Any]) -> dict[str, Json]:
+    """The entry of one environment."""
+    spec = env.spec
+    entry: dict[str, Json] = {"env": env.config, "version": spec.version, "seed": 0, "command": COMMAND}
+    for role, agent in (("floor", spec.floor), ("reference", spec.reference)):
+        table = play(env, agent, SAMPLES["random" if role == "floor" else "reference"])
+        entry[role] = {
+            "agent": agent,
+            "score": asdict(metrics.mean(table)),
+            "k": len(table[0]),
+            "prefix": table[:PREFIX],
+        }
+    return entry
+
+
+def environments() -> Sequence[Env[Any]]:
+    """Every shipped environment in every preset."""
+    found: list[Env[Any]] = []
+    for name in names("envs"):
+        default: Env[Any] = make(name)
+        found += [make(name, preset=preset) for preset in default.presets]
+    return found
+
+
+def main() -> None:
+    """Measure all environments and write the shipped file."""
+    measured = {fingerprint(env): measure(env) for env in environments() if env.spec.reference}
+    path = Path(str(files("sonde.envs"))) / "data" / "reference.json"
+    path.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    for entry in measured.values():
+        floor, top = (Estimate(**entry[role]["score"]) for role in ("floor", "reference"))
+        sys.stdout.write(f"{entry['env']['name']:20} {entry['env']['preset']:10} floor {floor}  reference {top}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""Playing episodes: one, many at once, groups of k in one world, resumed after an interruption.
+
+    trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], k=4)
+
+A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory; any other exception is a
+defect in code and stops the run at once. Order of completion never changes what is recorded: every random number of
+an episode is derived from its own seeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .core import (
+    AnyPolicy,
+    Env,
+    Episode,
+    Policy,
+    ProgramPolicy,
+    Task,
+    Trajectory,
+    UserError,
+    WorldError,
+    default_policies,
+    invalid,
+    play_act,
+    run_sync,
+)
+from .store import Run, RunWriter
+
+Seats = Mapping[str, AnyPolicy]
+Key = tuple[str, int, int]
+"""What identifies an episode of a run: task id, world seed, sample."""
+
+
+class Job(NamedTuple):
+    """One episode to play."""
+
+    task: Task
+    seed: int
+    sample: int
+
+    @property
+    def key(self) -> Key:
+        return (self.task.id, self.seed, self.sample)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Which episodes to play and how many at once. The k samples of a task share its world (`seed`).
+
+    `budget` is a number of model tokens, prompt and completion together: when finished episodes have used it up, no
+    further episode begins.
+    """
+
+    k: int = 1
+    seed: int = 0
+    concurrency: int = 256
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("k", "concurrency"):
+            if getattr(self, name) < 1:
+                raise invalid(name, getattr(self, name), "1 or more")
+        if self.budget is not None and self.budget < 1:
+            raise invalid("budget", self.budget, "1 or more tokens")
+
+    def jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
+        """The episodes, task by task, without those already played."""
+        for task in tasks:
+            for sample in range(self.k):
+                job = Job(task, self.seed, sample)
+                if job.key not in skip:
+                    yield job
+
+
+def seated(env: Env[Any], policies: Seats) -> dict[str, AnyPolicy]:
+    """`policies` with the environment's defaults for the seats they leave out; every seat must end up filled."""
+    full = {**default_policies(env), **policies}
+    missing = [seat for seat in env.spec.seats if seat not in full]
+    if missing:
+        raise UserError(f"policies: no policy for seat {missing[0]!r} of {env.name}")
+    foreign = [seat for seat in full if seat not in env.spec.seats]
+    if foreign:
+        raise UserError(f"policies: {env.name} has no seat {foreign[0]!r}; seats: {', '.join(env.spec.seats)}")
+    return full
+
+
+async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
+    """One episode from start to end."""
+    ep = Episode.begin(env, task, seed=seed, sample=sample)
+    error = ""
+    try:
+        while ep.to_act is not None:
+            ep = await play_act(ep, policies)
+        await _finish(ep, policies)
+    except WorldError as e:
+        error = f"{type(e).__name__}: {e}"
+    return ep.trajectory(policies=policies, error=error)
+
+
+async def _finish(ep: Episode, policies: Seats) -> None:
+    for seat, policy in policies.items():
+        if type(policy).finish is not Policy.finish:
+            await policy.finish(ep.view(seat))
+
+
+async def rollout(
+    env: Env[Any],
+    policies: Seats,
+    tasks: Sequence[Task],
+    plan: Plan | None = None,
+    *,
+    skip: Collection[Key] = frozenset(),
+) -> AsyncIterator[Trajectory]:
+    """Play `plan` over `tasks` and yield each trajectory as its episode ends. Closing the iterator cancels the rest."""
+    plan = plan or Plan()
+    policies = seated(env, policies)
+    meter = _Meter(plan.jobs(tasks, skip), plan.budget)
+    programs = all(isinstance(p, ProgramPolicy) for p in policies.values())
+    stream = _lockstep(env, policies, meter, plan) if programs else _concurrent(env, policies, meter, plan)
+    async for trajectory in stream:
+        meter.spend(trajectory)
+        yield trajectory
+
+
+class _Meter:
+    """Hands out jobs until they or the budget are used up."""
+
+    def __init__(self, jobs: Iterator[Job], budget: int | None) -> None:
+        self._jobs, self._left = jobs, budget
+
+    def next(self) -> Job | None:
+        return None if self._left is not None and self._left <= 0 else next(self._jobs, None)
+
+    def spend(self, trajectory: Trajectory) -> None:
+        if self._left is not None:
+            self._left -= tokens(trajectory)
+
+
+def tokens(trajectory: Trajectory) -> int:
+    """Model tokens of all seats, prompt and completion."""
+    usages = [c.usage for act in trajectory.acts for c in act.action.completions]
+    return sum(u.prompt + u.completion for u in usages)
+
+
+async def _concurrent(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncIterator[Trajectory]:
+    """A fixed number of episodes at a time, each a coroutine of its own."""
+    pending: set[asyncio.Task[Trajectory]] = set()
+    try:
+        while True:
+            while len(pending) < plan.concurrency and (job := meter.next()) is not None:
+                episode = play(env, policies, job.task, seed=job.seed, sample=job.sample)
+                pending.add(asyncio.create_task(episode))
+            if not pending:
+                return
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                yield task.result()
+    finally:
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+
+async def _lockstep(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncIterator[Trajectory]:
+    """Programs only: all running episodes act together, so that a policy may share work between them."""
+    running: list[Episode] = []
+    while True:
+        while len(running) < plan.concurrency and (job := meter.next()) is not None:
+            running.append(Episode.begin(env, job.task, seed=job.seed, sample=job.sample))
+        if not running:
+            return
+        running = _act_together(running, policies)
+        for ep in running:
+            if ep.outcome is not None:
+                await _finish(ep, policies)
+                yield ep.trajectory(policies=policies)
+        running = [ep for ep in running if ep.outcome is None]
+        await asyncio.sleep(0)
+
+
+def _act_together(episodes: list[Episode], policies: Seats) -> list[Episode]:
+    stepped: list[Episode] = []
+    for seat, policy in policies.items():
+        mine = [ep for ep in episodes if ep.to_act == seat]
+        if mine and isinstance(policy, ProgramPolicy):
+            actions = policy.act_many([ep.view(seat) for ep in mine])
+            stepped += [ep.step(action) for ep, action in zip(mine, actions, strict=True)]
+    return stepped
+
+
+OnDone = Callable[[Trajectory], None]
+
+
+def collect(
+    env: Env[Any],
+    policies: Seats,
+    tasks: Sequence[Task],
+    plan: Plan | None = None,
+    *,
+    on_done: OnDone | None = None,
+) -> list[Trajectory]:
+    """All trajectories of a plan, in memory, sorted by task and sample. Works inside a running event loop too."""
+    order = {task.id: i for i, task in enumerate(tasks)}
+
+    async def gather() -> list[Trajectory]:
+        rows: list[Trajectory] = []
+        try:
+            async for trajectory in rollout(env, policies, tasks, plan):
+                rows.append(trajectory)
+                if on_done is not None:
+                    on_done(trajectory)
+        finally:
+            await close(policies)
+        return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
+
+    return run_sync(gather())
+
+
+async def close(policies: Seats) -> None:
+    """Release what the policies hold."""
+    for policy in policies.values():
+        await policy.close()
+
+
+def record(
+    env: Env[Any],
+    policies: Seats,
+    tasks: Sequence[Task],
+    plan: Plan,
+    folder: Path | str,
+    config: Mapping[str, Any],
+    *,
+    on_done: OnDone | None = None,
+) -> Run:
+    """Play a plan into a run folder and return it.
+
+    Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
+    this again after an interruption continues where it stopped.
+    """
+
+    async def write() -> None:
+        with RunWriter.open(Path(folder), config) as run:
+            try:
+                async for trajectory in rollout(env, policies, tasks, plan, skip=run.finished):
+                    run.append(trajectory)
+                    if on_done is not None:
+                        on_done(trajectory)
+            finally:
+                await close(policies)
+
+    run_sync(write())
+    return Run.load(Path(folder))
