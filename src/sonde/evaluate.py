@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from . import metrics, reference
@@ -78,6 +78,10 @@ class Evaluation:
     def to_json(self) -> dict[str, Json]:
         """Everything, as JSON."""
         return asdict(self)
+
+    def summary(self) -> dict[str, Json]:
+        """The numbers without the rows of single episodes."""
+        return asdict(replace(self, rows=()))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Evaluation:

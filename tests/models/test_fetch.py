@@ -328,93 +328,6 @@ def test_killed_while_converting_leaves_no_folder_and_the_next_fetch_works(
     assert visible(tmp_path / "models") == ["tiny-float32"]
 
 
-# --- the conversion itself, on a real GGUF file of 60 kB
-
-
-def write_gguf(path: Path, pre: str = "smollm") -> dict[str, Any]:
-    """A one-layer Llama of random weights, its down projection in 8-bit blocks; returns the values it stands for."""
-    import gguf
-    import numpy as np
-    from tokenizers.pre_tokenizers import ByteLevel
-
-    size, inner, heads, head = 64, 128, 2, 32
-    merges = ["Ċ Ċ", "Ġ Ġ"]
-    tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *sorted(ByteLevel.alphabet()), "ĊĊ", "ĠĠ"]
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_block_count(1)
-    writer.add_context_length(256)
-    writer.add_embedding_length(size)
-    writer.add_feed_forward_length(inner)
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(1)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(head)
-    writer.add_vocab_size(len(tokens))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(pre)
-    writer.add_token_list(tokens)
-    writer.add_token_types([3, 3, 3] + [1] * (len(tokens) - 3))
-    writer.add_token_merges(merges)
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    shapes = {
-        "token_embd.weight": (len(tokens), size),
-        "output_norm.weight": (size,),
-        "blk.0.attn_norm.weight": (size,),
-        "blk.0.ffn_norm.weight": (size,),
-        "blk.0.attn_q.weight": (heads * head, size),
-        "blk.0.attn_k.weight": (head, size),
-        "blk.0.attn_v.weight": (head, size),
-        "blk.0.attn_output.weight": (size, heads * head),
-        "blk.0.ffn_gate.weight": (inner, size),
-        "blk.0.ffn_up.weight": (inner, size),
-    }
-    rng = np.random.Generator(np.random.PCG64(0))
-    values: dict[str, Any] = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-    for name, value in values.items():
-        writer.add_tensor(name, value)
-    q8 = gguf.GGMLQuantizationType.Q8_0
-    blocks = gguf.quantize(rng.normal(size=(size, inner)).astype(np.float32), q8)
-    writer.add_tensor("blk.0.ffn_down.weight", blocks, raw_dtype=q8)
-    values["blk.0.ffn_down.weight"] = gguf.dequantize(blocks, q8)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return values
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_conversion_keeps_weights_and_restores_the_digit_splitting(
-    tmp_path: Path, dtype: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from sonde.models.convert import convert
-
-    values = write_gguf(tmp_path / "tiny.gguf")
-    convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype=dtype)
-    assert "it/s" not in capfd.readouterr().err
-
-    model: Any = AutoModelForCausalLM.from_pretrained(tmp_path / "model")
-    assert model.dtype == getattr(torch, dtype)
-    down = torch.from_numpy(values["blk.0.ffn_down.weight"]).to(model.dtype)
-    assert torch.equal(model.model.layers[0].mlp.down_proj.weight, down)
-    tokenizer: Any = AutoTokenizer.from_pretrained(tmp_path / "model")
-    assert tokenizer.model_max_length == 256
-    assert tokenizer.tokenize("\n\n5  12") == ["ĊĊ", "5", "ĠĠ", "1", "2"]
-
-
-def test_unknown_pre_tokenizer_is_an_error_not_a_guess(tmp_path: Path) -> None:
-    from sonde.core.errors import SondeError
-    from sonde.models.convert import convert
-
-    write_gguf(tmp_path / "tiny.gguf", pre="qwen2")
-    with pytest.raises(SondeError, match=r"tokenizer\.ggml\.pre is 'qwen2'"):
-        convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
-
-
 # --- the real thing
 
 
@@ -444,8 +357,9 @@ def test_smollm2_fetched_converted_loaded_and_answering(tmp_path: Path) -> None:
     assert tokenizer.tokenize("a\n\n5") == ["a", "ĊĊ", "5"]
     question = [{"role": "user", "content": "What is the capital of France?"}]
     prompt = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
-    replies = model.generate(**prompt, max_new_tokens=5, do_sample=True, num_return_sequences=1)
-    assert 1 <= replies.shape[1] - prompt.input_ids.shape[1] <= 5
+    replies = model.generate(**prompt, max_new_tokens=5, do_sample=False)
+    reply = tokenizer.decode(replies[0, prompt.input_ids.shape[1] :], skip_special_tokens=True)
+    assert len(reply.split()) >= 2
     with torch.no_grad():
         spread = torch.softmax(model(**prompt).logits[0, -1], -1)
     likely = {tokenizer.decode([token]).strip() for token in spread.topk(5).indices.tolist()}

@@ -1,4 +1,4 @@
-"""Bayesian best-arm identification: pull what most raises the chance of a right decision, then decide for the likeliest.
+"""Bayesian best-arm identification: pull what most helps the decision, then decide for the likeliest.
 
 The knowledge gradient (Frazier, Powell and Dayanik 2008, "A knowledge-gradient policy for sequential information
 collection") on the exact posterior: score each arm by the probability that the decision would be right after just one
@@ -28,7 +28,7 @@ class _Arms(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BayesArm(ProgramPolicy):
-    """See the module. Plays environments whose filter has `expected_successes` and `expected_gains` per legal answer."""
+    """See the module. Needs a filter with `expected_successes` and `expected_gains`, one value per legal answer."""
 
     def act_now(self, view: View) -> Action:
         known, legal = view.filter, view.legal
@@ -37,5 +37,6 @@ class BayesArm(ProgramPolicy):
         if view.turn == view.spec.max_turns - 1:
             return Action(view.say(known.belief().top(1)[0][0]))
         arms = cast("_Arms", known)
-        scores = [(round(float(p), 10), gain) for p, gain in zip(arms.expected_successes(), arms.expected_gains)]
+        rounded = [round(float(p), 10) for p in arms.expected_successes()]
+        scores = list(zip(rounded, arms.expected_gains, strict=True))
         return Action(view.say(legal[scores.index(max(scores))]))

@@ -1,4 +1,4 @@
-"""Battleship on the exact posterior: shoot a certain ship if there is one, else where a hit and its news are worth most.
+"""Battleship on the exact posterior: shoot what is certain, else where a hit and its news are worth most.
 
 Every ship cell must be shot at anyway, so hits are free and only misses cost. A certain hit is therefore never wrong.
 Otherwise the score of a cell is P(hit) + expected gain in bits. Over *all* boards within 20 turns, each placement

@@ -5,7 +5,8 @@ Source: Multi-Turn Puzzles, section 3.3 (a stronger model takes over a weaker on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from sonde.core import Action, Policy, View, invalid
 
@@ -23,11 +24,17 @@ class Switch(Policy):
             raise invalid("agents:switch: turn", self.turn, "0 or more")
 
     async def act(self, view: View) -> Action:
-        return await (self.first if view.turn < self.turn else self.then).act(view)
+        who: Literal["first", "then"] = "first" if view.turn < self.turn else "then"
+        memories = view.memory or {}
+        action = await (self.first if who == "first" else self.then).act(replace(view, memory=memories.get(who)))
+        if action.memory is None and not memories:
+            return action
+        return replace(action, memory={**memories, who: action.memory})
 
     async def finish(self, view: View) -> None:
-        await self.first.finish(view)
-        await self.then.finish(view)
+        memories = view.memory or {}
+        await self.first.finish(replace(view, memory=memories.get("first")))
+        await self.then.finish(replace(view, memory=memories.get("then")))
 
     async def close(self) -> None:
         await self.first.close()

@@ -56,6 +56,8 @@ class Env(Configured, ABC, Generic[S]):
 
     kind: ClassVar[str] = "envs"
     splits: ClassVar[tuple[str, ...]] = ("train", "test")
+    presets: ClassVar[tuple[str, ...]]
+    """The values that the constructor argument `preset` may take, the default first."""
 
     @cached_property
     @abstractmethod

@@ -7,12 +7,15 @@ Listing imports nothing.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from .config import Configured
@@ -34,6 +37,15 @@ def names(kind: str = "envs") -> tuple[str, ...]:
     hidden: tuple[str, ...] = getattr(package, "HELPERS", ())
     files = {m.name for m in pkgutil.iter_modules(package.__path__) if not (m.name.startswith("_") or m.ispkg)}
     return tuple(sorted((files - set(hidden)) | {e.name for e in entry_points(group=f"sonde.{kind}")}))
+
+
+def summary(kind: str, name: str) -> str:
+    """The first line of a leaf's docstring, read from its file without importing it; empty for plug-ins."""
+    spec = importlib.util.find_spec(f"sonde.{kind}.{name}")
+    if spec is None or spec.origin is None:
+        return ""
+    text = ast.get_docstring(ast.parse(Path(spec.origin).read_text("utf-8"))) or ""
+    return text.partition("\n")[0]
 
 
 @cache

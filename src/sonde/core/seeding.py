@@ -13,6 +13,7 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
 | `(seed, "bootstrap", ...)` | resampling in `metrics` |
+| `(seed, "check", env, rule, ...)` | tasks and replies of the contract checks (`sonde.testing`) |
 
 `seed` is the world seed: a group of k samples shares it, so the k samples meet the same hidden setup and noise.
 """

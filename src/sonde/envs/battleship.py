@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json
@@ -52,14 +52,14 @@ class State(NamedTuple):
         return carrier | battleship | destroyer
 
 
-def parse_cell(answer: str) -> tuple[int, int] | None:
-    """Row and column from 0, perhaps outside any board; None if `answer` names no cell.
+def parse_cell(answer: str) -> str | None:
+    """The name of a cell, perhaps outside any board; None if `answer` names no cell.
 
-    >>> parse_cell("C2"), parse_cell("c 2"), parse_cell("2C")
-    ((2, 1), (2, 1), None)
+    >>> parse_cell("C2"), parse_cell("z 0"), parse_cell("2C")
+    ('C2', 'Z0', None)
     """
     found = _CELL.fullmatch(answer)
-    return (ord(found[1].upper()) - ord("A"), int(found[2]) - 1) if found else None
+    return f"{found[1].upper()}{int(found[2])}" if found else None
 
 
 def board(state: State) -> str:
@@ -114,14 +114,13 @@ class Battleship(TabularEnv[State]):
 
     def task(self, hidden: Json) -> Task:
         """`hidden`: `{"size": 6, "carrier": ["A1", ...], "battleship": [...], "destroyer": [...]}`."""
-        fields = ("size", *SHIPS)
-        if not isinstance(hidden, Mapping) or set(hidden) != set(fields):  # pyright: ignore[reportUnknownArgumentType]
-            raise invalid("battleship: hidden", hidden, f"an object with exactly {', '.join(fields)}")
-        size: Json = hidden["size"]
-        if not isinstance(size, int) or size not in SIZES:
+        if _keys(hidden) != {"size", *SHIPS}:
+            raise invalid("battleship: hidden", hidden, f"an object with exactly size, {', '.join(SHIPS)}")
+        size = hidden["size"]
+        if type(size) is not int or size not in SIZES:
             raise invalid("battleship: size", size, "5 or 6")
-        layout = _layout(size, hidden)  # pyright: ignore[reportUnknownArgumentType]
-        if layout not in _ranks(size):
+        layout = _layout(size, hidden)
+        if State(size, layout).fleet.bit_count() != sum(SHIPS.values()):
             raise invalid("battleship: hidden", hidden, "ships that do not overlap")
         return self._task(size, layout, "custom", 0)
 
@@ -146,18 +145,16 @@ class Battleship(TabularEnv[State]):
         return describe(state.size, state.ships)
 
     def intro(self, state: State, seat: str) -> str:
-        say = pieces("battleship")
-        rules = say["intro"].format(size=state.size, last="ABCDEF"[state.size - 1], turns=self.max_turns)
-        return f"{rules}\n\n{board(state)}\n\n{say['first']}"
+        return f"{self._rules(state.size)}\n\n{board(state)}\n\n{pieces('battleship')['first']}"
+
+    def _rules(self, size: int) -> str:
+        return pieces("battleship")["intro"].format(size=size, last="ABCDEF"[size - 1], turns=self.max_turns)
 
     def render(self, state: State, seat: str) -> str | None:
-        if not state.shots and not state.turn:
-            return self.intro(state, seat)
         say = pieces("battleship")
-        rules = say["intro"].format(size=state.size, last="ABCDEF"[state.size - 1], turns=self.max_turns)
-        hits = ", ".join(_hits(state)) or "none"
+        hits = say["hits"].format(hits=", ".join(_hits(state)) or "none")
         left = say["next"].format(left=self.max_turns - state.turn)
-        return f"{rules}\n\n{board(state)}\n{say['hits'].format(hits=hits)}\n{left}"
+        return f"{self._rules(state.size)}\n\n{board(state)}\n{hits}\n{left}"
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
         return [(1.0, self._step(state, text))]
@@ -167,24 +164,24 @@ class Battleship(TabularEnv[State]):
         if answer is None:
             told, info = pieces("battleship")["format"], Frozen(result="format")
             return Step(self._end(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
-        place = parse_cell(answer)
-        if place is None:
-            return self._next(state, "invalid", None, None)
-        row, column = place
-        cell = f"{chr(ord('A') + row)}{column + 1}"
-        if row >= state.size or not 0 <= column < state.size:
-            return self._next(state, "outside", cell, None)
-        bit = 1 << row * state.size + column
-        return self._next(state, "repeat", cell, None) if state.shots & bit else self._shoot(state, cell, bit)
+        cell = parse_cell(answer)
+        if cell is None:
+            return self._next(state, "invalid")
+        index = _indices(state.size).get(cell)
+        if index is None:
+            return self._next(state, "outside", cell)
+        if state.shots >> index & 1:
+            return self._next(state, "repeat", cell)
+        return self._shoot(state, cell, 1 << index)
 
     def _shoot(self, state: State, cell: str, bit: int) -> Step:
         after = state._replace(shots=state.shots | bit)
         for ship, mask in zip(SHIPS, state.ships, strict=True):
             if mask & bit:
                 return self._next(after, "hit" if mask & ~after.shots else "sunk", cell, ship)
-        return self._next(after, "miss", cell, None)
+        return self._next(after, "miss", cell)
 
-    def _next(self, state: State, result: str, cell: str | None, ship: str | None) -> Step:
+    def _next(self, state: State, result: str, cell: str | None = None, ship: str | None = None) -> Step:
         """The step that ends this turn; `state` has the shot on its board but not yet the turn."""
         say, size, seen = pieces("battleship"), state.size, board(state)
         length = SHIPS[ship] if ship else None
@@ -216,7 +213,7 @@ class Battleship(TabularEnv[State]):
 
 
 def _hits(state: State) -> list[str]:
-    """The cells hit so far by ship: `carrier (5 cells) at A1 A2`."""
+    """What has been hit of every ship: `carrier (5 cells) at A1 A2`."""
     hit = {ship: _named(state.size, mask & state.shots) for ship, mask in zip(SHIPS, state.ships, strict=True)}
     return [f"{ship} ({SHIPS[ship]} cells) at {' '.join(found)}" for ship, found in hit.items() if found]
 
@@ -267,11 +264,6 @@ def layouts(size: int) -> tuple[Layout, ...]:
 
 
 @cache
-def _ranks(size: int) -> Mapping[Layout, int]:
-    return {layout: i for i, layout in enumerate(layouts(size))}
-
-
-@cache
 def _setups(split: str) -> tuple[tuple[int, Layout], ...]:
     """The boards of a split, sizes mixed. Per size, train and test are slices of one fixed shuffle."""
     rows: list[tuple[int, Layout]] = []
@@ -289,6 +281,10 @@ def _hidden(size: int, layout: Layout) -> Frozen[Json]:
     return Frozen({"size": size, **ships})
 
 
+def _keys(value: Json) -> set[str]:
+    return set(cast("Mapping[str, Json]", value)) if isinstance(value, Mapping) else set()
+
+
 def _layout(size: int, hidden: Mapping[str, Json]) -> Layout:
     carrier, battleship, destroyer = (_ship(size, ship, hidden[ship]) for ship in SHIPS)
     return carrier, battleship, destroyer
@@ -296,12 +292,13 @@ def _layout(size: int, hidden: Mapping[str, Json]) -> Layout:
 
 def _ship(size: int, ship: str, names: Json) -> int:
     """The bitboard of a ship given by its cells in any order."""
-    listed: list[Json] = list(names) if isinstance(names, Sequence) else []  # pyright: ignore[reportUnknownArgumentType]
-    index = _indices(size)
-    found = {index.get(name.upper(), -1) if isinstance(name, str) else -1 for name in listed}
-    mask = sum(1 << i for i in found if i >= 0)
-    if len(listed) != SHIPS[ship] or mask not in _positions(size, SHIPS[ship]):
-        allowed = f"{SHIPS[ship]} cells in a straight line on a {size}x{size} board, such as {_example(size, ship)}"
+    listed: list[Json] = list(names) if type(names) in (list, tuple) else []
+    found = {_indices(size).get(parse_cell(name) or "") if isinstance(name, str) else None for name in listed}
+    mask = sum(1 << i for i in found if i is not None)
+    lines = _positions(size, SHIPS[ship])
+    if len(listed) != SHIPS[ship] or mask not in lines:
+        example = list(_named(size, lines[0]))
+        allowed = f"{SHIPS[ship]} cells in a straight line on a {size}x{size} board, such as {example}"
         raise invalid(f"battleship: {ship}", names, allowed)
     return mask
 
@@ -311,18 +308,16 @@ def _indices(size: int) -> Mapping[str, int]:
     return {name: i for i, name in enumerate(cells(size))}
 
 
-def _example(size: int, ship: str) -> list[str]:
-    return list(_named(size, _positions(size, SHIPS[ship])[0]))
+# --- exact beliefs ---------------------------------------------------------------------------------------------------
 
 
 @cache
 def _fleets(size: int) -> Fleets:
     from ._rules.ships import Fleets
 
-    return Fleets(size, tuple(SHIPS), layouts(size), cells(size), _index_of, describe)
+    return Fleets(size, tuple(SHIPS), layouts(size), cells(size), _aim, describe)
 
 
-def _index_of(size: int, text: str) -> int | None:
+def _aim(size: int, text: str) -> int | None:
     """The cell that a text shoots at, as a bit number; None if there is none on the board."""
-    place = parse_cell(read_answer(text) or "")
-    return _indices(size).get(f"{chr(ord('A') + place[0])}{place[1] + 1}") if place else None
+    return _indices(size).get(parse_cell(read_answer(text) or "") or "")

@@ -13,9 +13,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid, unknown
 from sonde.core.types import Json
@@ -57,13 +57,15 @@ class State(NamedTuple):
 class BestArm(TabularEnv[State]):
     """See the module. `pulls` in 1..200. The decision is one turn more, so `max_turns=n` means n - 1 pulls."""
 
+    presets: ClassVar[tuple[str, ...]] = ("paprika",)
+
     preset: str = "paprika"
     pulls: int = 20
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset != "paprika":
-            raise unknown("best_arm: preset", self.preset, ["paprika"])
+        if self.preset not in self.presets:
+            raise unknown("best_arm: preset", self.preset, self.presets)
         if not 1 <= self.pulls <= 200:
             raise invalid("best_arm: pulls", self.pulls, "1 to 200")
         turns = self.pulls + 1 if self.max_turns is None else self.max_turns
@@ -152,13 +154,15 @@ class BestArm(TabularEnv[State]):
         scenario, arms, means, counts, turn = state
         n, s = counts[arm]
         counts = (*counts[:arm], (n + 1, s + reward), *counts[arm + 1 :])
-        told = _texts(scenario, arms).pulled[arm][reward]
+        texts = _texts(scenario, arms)
         info = Frozen[Any](result="pull", arm=arms[arm], reward=reward, pulls=_table(arms, counts))
-        return self._next(State(scenario, arms, means, counts, turn + 1), told, info)
+        after = State(scenario, arms, means, counts, turn + 1)
+        return self._next(after, texts, texts.pulled[arm][reward], info)
 
     def _settled(self, state: State, text: str) -> Step:
         """What follows from the text alone: a decision, or an answer that names no arm."""
-        say, words = pieces("best_arm"), _texts(state.scenario, state.arms).words
+        say, texts = pieces("best_arm"), _texts(state.scenario, state.arms)
+        words = texts.words
         after = state._replace(turn=state.turn + 1)
         if read_answer(text) is None:
             over = state._replace(turn=self.pulls + 1)
@@ -167,7 +171,7 @@ class BestArm(TabularEnv[State]):
         if arm is None:
             info = Frozen[Any](result="invalid", pulls=pulls)
             if state.turn < self.pulls:
-                return self._next(after, say["invalid"].format(**words), info)
+                return self._next(after, texts, say["invalid"].format(**words), info)
             return _end(after, say["no-decision"].format(**words), info, Outcome("loss"))
         name, right = state.arms[arm], state.means[arm] == max(state.means)
         result = "win" if right else "loss"
@@ -175,9 +179,9 @@ class BestArm(TabularEnv[State]):
         told = say[result].format(arm=name, **words)
         return _end(after, told, info, Outcome("win", 1.0) if right else Outcome("loss"))
 
-    def _next(self, after: State, told: str, info: Frozen[Any]) -> Step:
-        texts, left = _texts(after.scenario, after.arms), self.pulls - after.turn
-        ask = texts.decide if left == 0 else texts.next.format(left=left)
+    def _next(self, after: State, texts: Texts, told: str, info: Frozen[Any]) -> Step:
+        left = self.pulls - after.turn
+        ask = texts.decide if left == 0 else f"{texts.next[0]}{left}{texts.next[1]}"
         return Step(after, Frozen({AGENT: f"{told}\n{ask}"}), info=info)
 
     def actions(self, state: State) -> Sequence[str] | None:
@@ -192,7 +196,7 @@ class BestArm(TabularEnv[State]):
         from ._rules.arms import Game
 
         arms: tuple[str, ...] = public["arms"]
-        return Game(arms, self.pulls, lambda text: _named(arms, text)).start()
+        return Game(arms, self.pulls, partial(_named, arms)).start()
 
 
 def _end(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
@@ -272,7 +276,8 @@ class Texts(NamedTuple):
 
     words: Mapping[str, str]
     pulled: tuple[tuple[str, str], ...]
-    next: str
+    next: tuple[str, str]
+    """What stands before and after the number of pulls left."""
     decide: str
 
 
@@ -283,5 +288,5 @@ def _texts(name: str, arms: tuple[str, ...]) -> Texts:
     words = {"setting": scenario.setting, "noun": scenario.arm, "payoff": scenario.payoff, "arms": listed}
     acts = [scenario.act.format(arm=arm) for arm in arms]
     pulled = tuple((say["pull"].format(act=a, reward=0), say["pull"].format(act=a, reward=1)) for a in acts)
-    braced = listed.replace("{", "{{").replace("}", "}}")
-    return Texts(words, pulled, say["next"].format(left="{left}", arms=braced), say["decide"].format(**words))
+    before, _, after = say["next"].partition("{left}")
+    return Texts(words, pulled, (before, after.format(arms=listed)), say["decide"].format(**words))

@@ -12,7 +12,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid, unknown
 from sonde.core.types import Json
@@ -53,14 +53,16 @@ def score(code: str, guess: str) -> tuple[int, int]:
 class Mastermind(TabularEnv[State]):
     """See the module. `length` in 1..6 and `digits` in 2..10, with at most 100,000 codes."""
 
+    presets: ClassVar[tuple[str, ...]] = ("paprika",)
+
     preset: str = "paprika"
     length: int = 4
     digits: int = 10
     max_turns: int = 12
 
     def __post_init__(self) -> None:
-        if self.preset != "paprika":
-            raise unknown("mastermind: preset", self.preset, ["paprika"])
+        if self.preset not in self.presets:
+            raise unknown("mastermind: preset", self.preset, self.presets)
         if not 1 <= self.length <= 6:
             raise invalid("mastermind: length", self.length, "1 to 6")
         if not 2 <= self.digits <= 10 or self.digits**self.length > 100_000:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid, unknown
 from sonde.core.env import Split
@@ -54,6 +54,8 @@ class State(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Wordle(TabularEnv[State]):
     """See the module. `max_turns=None` takes the preset's."""
+
+    presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
     preset: str = "paprika"
     as_published: bool = False

@@ -5,7 +5,7 @@ backend wherever code downstream could notice: tokens (the bytes of UTF-8 and fi
 previous call's, replies cut at `max_new_tokens`, stop strings, log-probabilities that agree with `score`, time passing.
 
 What it says is *not* drawn from its log-probabilities. Those come from a fixed bigram model, chosen so that they sum
-to one exactly: with token t after token s in a prompt with checksum c, `p(t) = (1 + (31 s + 17 t + c) mod 257) /
+to one exactly: with token t after token s in a conversation with checksum c, `p(t) = (1 + (31 s + 17 t + c) mod 257) /
 33153`. As t runs through the 257 tokens that can be said, the bracket runs through 1 to 257, whose sum is 33153.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ ROLES = {"system": 257, "user": 258, "assistant": 259}
 SAYABLE = 257
 LOGPROBS = tuple(math.log((1 + r) / (SAYABLE * (SAYABLE + 1) // 2)) for r in range(SAYABLE))
 
+_WIDE = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 _CHOICE = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 
 
@@ -79,8 +81,8 @@ class Fake(Model):
         return _CHOICE.sub(lambda m: rng.choice(m[1].split("|")), rng.choice(self.pattern))
 
     async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
-        prompt = render(messages)
-        return [_logprobs(prompt, _encode(c)).tolist() for c in continuations]
+        context = _context(messages)
+        return [_logprobs(context, _encode(c)).tolist() for c in continuations]
 
 
 def _lines(name: str, value: object) -> tuple[str, ...]:
@@ -90,7 +92,8 @@ def _lines(name: str, value: object) -> tuple[str, ...]:
 
 
 def _encode(text: str) -> array[int]:
-    return array("i", text.encode("utf-8", "replace"))
+    """One token per byte; by way of a text of those bytes, because widening them one by one takes 30 times as long."""
+    return array("i", text.encode("utf-8", "replace").decode("latin-1").encode(_WIDE))
 
 
 def _decode(ids: array[int]) -> str:
@@ -112,7 +115,7 @@ def _completion(messages: Sequence[Message], said: str, limit: int) -> Completio
     return Completion(
         text=said if len(ids) == len(whole) else _decode(ids),
         ids=ids,
-        logprobs=_logprobs(prompt, ids),
+        logprobs=_logprobs(_context(messages), ids),
         prompt_ids=prompt[shared:],
         shared=shared,
         finish="stop" if len(ids) == len(whole) else "length",
@@ -144,7 +147,9 @@ def _previous(messages: Sequence[Message]) -> array[int]:
         if c.model != "fake" or c.shared > len(whole):
             whole = array("i")  # another model spoke, or the start of the history was cut off
         else:
-            whole = whole[: c.shared] + c.prompt_ids + c.ids
+            del whole[c.shared :]
+            whole += c.prompt_ids
+            whole += c.ids
     return whole
 
 
@@ -153,7 +158,14 @@ def _common(a: array[int], b: array[int]) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _logprobs(prompt: array[int], ids: array[int]) -> array[float]:
-    context = crc32(prompt) % SAYABLE
+def _context(messages: Sequence[Message]) -> int:
+    """The checksum c of the bigram model, over all that has been said."""
+    checksum = 0
+    for message in messages:
+        checksum = crc32(message.content.encode("utf-8", "replace"), checksum)
+    return checksum % SAYABLE
+
+
+def _logprobs(context: int, ids: array[int]) -> array[float]:
     previous = (ROLES["assistant"], *ids)
     return array("f", [LOGPROBS[(31 * s + 17 * t + context) % SAYABLE] for s, t in zip(previous, ids, strict=False)])

@@ -53,7 +53,7 @@ class Stats:
 
 
 class Transient(WorldError):
-    """A failure that may pass. `after` is the number of seconds that the other side asked us to wait, None if silent."""
+    """A failure that may pass. `after` is how many seconds the other side asked us to wait, None if it did not."""
 
     def __init__(self, message: str, after: float | None = None) -> None:
         super().__init__(message)
@@ -95,7 +95,9 @@ def retry_after(header: str | None, now: float) -> float | None:
     >>> retry_after("2", now=0.0), retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=50.0), retry_after("soon", now=0.0)
     (2.0, 10.0, None)
     """
-    text = (header or "").strip()
+    if header is None:
+        return None
+    text = header.strip()
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
         return float(text)
     try:

@@ -29,7 +29,7 @@ class Fleets:
     """All placements on one board.
 
     `layouts` are the placements, one bitboard per ship in the order of `ships` (names); `cells` names the bits.
-    `index_of(size, text)` gives the cell that a text shoots at, None if there is none on the board;
+    `aim(size, text)` gives the cell that a text shoots at, None if there is none on the board;
     `describe(size, layout)` the hypothesis that a placement is.
     """
 
@@ -39,11 +39,11 @@ class Fleets:
         ships: Sequence[str],
         layouts: Sequence[tuple[int, ...]],
         cells: Sequence[str],
-        index_of: Callable[[int, str], int | None],
+        aim: Callable[[int, str], int | None],
         describe: Callable[[int, Any], str],
     ) -> None:
         self.size, self.ships, self.layouts, self.cells = size, tuple(ships), layouts, tuple(cells)
-        self.index_of, self.describe = index_of, describe
+        self.aim, self.describe = aim, describe
         masks_SN = np.array(layouts, np.uint64).T
         unique = [np.unique(masks_N, return_inverse=True) for masks_N in masks_SN]
         bits_C = np.arange(len(cells), dtype=np.uint64)
@@ -60,7 +60,11 @@ class Fleets:
     @cached_property
     def rank(self) -> Mapping[str, int]:
         """The row of every hypothesis."""
-        return {self.describe(self.size, layout): i for i, layout in enumerate(self.layouts)}
+        return {self.name(i): i for i in range(len(self.layouts))}
+
+    def name(self, row: int) -> str:
+        """The hypothesis of a row."""
+        return self.describe(self.size, self.layouts[row])
 
     def counts_SC(self, alive: Rows) -> npt.NDArray[np.int64]:
         """In how many of the placements `alive` each ship covers each cell."""
@@ -88,9 +92,8 @@ class _Placements(Sequence[str]):
         return len(self._alive)
 
     def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return _Placements(self._fleets, self._alive[i])
-        return self._fleets.describe(self._fleets.size, self._fleets.layouts[self._alive[i]])
+        rows: Any = self._alive[i]
+        return self._fleets.name(rows) if rows.ndim == 0 else [self._fleets.name(row) for row in rows]
 
 
 class ShipFilter(Filter):
@@ -131,7 +134,7 @@ class ShipFilter(Filter):
         return self._named(self._gains_C)
 
     def expected_gain(self, action: str) -> float:
-        cell = self.fleets.index_of(self.fleets.size, action)
+        cell = self.fleets.aim(self.fleets.size, action)
         return 0.0 if cell is None else float(self._gains_C[cell])
 
     def best_question(self) -> tuple[str, float]:

@@ -1,0 +1,284 @@
+"""The commands. Each reads its options, calls one function of the library and shows the result."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from sonde import __version__
+from sonde.core import AGENT, Env, Episode, UserError, make, names
+from sonde.core.registry import KINDS, summary
+from sonde.evaluate import Evaluation
+from sonde.evaluate import compare as compare_evaluations
+from sonde.run import config_from, execute, load_evaluation, prepare, rescore
+from sonde.store import Run, compact
+
+from . import tables
+from .estimate import estimate
+from .options import agent_config, run_config
+from .progress import progress
+
+app = typer.Typer(
+    name="sonde",
+    help="Environments, agents and metrics for language models that must seek information.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+models_app = typer.Typer(help="Small models that run on a laptop.", no_args_is_help=True)
+app.add_typer(models_app, name="models")
+out = Console()
+
+EnvArg = Annotated[list[str], typer.Argument(help="Environments, for example wordle mastermind; see `sonde list`.")]
+RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
+PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environment.")]
+AgentOpt = Annotated[str, typer.Option(help="Policy of the agent: llm, random, entropy, ... or module:Class.")]
+ModelOpt = Annotated[
+    str | None, typer.Option(help="hf:NAME, http:NAME, fake, smollm2 or a folder, for agents that take a model.")
+]
+UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
+JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SplitOpt = Annotated[str, typer.Option(help="train or test.")]
+TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N tasks of the split.")]
+SamplesOpt = Annotated[int, typer.Option("-k", help="Samples per task.")]
+SeedOpt = Annotated[int, typer.Option(help="World seed; the samples of a task share it.")]
+OutOpt = Annotated[Path, typer.Option(help="Where run folders go.")]
+OverrideOpt = Annotated[
+    list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, for example seats.agent.context=last:3.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"sonde {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """Environments, agents and metrics for language models that must seek information."""
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[str, typer.Argument(help="envs, agents, users or models; all by default.")] = "",
+    as_json: JsonOpt = False,
+) -> None:
+    """List what can be made by name."""
+    if kind and kind not in KINDS:
+        raise UserError(f"kind: got {kind!r}, allowed: {', '.join(KINDS)}")
+    found = {k: {name: summary(k, name) for name in names(k)} for k in KINDS if kind in ("", k)}
+    if as_json:
+        out.print_json(json.dumps(found))
+        return
+    for group, rows in found.items():
+        if rows:
+            out.print(tables.listing(group, rows.items()))
+            out.print()
+
+
+@app.command()
+def show(
+    env: Annotated[str, typer.Argument(help="An environment.")],
+    preset: PresetOpt = None,
+    as_json: JsonOpt = False,
+) -> None:
+    """Show an environment: its facts, its presets and its opening message."""
+    made: Env[Any] = make(env, **({"preset": preset} if preset else {}))
+    spec, task = made.spec, made.tasks("test")[0]
+    opening = Episode.begin(made, task).view(AGENT).messages[0].content
+    facts = {f: getattr(spec, f) for f in spec.__dataclass_fields__} | {
+        "presets": made.presets,
+        "tasks": {split: len(made.tasks(split)) for split in made.splits},
+        "config": made.config,
+    }
+    if as_json:
+        out.print_json(json.dumps({**facts, "opening": opening}))
+        return
+    out.print(tables.listing(env, ((k, str(v)) for k, v in facts.items())))
+    out.print()
+    out.print(opening, markup=False, highlight=False)
+
+
+@app.command()
+def play(
+    env: Annotated[str, typer.Argument(help="An environment, for example wordle.")] = "wordle",
+    preset: PresetOpt = None,
+    split: SplitOpt = "test",
+    index: Annotated[
+        int | None, typer.Option("--task", help="Index of the task; by default one you do not know.")
+    ] = None,
+    seed: SeedOpt = 0,
+) -> None:
+    """Play in the terminal. `?` shows the most informative question, `!` what is still possible, Ctrl-D ends."""
+    from .play import play_in_terminal
+
+    play_in_terminal(make(env, **({"preset": preset} if preset else {})), split, index, seed, out)
+
+
+@app.command("eval")
+def eval_(
+    envs: EnvArg,
+    preset: PresetOpt = None,
+    agent: AgentOpt = "llm",
+    model: ModelOpt = None,
+    base_url: UrlOpt = None,
+    split: SplitOpt = "test",
+    n_tasks: TasksOpt = None,
+    k: SamplesOpt = 4,
+    seed: SeedOpt = 0,
+    max_turns: Annotated[int | None, typer.Option(help="Override the environment's turn limit.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Default 0.7, as in PAPRIKA.")] = None,
+    min_p: Annotated[float | None, typer.Option(help="Default 0.3, as in PAPRIKA.")] = None,
+    examples: Annotated[int | None, typer.Option(help="Few-shot example games.")] = None,
+    context: Annotated[str | None, typer.Option(help="full, last:K or render.")] = None,
+    concurrency: Annotated[int, typer.Option(help="Episodes at a time.")] = 256,
+    budget: Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")] = None,
+    overrides: OverrideOpt = [],  # noqa: B006
+    runs: OutOpt = Path("runs"),
+    gains: Annotated[bool, typer.Option(help="Exact information per turn (costs a search per turn).")] = True,
+    report: Annotated[Path | None, typer.Option(help="Also write an HTML report here.")] = None,
+    dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
+    as_json: JsonOpt = False,
+) -> None:
+    """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
+    policy = agent_config(
+        agent, model, base_url, temperature=temperature, min_p=min_p, examples=examples, context=context
+    )
+    prepared = [
+        prepare(
+            run_config(
+                env, file=config, preset=preset, max_turns=max_turns, agent=policy, overrides=overrides, split=split,
+                n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency, budget=budget, gains=gains,
+            )
+        )
+        for env in envs
+    ]  # fmt: skip
+    if dry_run:
+        estimate(prepared, out, as_json)
+        return
+    done: list[Evaluation] = []
+    folders: list[Path] = []
+    for run in prepared:
+        folder = runs / run.folder_name
+        with progress(run.env.spec.name, len(run.tasks) * run.config.k) as on_done:
+            done.append(execute(run, folder, on_done=on_done))
+        folders.append(folder)
+    _show(done, folders, report, as_json)
+
+
+def _show(done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool) -> None:
+    if report is not None:
+        from sonde.viewer import write_report
+
+        write_report(folders, report)
+    if as_json:
+        out.print_json(
+            json.dumps([{**e.to_json(), "rows": None, "folder": str(f)} for e, f in zip(done, folders, strict=True)])
+        )
+        return
+    out.print(tables.evaluations(done))
+    for folder in [*folders, *([report] if report else [])]:
+        out.print(f"written: {folder}", highlight=False)
+
+
+@app.command()
+def rollout(
+    env: Annotated[str, typer.Argument(help="An environment.")],
+    folder: Annotated[Path, typer.Argument(help="The run folder to write or continue.")],
+    preset: PresetOpt = None,
+    agent: AgentOpt = "llm",
+    model: ModelOpt = None,
+    base_url: UrlOpt = None,
+    split: SplitOpt = "train",
+    n_tasks: TasksOpt = None,
+    k: SamplesOpt = 1,
+    seed: SeedOpt = 0,
+    concurrency: Annotated[int, typer.Option(help="Episodes at a time.")] = 256,
+    budget: Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")] = None,
+    overrides: OverrideOpt = [],  # noqa: B006
+) -> None:
+    """Play and record episodes without evaluating them (training data, say)."""
+    values = run_config(
+        env, file=config, preset=preset, max_turns=None, agent=agent_config(agent, model, base_url),
+        overrides=overrides, split=split, n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency, budget=budget,
+        gains=False,
+    )  # fmt: skip
+    run = prepare(values)
+    with progress(run.env.spec.name, len(run.tasks) * k) as on_done:
+        execute(run, folder, on_done=on_done)
+    out.print(f"{len(Run.load(folder))} episodes in {folder}", highlight=False)
+
+
+@app.command("rescore")
+def rescore_(folder: RunArg, as_json: JsonOpt = False) -> None:
+    """Compute the evaluation of a run again from its episodes; no policy is called."""
+    stored = Run.load(folder)
+    trajectories = list(stored)
+    if not trajectories:
+        raise UserError(f"{folder}: no episodes")
+    k = 1 + max(t.sample for t in trajectories)
+    n_tasks = 1 + max(t.task.index for t in trajectories)
+    values = {key: stored.config[key] for key in ("env", "seats", "split", "seed")}
+    run = prepare(config_from({**values, "k": k, "n_tasks": n_tasks}))
+    _show([rescore(run, stored, folder)], [folder], None, as_json)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="A run folder.")],
+    b: Annotated[Path, typer.Argument(help="Another, on the same tasks.")],
+    as_json: JsonOpt = False,
+) -> None:
+    """Compare two runs, paired by task."""
+    found = compare_evaluations(load_evaluation(a), load_evaluation(b))
+    if as_json:
+        out.print_json(json.dumps(asdict(found)))
+        return
+    out.print(tables.comparison(found))
+
+
+@app.command()
+def report(
+    folders: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    to: Annotated[Path, typer.Option("--out", help="The HTML file to write.")] = Path("report.html"),
+) -> None:
+    """Write one self-contained HTML page about runs."""
+    from sonde.viewer import write_report
+
+    write_report(folders, to)
+    out.print(f"written: {to}", highlight=False)
+
+
+@app.command("compact")
+def compact_(folder: RunArg) -> None:
+    """Write a run's episodes as Parquet beside its shards."""
+    out.print(f"written: {compact(folder)}", highlight=False)
+
+
+@models_app.command("fetch")
+def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows how to get.")] = "smollm2") -> None:
+    """Find or download small weights, check them and convert them once."""
+    from sonde.models.fetch import fetch
+
+    from .progress import stderr
+
+    out.print(str(fetch(name, progress=lambda stage: stderr.print(stage, highlight=False))), highlight=False)
+
+
+@models_app.command("list")
+def models_list() -> None:
+    """The models that `sonde models fetch` knows."""
+    from sonde.models.fetch import KNOWN
+
+    out.print(tables.listing("models", ((name, str(weights)) for name, weights in KNOWN.items())))

@@ -1,0 +1,49 @@
+"""What a run would cost: `--dry-run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from sonde.core import AGENT, Episode
+from sonde.core.types import Json
+from sonde.run import Prepared
+
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for English; the estimate is a bound in turns, not in tokenisers."""
+
+
+def costs(run: Prepared) -> dict[str, Json]:
+    """Upper bounds: every episode takes all its turns, and every reply all its tokens."""
+    spec = run.env.spec
+    policy = run.policies[AGENT].config
+    episodes = len(run.tasks) * run.config.k
+    reply = policy.get("max_new_tokens") or spec.max_new_tokens
+    calls = episodes * spec.max_turns if "model" in policy else 0
+    opening = Episode.begin(run.env, run.tasks[0], seed=run.config.seed).view(AGENT).messages[0].content
+    base = len(opening) // CHARACTERS_PER_TOKEN * (1 + int(policy.get("examples", 0)))
+    history = reply * spec.max_turns * (spec.max_turns - 1) // 2
+    return {
+        "environment": spec.name,
+        "episodes": episodes,
+        "calls": calls,
+        "prompt_tokens": episodes * (base * spec.max_turns + history) if calls else 0,
+        "completion_tokens": calls * reply,
+    }
+
+
+def estimate(runs: Sequence[Prepared], out: Console, as_json: bool) -> None:
+    """Print the costs of runs."""
+    found = [costs(run) for run in runs]
+    if as_json:
+        out.print_json(json.dumps(found))
+        return
+    table = Table(title="At most; about 4 characters per token, every reply as long as allowed")
+    for name in found[0]:
+        table.add_column(name.replace("_", " "), justify="left" if name == "environment" else "right")
+    for row in found:
+        table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
+    out.print(table)

@@ -1,0 +1,83 @@
+"""`sonde play`: a person against an environment, with the exact information of every move beside it."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from sonde.core import AGENT, Env, Episode, UserError
+
+_BAR = 24
+
+
+def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, out: Console) -> None:
+    """Play one episode; end of input leaves it."""
+    if set(env.spec.seats) != {AGENT}:
+        raise UserError(f"play: {env.name} has other seats than the agent's; use `sonde rollout` with policies")
+    tasks = env.tasks(split)
+    if index is None:
+        # A person's own game: the one place where a choice need not be repeatable, and the task is named at the end.
+        index = secrets.randbelow(len(tasks))
+    if not -len(tasks) <= index < len(tasks):
+        raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
+    ep = Episode.begin(env, tasks[index], seed=seed)
+    start = ep.filter()
+    out.print(Panel(Text(_last(ep)), title=f"{env.spec.name} ({env.spec.preset})", subtitle="? hint   ! possibilities"))
+    while ep.to_act is not None:
+        try:
+            line = out.input(f"[bold cyan]{len(ep.turns) + 1}/{env.spec.max_turns}[/] > ").strip()
+        except EOFError:
+            out.print("\nYou left the game.")
+            return
+        if line in ("?", "!"):
+            _help(ep, line, out)
+        elif line:
+            ep = ep.step(line if "<" in line else env.say(line))
+            out.print(Text(_last(ep)))
+            if start is not None:
+                _information(ep, start.entropy, out)
+    _finish(ep, split, index, out)
+
+
+def _last(ep: Episode) -> str:
+    return ep.view().messages[-1].content
+
+
+def _help(ep: Episode, line: str, out: Console) -> None:
+    known = ep.filter()
+    if known is None:
+        out.print("This environment has no exact posterior, so there is no hint.")
+    elif line == "?":
+        answer, bits = known.best_question()
+        out.print(Text(f"Most informative: {answer} ({bits:.2f} bits expected)"))
+    else:
+        belief = known.belief()
+        out.print(Text(f"{len(belief):,} possibilities, {belief.entropy:.2f} bits; the likeliest:"))
+        for hypothesis, p in belief.top(8):
+            out.print(Text(f"  {p:7.2%}  {hypothesis}"))
+
+
+def _information(ep: Episode, start: float, out: Console) -> None:
+    gain = (ep.gains() or ())[-1].realised
+    known = ep.filter()
+    left = known.entropy if known else 0.0
+    filled = round(_BAR * (1 - left / start)) if start > 0 else _BAR
+    bar = "█" * filled + "·" * (_BAR - filled)
+    out.print(Text(f"{bar}  {gain:+.2f} bits this turn, {left:.2f} of {start:.2f} left", style="dim"))
+
+
+def _finish(ep: Episode, split: str, index: int, out: Console) -> None:
+    assert ep.outcome is not None
+    style = "green" if ep.outcome.success else "red"
+    gains = ep.gains(expected=True)
+    lines = [f"{ep.outcome.kind} after {len(ep.turns)} turns (task {split}[{index}])"]
+    if gains:
+        lines += [
+            f"turn {i}: {g.realised:+.2f} bits; expected {g.expected or 0:.2f} of at best {g.best or 0:.2f}"
+            for i, g in enumerate(gains, 1)
+        ]
+    out.print(Panel("\n".join(lines), style=style))

@@ -1,0 +1,39 @@
+"""A progress bar with rate and time left, on standard error."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from sonde.core import Trajectory
+
+stderr = Console(stderr=True)
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[Trajectory], None]]:
+    """A bar over `total` episodes; call what it yields with each trajectory."""
+    ends: Counter[str] = Counter()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[ends]}"),
+    )
+    with Progress(*columns, console=stderr, transient=not stderr.is_terminal) as bar:
+        task = bar.add_task(title, total=total, rate="", ends="")
+
+        def done(trajectory: Trajectory) -> None:
+            ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
+            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
+            shown = "  ".join(f"{kind} {n}" for kind, n in sorted(ends.items()))
+            bar.update(task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=shown)
+
+        yield done

@@ -1,0 +1,67 @@
+"""Results as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+
+from sonde.evaluate import Comparison, Evaluation
+from sonde.metrics import Estimate
+
+NOT_AVAILABLE = "n/a"
+
+
+def number(value: Estimate | None, digits: int = 2, percent: bool = False) -> str:
+    """A mean with half the width of its interval."""
+    if value is None:
+        return NOT_AVAILABLE
+    scale = 100.0 if percent else 1.0
+    half = scale * (value.high - value.low) / 2
+    return f"{scale * value.mean:.{digits}f} ±{half:.{digits}f}"
+
+
+def evaluations(rows: Sequence[Evaluation]) -> Table:
+    """One line per evaluation."""
+    table = Table(title="Success and pass@k in %, with half-widths of 95 % intervals clustered by task")
+    table.add_column("environment", no_wrap=True)
+    table.add_column("agent", no_wrap=True)
+    for name in ("tasks x k", "success", "pass@k", "score 0-100", "turns", "bits/turn", "efficiency", "format fails"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for e in rows:
+        m = e.metrics
+        table.add_row(
+            f"{e.env_name} ({e.preset})",
+            e.label + (" *" if e.privileged else ""),
+            f"{e.n_tasks} x {e.k}",
+            number(m["success"], 1, percent=True),
+            number(m[f"pass@{e.k}"], 1, percent=True),
+            number(m["reference_score"], 0),
+            number(m["turns"], 1),
+            number(m["bits_per_turn"], 2),
+            number(m["efficiency"], 2),
+            number(m["format_failure"], 0, percent=True),
+        )
+    if any(e.privileged for e in rows):
+        table.caption = "* this policy sees hidden state"
+    return table
+
+
+def comparison(c: Comparison) -> Table:
+    """The paired differences of two runs."""
+    table = Table(title=f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks")
+    for name in ("metric", "difference", "95 % interval"):
+        table.add_column(name)
+    for name, value in (("success", c.success), ("score", c.score), ("turns", c.turns)):
+        table.add_row(name, f"{value.mean:+.3f}", f"[{value.low:+.3f}, {value.high:+.3f}]")
+    return table
+
+
+def listing(title: str, rows: Iterable[tuple[str, str]]) -> Table:
+    """Names and what they are."""
+    table = Table(title=title, show_header=False, box=None, title_justify="left", padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for name, summary in rows:
+        table.add_row(name, summary)
+    return table

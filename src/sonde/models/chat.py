@@ -1,0 +1,158 @@
+"""Chat messages to token ids, token-in token-out: what a model sampled is fed back as sampled, never encoded again.
+
+The template is rendered twice: once with the messages as they are, and once with a mark in place of every assistant
+message whose ids are known. The text between marks is encoded piece by piece (each piece once, then remembered), and
+the sampled ids go where the marks are. If putting the texts back does not give the first rendering, the template has
+rewritten history (some drop earlier reasoning), and the whole rendering is encoded instead; `Prompt.rewritten` says so.
+
+Source: ours; the trap it avoids (ids trained != ids sampled) is described in many training frameworks.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sonde.core.errors import UserError, invalid
+from sonde.core.types import Json, Message
+
+PIECES_KEPT = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Token ids of a conversation up to where the assistant speaks.
+
+    The first `shared` of them are also the first of `previous`: prompt and completion of the latest completion found in
+    the messages. `rewritten` is true where the template did not keep what was sampled.
+    """
+
+    ids: array[int]
+    shared: int = 0
+    previous: int = 0
+    """Length of that earlier sequence."""
+    rewritten: bool = False
+
+
+class Chat:
+    """A tokenizer with its chat template. `label` names the model: only its own completions are fed back as ids."""
+
+    def __init__(self, tokenizer: Any, *, label: str, template: Mapping[str, Json], ends: Sequence[int] = ()) -> None:
+        if not getattr(tokenizer, "chat_template", None):
+            raise UserError(f"model: got {label!r}, which has no chat template; allowed: a chat model")
+        self.tokenizer = tokenizer
+        self.label = label
+        self.template = dict(template)
+        self.encode = lru_cache(maxsize=PIECES_KEPT)(self._encode)
+        self.ends = frozenset({*ends, *self._own_ends()})
+        """Ids that end an assistant message."""
+
+    def prompt(self, messages: Sequence[Message]) -> Prompt:
+        """The ids that make the model speak next. `messages` ends with a user message."""
+        if not messages or messages[-1].role != "user":
+            raise invalid("messages", [m.role for m in messages], "a user message last")
+        sampled = {i: m.completion.ids for i, m in enumerate(messages) if m.completion and self._is_own(m)}
+        plain = self.render(messages)
+        pieces = self._pieces(messages, sampled, plain)
+        ids = self._join(pieces, list(sampled.values())) if pieces else array("i", self.encode(plain))
+        previous = self._previous(messages)
+        return Prompt(ids, common(ids, previous), len(previous), pieces is None)
+
+    def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
+        """The template's text; with `speak`, up to where the assistant's next message starts."""
+        return self._render([m.to_json() for m in messages], speak=speak)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of sampled ids, special tokens left out."""
+        return self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+
+    def _render(self, rows: list[dict[str, str]], *, speak: bool) -> str:
+        try:
+            return self.tokenizer.apply_chat_template(
+                rows, tokenize=False, add_generation_prompt=speak, **self.template
+            )
+        except Exception as error:  # templates are programs of others; whatever they raise is about these messages
+            roles = [row["role"] for row in rows]
+            raise UserError(f"messages: the chat template of {self.label!r} refuses roles {roles}: {error}") from error
+
+    def _encode(self, text: str) -> array[int]:
+        return array("i", self.tokenizer.encode(text, add_special_tokens=False))
+
+    def _is_own(self, message: Message) -> bool:
+        """Whether the completion behind `message` is this model's and says just what the message says."""
+        c = message.completion
+        return c is not None and bool(c.ids) and c.model == self.label and c.text == message.content
+
+    def _pieces(self, messages: Sequence[Message], sampled: Iterable[int], plain: str) -> list[str] | None:
+        """The texts around the messages numbered in `sampled`; None if the template changes what messages say."""
+        marks = {i: f"\ue000{i}\ue001" for i in sampled}
+        rows = [{"role": m.role, "content": marks.get(i, m.content)} for i, m in enumerate(messages)]
+        rest = self._render(rows, speak=True) if marks else plain
+        pieces: list[str] = []
+        at = 0
+        for i, mark in marks.items():
+            piece, found, rest = rest.partition(mark)
+            said = next((s for s in _forms(messages[i].content) if plain.startswith(piece + s, at)), None)
+            if not found or said is None:
+                return None
+            pieces.append(piece)
+            at += len(piece) + len(said)
+        return [*pieces, rest] if plain[at:] == rest else None
+
+    def _join(self, pieces: Sequence[str], sampled: Sequence[array[int]]) -> array[int]:
+        ids = array("i", self.encode(pieces[0]))
+        for own, piece in zip(sampled, pieces[1:], strict=True):
+            after = self.encode(piece)
+            ends_itself = own[-1] in self.ends and after[:1] == own[-1:]
+            ids += own
+            ids += after[1:] if ends_itself else after
+        return ids
+
+    def _previous(self, messages: Sequence[Message]) -> array[int]:
+        """Prompt and completion of the latest completion, rebuilt along the chain; empty where its start is missing."""
+        ids = array("i")
+        for message in messages:
+            c = message.completion
+            if c is None or not c.ids or c.model != self.label:
+                continue
+            if c.shared > len(ids):
+                return array("i")
+            del ids[c.shared :]
+            ids += c.prompt_ids
+            ids += c.ids
+        return ids
+
+    def _own_ends(self) -> set[int]:
+        """The tokenizer's end id and the special token that this template puts after an assistant message."""
+        ends = set[int]()
+        if isinstance(self.tokenizer.eos_token_id, int):
+            ends.add(self.tokenizer.eos_token_id)
+        mark = "\ue000end\ue001"
+        text = self.render([Message("user", "Hello"), Message("assistant", mark)], speak=False)
+        after = self.encode(text.partition(mark)[2])
+        if after and after[0] in self.tokenizer.all_special_ids:
+            ends.add(after[0])
+        return ends
+
+
+def _forms(content: str) -> tuple[str, ...]:
+    """The forms in which a faithful template may show a message: as it is, or trimmed."""
+    return (content, content.strip(), content.rstrip(), content.lstrip())
+
+
+def common(a: array[int], b: array[int]) -> int:
+    """Length of the longest common prefix.
+
+    >>> common(array("i", [1, 2, 3]), array("i", [1, 2, 9, 3]))
+    2
+    """
+    n = min(len(a), len(b))
+    if not n:
+        return 0
+    same = np.frombuffer(a, np.intc, n) == np.frombuffer(b, np.intc, n)
+    return n if same.all() else int(same.argmin())

@@ -1,0 +1,238 @@
+"""Keys and values of past tokens: where they are kept between calls, and where they lie while rows are decoded.
+
+`Slots` keeps them as a radix tree over token ids: a node holds one run of tokens, its children what followed. A
+conversation finds its own past, a fork the part it shares, and tasks with one few-shot opening share a single copy of
+it, all by the longest matching prefix. When the byte budget is exceeded, the leaf that was used longest ago goes.
+
+`Deck` is the batch being decoded: per layer one tensor of shape (rows, heads, columns, head size). Rows are aligned at
+the right, at column `end`, and have no holes, so a model sees ordinary left-padded input with a two-dimensional mask
+and any attention pattern stays right; new tokens are written in place.
+
+Source: the tree follows RadixAttention (SGLang, arXiv 2312.07104), without paging.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache, CacheLayerMixin
+
+from .chat import common
+
+KV = list[Tensor | None]
+"""Keys and values of a run of tokens: for every layer its keys, then its values, each (heads, tokens, head size)."""
+
+ROOM = 256
+"""Columns beyond those asked for when a deck is enlarged."""
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One run of tokens that was always seen as a whole, with its keys and values."""
+
+    ids: array[int]
+    kv: KV
+    parent: Node | None
+    children: dict[int, Node] = field(default_factory=dict[int, "Node"])
+    used: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        return sum(t.nbytes for t in self.kv if t is not None)
+
+
+class Slots:
+    """The tree. Not safe for threads: one worker owns it."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self.nbytes = 0
+        self.evicted = 0
+        """Tokens dropped so far to stay within the budget."""
+        self._root = Node(array("i"), [], None)
+        self._clock = 0
+
+    def match(self, ids: array[int]) -> tuple[int, list[tuple[Node, int]]]:
+        """How many of `ids` are kept, and the nodes that hold them with the number of tokens of each that match."""
+        self._clock += 1
+        node, at, path = self._root, 0, list[tuple[Node, int]]()
+        while at < len(ids) and (child := node.children.get(ids[at])):
+            child.used = self._clock
+            n = common(child.ids, ids[at:])
+            path.append((child, n))
+            at += n
+            if n < len(child.ids):
+                break
+            node = child
+        return at, path
+
+    def insert(self, ids: array[int], take: Callable[[int, int], KV]) -> None:
+        """Keep `ids`; `take(a, b)` gives the keys and values of tokens a to b, asked only for what is not kept yet."""
+        at, path = self.match(ids)
+        if at == len(ids):
+            return
+        parent = self._root
+        if path:
+            parent, n = path[-1]
+            if n < len(parent.ids):
+                parent = self._split(parent, n)
+        leaf = Node(ids[at:], take(at, len(ids)), parent, used=self._clock)
+        parent.children[leaf.ids[0]] = leaf
+        self.nbytes += leaf.nbytes
+        self._lengthen(leaf)
+        self._evict()
+
+    def _split(self, node: Node, n: int) -> Node:
+        """Cut `node` after `n` tokens; the new upper part, whose only child is the lower."""
+        parent = node.parent
+        assert parent is not None
+        upper = Node(node.ids[:n], _cut(node.kv, 0, n), parent, {node.ids[n]: node}, node.used)
+        parent.children[upper.ids[0]] = upper
+        node.ids, node.kv, node.parent = node.ids[n:], _cut(node.kv, n, len(node.ids)), upper
+        return upper
+
+    def _lengthen(self, leaf: Node) -> None:
+        """Merge a leaf into a parent of similar length or less that has no other child, so that chains stay short."""
+        while (parent := leaf.parent) and parent.parent and len(parent.children) == 1:
+            if len(parent.ids) > 2 * len(leaf.ids):
+                return
+            parent.ids += leaf.ids
+            parent.kv = [None if a is None or b is None else torch.cat((a, b), 1) for a, b in zip(parent.kv, leaf.kv)]
+            parent.children, parent.used = {}, leaf.used
+            leaf = parent
+
+    def _evict(self) -> None:
+        while self.nbytes > self.budget:
+            leaf = min(self._leaves(), key=lambda node: node.used)
+            assert leaf.parent is not None
+            del leaf.parent.children[leaf.ids[0]]
+            self.nbytes -= leaf.nbytes
+            self.evicted += len(leaf.ids)
+
+    def _leaves(self) -> Iterator[Node]:
+        stack = [self._root]
+        while stack:
+            node = stack.pop()
+            stack.extend(node.children.values())
+            if not node.children and node.parent:
+                yield node
+
+
+def _cut(kv: KV, a: int, b: int) -> KV:
+    """A copy, so that the bytes of the rest are freed with the rest."""
+    return [t if t is None else t[:, a:b].clone() for t in kv]
+
+
+class Deck:
+    """The rows being computed. `lengths[r]` tokens of row r end at column `end`."""
+
+    def __init__(self, n_layers: int) -> None:
+        self.lengths: list[int] = []
+        self.end = 0
+        self._stores: KV = [None] * (2 * n_layers)  # (rows, heads, columns, size), made at the first write
+        self._rows = self._columns = 0
+        self._window = (0, 0, 0, 0)  # first and last row, first column, columns that the model is about to add
+        self.cache = Cache(layers=[_Lane(self, layer) for layer in range(n_layers)])
+
+    def fit(self, rows: int, left: int, right: int) -> None:
+        """Make space for `rows` rows in all, `left` columns before `end` and `right` after it."""
+        if not self.lengths:
+            self.end = left
+        if rows <= self._rows and left <= self.end and self.end + right <= self._columns:
+            return
+        used = max(self.lengths, default=0)
+        left = max(left, used)
+        old, end = self._stores, self.end
+        self._rows, self._columns, self.end = max(rows, self._rows), left + right + ROOM, left
+        self._stores = [None] * len(old)
+        for i, store in enumerate(old):
+            if store is not None:
+                new = self._store(i, store)
+                n = len(self.lengths)
+                new[:n, :, left - used : left] = store[:n, :, end - used : end]
+
+    def load(self, row: int, path: Sequence[tuple[Node, int]], length: int, fed: int) -> None:
+        """Put the first `length - fed` tokens of a row of `length` where they belong; `path` is that of `Slots.match`."""
+        at, past = self.end - length, self.end - fed
+        for node, n in path:
+            n = min(n, past - at)
+            for i, run in enumerate(node.kv):
+                if run is not None:
+                    self._store(i, run[None])[row, :, at : at + n] = run[:, :n]
+            at += n
+
+    def open(self, first: int, last: int, width: int, fed: int) -> Cache:
+        """The cache for one forward pass of rows `first` to `last`, whose last `fed` of `width` columns are new."""
+        self._window = (first, last, self.end - width, fed)
+        return self.cache
+
+    def write(self, i: int, new: Tensor) -> Tensor:
+        """Write tensor `i` of the open window; all its columns."""
+        first, last, left, fed = self._window
+        store = self._store(i, new)
+        store[first:last, :, self.end - fed : self.end] = new
+        return store[first:last, :, left : self.end]
+
+    def past(self) -> int:
+        """Columns of the open window that were there before."""
+        _, _, left, fed = self._window
+        return self.end - fed - left
+
+    def take(self, row: int, a: int, b: int) -> KV:
+        """A copy of tokens `a` to `b` of a row."""
+        start = self.end - self.lengths[row]
+        return [s if s is None else s[row, :, start + a : start + b].clone() for s in self._stores]
+
+    def remove(self, row: int) -> None:
+        """Drop a row; the last one takes its place."""
+        last = len(self.lengths) - 1
+        if row != last:
+            n = self.lengths[last]
+            for store in self._stores:
+                if store is not None:
+                    store[row, :, self.end - n : self.end] = store[last, :, self.end - n : self.end]
+            self.lengths[row] = n
+        self.lengths.pop()
+
+    def clear(self) -> None:
+        """Forget all rows and free their memory."""
+        self._stores = [None] * len(self._stores)
+        self.lengths, self.end, self._rows, self._columns = [], 0, 0, 0
+
+    def _store(self, i: int, like: Tensor) -> Tensor:
+        store = self._stores[i]
+        if store is None:  # zeros: a masked column may hold anything finite, never NaN
+            _, heads, _, size = like.shape
+            store = self._stores[i] = like.new_zeros((self._rows, heads, self._columns, size))
+        return store
+
+
+class _Lane(CacheLayerMixin):
+    """One layer of a deck, as transformers asks for it."""
+
+    is_sliding = False  # all columns are kept; a sliding layer's mask still hides what is out of its window
+
+    def __init__(self, deck: Deck, layer: int) -> None:
+        super().__init__()
+        self.deck, self.layer = deck, layer
+        self.is_initialized = True
+
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
+        """Nothing to do: the deck makes its tensors at the first write."""
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        return self.deck.write(2 * self.layer, key_states), self.deck.write(2 * self.layer + 1, value_states)
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return self.deck.past() + query_length, 0
+
+    def get_seq_length(self) -> int:
+        return self.deck.past()
+
+    def get_max_length(self) -> int:
+        return -1

@@ -1,0 +1,118 @@
+"""JSON lines: a record as bytes and back, exactly.
+
+orjson writes and reads all but a few values: it turns NaN and infinities into null and refuses lone surrogates (a model
+may say them) and integers beyond 64 bits. A line with one of those is written by the standard library instead and
+starts with a space, which JSON ignores and the reader goes by. Log-probabilities are float32 and are written with as
+many digits as float32 needs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import orjson
+
+from sonde.core import StoreError, Trajectory
+
+_PACKED = {"ids": np.int32, "prompt_ids": np.int32, "logprobs": np.float32}
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
+
+
+def dumps(value: Any, *, sort: bool = False) -> bytes:
+    """One line of JSON, without its line break. Raises `StoreError` for what is not JSON."""
+    try:
+        if _finite(value):
+            return orjson.dumps(value, default=_plain, option=_OPTIONS | (orjson.OPT_SORT_KEYS if sort else 0))
+        return _fallback(value, sort)
+    except (TypeError, RecursionError):
+        return _fallback(value, sort)
+
+
+def loads(line: bytes) -> Any:
+    """The value of a line."""
+    return json.loads(line) if line[:1] == b" " else orjson.loads(line)
+
+
+def encode(trajectory: Trajectory, *, sort: bool = False) -> bytes:
+    """The line of a trajectory."""
+    try:
+        return dumps(pack(trajectory.to_json()), sort=sort)
+    except StoreError as e:
+        raise StoreError(f"trajectory {trajectory.id}: {e}") from e
+
+
+def pack(data: dict[str, Any]) -> dict[str, Any]:
+    """`data`, a trajectory's JSON form, with its token ids and log-probabilities made arrays in place."""
+    for act in acts(data):
+        for completion in act.get("completions", ()):
+            for field, dtype in _PACKED.items():
+                completion[field] = np.array(completion[field], dtype)
+    return data
+
+
+def acts(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """All acts of a trajectory's JSON form, in order."""
+    yield from data["opening"]
+    for turn in data["turns"]:
+        yield from turn
+
+
+class Digest:
+    """A hash over records in order, equal for equal records however they are stored."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=16)
+
+    def add(self, data: dict[str, Any]) -> None:
+        """Take in a trajectory's JSON form."""
+        self._hash.update(dumps(pack(data), sort=True) + b"\n")
+
+    @property
+    def value(self) -> str:
+        return self._hash.hexdigest()
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_finite, value))
+    return not isinstance(value, np.ndarray) or bool(np.isfinite(value).all())
+
+
+def _plain(value: Any) -> Any:
+    """What neither JSON writer knows, as what both know."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"got {type(value).__name__}, allowed: JSON values")
+
+
+def _fallback(value: Any, sort: bool) -> bytes:
+    try:
+        _check_keys(value)
+        return b" " + json.dumps(value, default=_plain, sort_keys=sort, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError) as e:
+        raise StoreError(f"not JSON: {e}") from e
+
+
+def _check_keys(value: Any) -> None:
+    """Raise `TypeError` for a key that is not text, which the standard library would silently make text."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"got key {key!r}, allowed: text")
+            _check_keys(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _check_keys(inner)

@@ -1,0 +1,143 @@
+"""The run folder: its configuration, written once and for all, its lock and the names in it.
+
+config.json                       format, versions, fingerprint and the resolved configuration
+trajectories-00000.jsonl.zst ...  shards, in order
+parquet-00003/                    the records of shards 0 to 2 as Parquet (`sonde.store.compact`)
+annotations-NAME.jsonl.zst        what was computed later
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sonde.core import StoreError, UserError, content_hash, invalid
+
+from .log import lock, sync_folder
+
+FORMAT = 1
+"""Version of the folder's layout; readers refuse a newer one."""
+
+CONFIG = "config.json"
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The content of `config.json`."""
+    try:
+        saved = json.loads((folder / CONFIG).read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError(f"run: {folder} is not a run folder (it has no {CONFIG})") from None
+    except ValueError as e:
+        raise StoreError(f"{folder / CONFIG}: not JSON ({e})") from e
+    if not isinstance(saved, dict) or not {"format", "sonde", "config"} <= set(saved):
+        raise StoreError(f"{folder / CONFIG}: not the configuration of a run")
+    if saved["format"] > FORMAT:
+        raise StoreError(f"{folder}: format {saved['format']} is newer than this sonde's {FORMAT}")
+    return saved
+
+
+def claim(folder: Path, config: Mapping[str, Any]) -> int:
+    """Lock a run folder for writing, creating it if need be; the descriptor that holds the lock.
+
+    Raises `UserError` if the folder belongs to another configuration, or holds files but no run.
+    """
+    wanted = describe(config)
+    if folder.is_dir() and not (folder / CONFIG).exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
+        raise UserError(f"run: {folder} has files in it but is not a run folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    held = acquire(folder)
+    try:
+        if (folder / CONFIG).exists():
+            _compare(read_config(folder), wanted, folder)
+        else:
+            write_atomically(folder / CONFIG, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
+    except BaseException:
+        os.close(held)
+        raise
+    return held
+
+
+def acquire(folder: Path) -> int:
+    """The descriptor that makes this process the folder's only writer while it is open."""
+    path = folder / ".lock"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        lock(fd, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def describe(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `config.json` says about a configuration and about the code that runs it."""
+    try:
+        plain = json.loads(json.dumps(config, allow_nan=False))
+    except (TypeError, ValueError) as e:
+        raise UserError(f"config: not JSON ({e}), allowed: JSON values") from e
+    if not isinstance(plain, dict):
+        raise invalid("config", config, "a mapping")
+    return {
+        "format": FORMAT,
+        "sonde": version("sonde"),
+        "commit": _commit(),
+        "fingerprint": content_hash(plain),
+        "config": plain,
+    }
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("w", encoding="utf-8") as f:
+        f.write(text)
+        f.flush()
+        os.fsync(f.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
+    """The commit may change between two halves of a run; the version and the configuration may not."""
+    field = difference(saved["config"], wanted["config"], "config") or difference(
+        {"sonde": saved["sonde"]}, {"sonde": wanted["sonde"]}, "version"
+    )
+    if field:
+        raise UserError(f"run: {folder} was begun with another configuration: {field}")
+
+
+_ABSENT = object()
+
+
+def difference(old: Any, new: Any, path: str) -> str:
+    """The first field in which two JSON values differ, and how; empty if they are equal."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        fields = [(f"{path}.{k}", old.get(k, _ABSENT), new.get(k, _ABSENT)) for k in {**old, **new}]
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        fields = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(old, new, strict=True))]
+    else:
+        return "" if old == new else f"{path}: got {_show(new)}, the run has {_show(old)}"
+    return next((found for name, a, b in fields if (found := difference(a, b, name))), "")
+
+
+def _show(value: Any) -> str:
+    text = "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else text[:100] + "..."
+
+
+def _commit() -> str | None:
+    """The commit of this library's own checkout, `-dirty` if changed; None when it is installed as a package."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    try:
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, capture_output=True, timeout=10)
+        words = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+        found = subprocess.run([*git, *words], check=True, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip()

@@ -1,0 +1,156 @@
+"""Runs as Parquet: a folder of `trajectories.parquet` and `acts.parquet`, with the schema of `docs/store.md`.
+
+Row group g of `acts` holds the acts of the trajectories in row group g of `trajectories`, so a record is found by
+reading one small row group of each, and both are written and scanned in bounded memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonde.core import StoreError, UserError
+
+from .codec import dumps, loads
+from .frames import Entry
+from .tables import COMPLETION, TABLES, Row, restore, rows
+
+_META = b"sonde"
+_KEYS = ("id", "task_id", "seed", "sample", "error")
+
+
+def has_pyarrow() -> bool:
+    """Whether the extra `parquet` is installed."""
+    return find_spec("pyarrow") is not None
+
+
+def _pyarrow(module: str = "pyarrow") -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as e:
+        raise UserError("Parquet needs pyarrow: pip install 'sonde[parquet]'") from e
+
+
+def _schema(table: str) -> Any:
+    pa = _pyarrow()
+    plain = {
+        "text": pa.string(),
+        "json": pa.string(),
+        "bool": pa.bool_(),
+        "int64": pa.int64(),
+        "uint64": pa.uint64(),
+        "float64": pa.float64(),
+        "list<int32>": pa.list_(pa.int32()),
+        "list<int64>": pa.list_(pa.int64()),
+        "list<float32>": pa.list_(pa.float32()),
+    }
+    plain["completions"] = pa.list_(pa.struct([(name, plain[kind]) for name, kind in COMPLETION.items()]))
+    return pa.schema([(name, plain[kind]) for name, kind in TABLES[table].items()])
+
+
+def file_of(folder: Path, table: str) -> Path:
+    """Where a table lies in a Parquet folder."""
+    return folder / f"{table}.parquet"
+
+
+class ParquetSink:
+    """Writes records into a new Parquet folder, one row group per `write`."""
+
+    def __init__(self, folder: Path) -> None:
+        parquet = _pyarrow("pyarrow.parquet")
+        # Token ids and log-probabilities hardly repeat as wholes; dictionaries pay for the texts only.
+        texts = {t: [c for c, kind in TABLES[t].items() if kind in ("text", "json")] for t in TABLES}
+        self._schemas = {t: _schema(t) for t in TABLES}
+        self._writers = {
+            t: parquet.ParquetWriter(file_of(folder, t), s, compression="zstd", use_dictionary=texts[t])
+            for t, s in self._schemas.items()
+        }
+
+    def write(self, records: Sequence[dict[str, Any]]) -> None:
+        """Append one row group of these trajectories, in JSON form, to each table."""
+        for table, writer in self._writers.items():
+            columns = TABLES[table]
+            found = [row for data in records for row in rows(data, table, list(columns))]
+            batch = {c: [_to_cell(row[c], kind) for row in found] for c, kind in columns.items()}
+            writer.write_table(_pyarrow().table(batch, schema=self._schemas[table]), row_group_size=max(1, len(found)))
+
+    def close(self, meta: dict[str, Any]) -> None:
+        """Finish both files; `meta` is kept in each."""
+        for writer in self._writers.values():
+            writer.add_key_value_metadata({_META.decode(): json.dumps(meta)})
+            writer.close()
+
+
+class ParquetPart:
+    """The records of a Parquet folder, memory-mapped (a `Part`)."""
+
+    def __init__(self, folder: Path) -> None:
+        parquet = _pyarrow("pyarrow.parquet")
+        try:
+            self._files = {t: parquet.ParquetFile(file_of(folder, t), memory_map=True) for t in TABLES}
+        except (OSError, _pyarrow().ArrowInvalid) as e:
+            raise StoreError(f"{folder}: not readable as Parquet ({e})") from e
+        footers = {t: (f.metadata.metadata or {}).get(_META, b"{}") for t, f in self._files.items()}
+        self.meta: dict[str, Any] = json.loads(footers["trajectories"])
+        meta = self._files["trajectories"].metadata
+        counts = [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]
+        if len(set(footers.values())) != 1 or self.meta.get("records") != sum(counts):
+            raise StoreError(f"{folder}: its files do not belong together")
+        self._firsts = [0, *accumulate(counts)]
+        self._group: Callable[[int], list[dict[str, Any]]] = lru_cache(2)(self._read_group)
+
+    def __len__(self) -> int:
+        return self._firsts[-1]
+
+    def entries(self) -> Iterator[Entry]:
+        for (row,) in self.rows("trajectories", _KEYS):
+            yield Entry(row["id"], row["task_id"], row["seed"], row["sample"], bool(row["error"]))
+
+    def record(self, i: int) -> dict[str, Any]:
+        group = int(np.searchsorted(self._firsts, i, "right")) - 1
+        return self._group(group)[i - self._firsts[group]]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for group in range(len(self._firsts) - 1):
+            yield from self._read_group(group)
+
+    def _read_group(self, group: int) -> list[dict[str, Any]]:
+        heads = self._read("trajectories", group, list(TABLES["trajectories"]))
+        per_record = self._split(self._read("acts", group, list(TABLES["acts"])), [h["n_acts"] for h in heads])
+        return [restore(head, found) for head, found in zip(heads, per_record, strict=True)]
+
+    def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
+        for group in range(len(self._firsts) - 1):
+            found = self._read(table, group, columns)
+            if table == "trajectories":
+                yield from ([row] for row in found)
+            else:
+                counts = [row["n_acts"] for row in self._read("trajectories", group, ["n_acts"])]
+                yield from self._split(found, counts)
+
+    def _split(self, found: list[Row], counts: Sequence[int]) -> Iterator[list[Row]]:
+        ends = list(accumulate(counts))
+        return (found[end - n : end] for n, end in zip(counts, ends, strict=True))
+
+    def _read(self, table: str, group: int, columns: Sequence[str]) -> list[Row]:
+        names = [c.replace("completions.", "completions.list.element.") for c in columns]
+        found = self._files[table].read_row_group(group, columns=names)
+        kinds = TABLES[table]
+        lists = [[_from_cell(v, kinds[name]) for v in found[name].to_pylist()] for name in found.column_names]
+        return [dict(zip(found.column_names, cells, strict=True)) for cells in zip(*lists, strict=True)]
+
+
+def _to_cell(value: Any, kind: str) -> Any:
+    return dumps(value).decode() if kind == "json" and value is not None else value
+
+
+def _from_cell(value: Any, kind: str) -> Any:
+    return loads(value.encode()) if kind == "json" and value is not None else value

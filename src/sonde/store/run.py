@@ -1,0 +1,53 @@
+"""Reading a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from sonde.core import Trajectory
+
+from .annotations import Annotation, read_annotations
+from .codec import encode
+from .dataset import TrajectoryDataset
+from .folder import read_config
+
+
+class Run:
+    """A run folder, read. `trajectories` is the dataset; length, iteration and `run[i]` are its."""
+
+    def __init__(self, folder: Path, saved: dict[str, Any]) -> None:
+        self.folder = folder
+        self.config: dict[str, Any] = saved["config"]
+        self.version: str = saved["sonde"]
+        self.commit: str | None = saved["commit"]
+        self.fingerprint: str = saved["fingerprint"]
+        self.trajectories = TrajectoryDataset(folder)
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Self:
+        """The run as it is now; it may be still being written, then a flush under way is not seen yet."""
+        folder = Path(folder)
+        return cls(folder, read_config(folder))
+
+    def __len__(self) -> int:
+        return len(self.trajectories)
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        return iter(self.trajectories)
+
+    def __getitem__(self, i: int) -> Trajectory:
+        return self.trajectories[i]
+
+    def canonical(self) -> Iterator[bytes]:
+        """The lines of the canonical export, sorted by (task id, seed, sample), without timings and usage.
+
+        Equal runs give equal bytes, in whatever order and at whatever concurrency their episodes were played.
+        """
+        order = sorted((key, i) for i, key in enumerate(self.trajectories.keys()))
+        return (encode(self.trajectories[i].without_timings(), sort=True) + b"\n" for _, i in order)
+
+    def annotations(self, name: str) -> dict[tuple[str, int | None], Annotation]:
+        """What was noted under `name`, by (trajectory id, turn)."""
+        return read_annotations(self.folder, name)

@@ -1,0 +1,47 @@
+"""The public contract of environments: what every one promises, checked by playing it.
+
+    from sonde.testing import check_env
+    check_env(sonde.make("their.module:TheirGame"))
+
+`check_env` needs no test framework; it raises one `ContractError` that names every broken rule. `RULES` are the single
+rules, each a function of a `Probe` whose name and docstring say what is promised; `digest` tells whether two processes
+play alike. Source: the environment contract of `docs/design.md`, section 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sonde.core import EMPTY, ContractError, Env, ProgramPolicy
+
+from . import beliefs, play, setup
+from .hostile import hostile, huge
+from .probe import Probe, digest
+
+Rule = Callable[[Probe], None]
+
+RULES: Mapping[str, Rule] = {rule.__name__: rule for rule in (*setup.RULES, *play.RULES, *beliefs.RULES)}
+
+
+def check_env(
+    env: Env[Any], *, episodes: int = 100, seed: int = 0, policies: Mapping[str, ProgramPolicy] = EMPTY
+) -> None:
+    """Raise `ContractError` naming every rule that `env` breaks, and how.
+
+    `episodes` is how many each rule plays at most; `policies` play the seats for which `env.spec` names no program.
+    """
+    probe = Probe(env=env, episodes=episodes, seed=seed, policies=policies)
+    broken: dict[str, Exception] = {}
+    for name, rule in RULES.items():
+        try:
+            rule(probe)
+        except Exception as e:
+            broken[name] = e
+    if broken:
+        lines = [f"{name}: {e if isinstance(e, ContractError) else repr(e)}" for name, e in broken.items()]
+        what = f"{env.name} ({env.config}) breaks {len(broken)} of {len(RULES)} rules"
+        raise ContractError("\n  ".join([what, *lines])) from next(iter(broken.values()))
+
+
+__all__ = ["RULES", "Probe", "Rule", "check_env", "digest", "hostile", "huge"]

@@ -1,0 +1,151 @@
+"""The part of the contract about what can be known: outcome probabilities, posteriors, questions and gains."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import islice
+
+from sonde.core import Belief, Episode, Filter, Rng, Step, TabularEnv, build, entropy
+
+from .hostile import hostile
+from .probe import Probe, mixed, require, sensible
+
+_DRAWS = 2000
+_CLOSE = 1e-9
+
+
+def outcomes_are_probabilities(p: Probe) -> None:
+    """Listed outcomes have probabilities that sum to 1, and `step` draws from them and from nothing else."""
+    if not isinstance(p.env, TabularEnv):
+        return
+    drawn = 0
+    for i in range(min(p.episodes, 50)):
+        for ep in p.walk(i, sensible, "outcomes"):
+            if ep.to_act is None:
+                break
+            for text in (sensible(ep.view(), p.rng("asked", i)), hostile(ep.view(), p.rng("asked", i))):
+                rows = p.env.outcomes(ep.state, text)
+                _check_rows(rows, text)
+                random = sum(q > 0.0 for q, _ in rows) > 1
+                if random and drawn < 5:
+                    _check_draws(p.env, ep, text, rows)
+                    drawn += 1
+                step = p.env.step(ep.state, text, p.rng("drawn", i))
+                require(any(q > 0.0 and s == step for q, s in rows), f"step({text!r}) is not among its outcomes")
+
+
+def _check_rows(rows: object, text: str) -> None:
+    assert isinstance(rows, list | tuple)
+    total = math.fsum(q for q, _ in rows)
+    require(all(0.0 <= q <= 1.0 for q, _ in rows), f"probabilities outside [0, 1] after {text!r}")
+    require(abs(total - 1.0) < _CLOSE, f"the probabilities of the outcomes of {text!r} sum to {total}")
+
+
+def _check_draws(env: TabularEnv, ep: Episode, text: str, rows: object) -> None:
+    """Five standard errors: about one false alarm in a million, and the same verdict in every run."""
+    assert isinstance(rows, list | tuple)
+    drawn: Counter[Step] = Counter(env.step(ep.state, text, Rng(k, "draw")) for k in range(_DRAWS))
+    expected: Counter[Step] = Counter()
+    for q, step in rows:
+        expected[step] += q  # type: ignore[assignment]
+    for step, q in expected.items():
+        error = 5.0 * math.sqrt(q * (1.0 - q) / _DRAWS) + 1.0 / _DRAWS
+        share = drawn[step] / _DRAWS
+        require(abs(share - q) <= error, f"an outcome of {text!r} has probability {q}, but comes in {share} of draws")
+
+
+def equal_public_parts_have_equal_priors(p: Probe) -> None:
+    """The prior is a function of the public part and the configuration, and holds every task's truth."""
+    again = build(p.env.config)
+    for i in range(min(p.episodes, 40)):
+        ep = p.begin(i)
+        prior, other = p.env.filter(ep.task.public), again.filter(ep.task.public)
+        if prior is None:
+            require(other is None, "one environment has a filter, its copy has none")
+            continue
+        _check_belief(p, ep, prior)
+        if i < 5:
+            mine, theirs = prior.belief(), other.belief()
+            same = list(mine.hypotheses) == list(theirs.hypotheses) and list(mine.probs) == list(theirs.probs)
+            require(same, f"two priors for the public part {dict(ep.task.public)}")
+
+
+def posteriors_are_consistent(p: Probe) -> None:
+    """After every turn the posterior sums to 1, holds the truth, and its entropy and probabilities agree."""
+    for i in range(min(p.episodes, 20)):
+        truth = None
+        for ep in p.walk(i, mixed if i % 2 else sensible, "posterior"):
+            known = ep.filter()
+            if known is None:
+                return
+            now = p.env.hypothesis(ep.state)
+            require(truth in (None, now), f"the hypothesis changed within an episode from {truth!r} to {now!r}")
+            truth = now
+            _check_belief(p, ep, known)
+
+
+def _check_belief(p: Probe, ep: Episode, known: Filter) -> None:
+    belief, truth = known.belief(), p.env.hypothesis(ep.state)
+    total = math.fsum(belief.probs)
+    require(len(belief.probs) == len(belief.hypotheses), "a belief has more probabilities than hypotheses, or fewer")
+    require(abs(total - 1.0) < _CLOSE, f"the posterior sums to {total} after {len(ep.turns)} turns")
+    require(min(belief.probs) > 0.0, "a belief lists hypotheses of probability 0")
+    prob = known.prob(truth)
+    require(prob > 0.0, f"the posterior rules out the truth {truth!r} after {len(ep.turns)} turns")
+    require(abs(prob - belief.prob(truth)) < _CLOSE, f"filter.prob is {prob}, belief().prob is {belief.prob(truth)}")
+    require(known.prob("no such hypothesis") == 0.0, "a hypothesis outside the support has a probability above 0")
+    _check_entropy(known, belief)
+
+
+def _check_entropy(known: Filter, belief: Belief) -> None:
+    bits = entropy(belief.probs)
+    for name, value in (("filter.entropy", known.entropy), ("belief().entropy", belief.entropy)):
+        require(abs(value - bits) < 1e-6, f"{name} is {value}, its probabilities have {bits} bits")
+
+
+def best_question_is_best(p: Probe) -> None:
+    """`best_question` is legal, gains what it says, and no legal answer drawn at random gains more."""
+    for i in range(max(1, min(p.episodes // 50, 4))):
+        for ep in islice(p.walk(i, sensible, "question"), 8):
+            known = ep.filter()
+            if known is None:
+                return
+            if ep.to_act is not None:
+                _check_question(p, ep, known)
+
+
+def _check_question(p: Probe, ep: Episode, known: Filter) -> None:
+    answer, bits = known.best_question()
+    legal, rng = p.env.actions(ep.state), p.rng("question", len(ep.turns))
+    require(legal is None or answer in legal, f"the best question {answer!r} is not a legal answer")
+    gain = known.expected_gain(p.env.say(answer))
+    require(abs(gain - bits) < _CLOSE, f"best_question says {bits} bits for {answer!r}, expected_gain says {gain}")
+    require(-_CLOSE <= bits <= known.entropy + _CLOSE, f"a gain of {bits} bits where {known.entropy} are unknown")
+    for other in rng.sample(list(legal), min(len(legal), 8)) if legal else ():
+        gain = known.expected_gain(p.env.say(other))
+        require(gain <= bits + _CLOSE, f"{other!r} gains {gain} bits, the best question {answer!r} only {bits}")
+    require(known.expected_gain("") >= 0.0, "an unreadable text has a negative expected gain")
+
+
+def gains_add_up(p: Probe) -> None:
+    """Realised gains sum to the fall in entropy, truth gains to the rise in the truth's log-probability, in bits."""
+    for i in range(min(p.episodes, 10)):
+        ep = p.play(i, mixed if i % 2 else sensible, "gains")
+        prior, known, rows = p.env.filter(ep.task.public), ep.filter(), ep.gains()
+        if prior is None or known is None or rows is None:
+            require(prior is None and rows is None, "there is a filter, but no gains, or the other way round")
+            return
+        truth = p.env.hypothesis(ep.state)
+        fall, rise = prior.entropy - known.entropy, math.log2(known.prob(truth) / prior.prob(truth))
+        for name, parts, whole in (("realised", [g.realised for g in rows], fall), ("truth", [g.truth for g in rows], rise)):
+            require(abs(math.fsum(parts) - whole) < 1e-6, f"the {name} gains sum to {math.fsum(parts)}, not {whole} bits")
+
+
+RULES = (
+    outcomes_are_probabilities,
+    equal_public_parts_have_equal_priors,
+    posteriors_are_consistent,
+    best_question_is_best,
+    gains_add_up,
+)

@@ -1,0 +1,280 @@
+"""The part of the contract about play: determinism, hostile text, immutable states, replay, and nothing leaks."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, get_args
+
+from sonde.core import (
+    AGENT,
+    Episode,
+    Frozen,
+    Message,
+    Outcome,
+    Rng,
+    Step,
+    Trajectory,
+    Turn,
+    View,
+    build,
+    content_hash,
+)
+from sonde.core.types import Kind
+
+from .hostile import huge
+from .hostile import hostile as hostile_reply
+from .probe import Probe, mixed, require, sensible, transcript
+
+_LONGEST = 20_000
+"""Characters that one act may tell a seat, however long the reply was."""
+
+
+def episodes_are_deterministic(p: Probe) -> None:
+    """The same replies on another environment of the same configuration give the same episodes."""
+    again = Probe(env=build(p.env.config), episodes=p.episodes, seed=p.seed, policies=p.policies)
+    for i in range(min(p.episodes, 50)):
+        first, second = p.play(i, mixed, "same"), again.play(i, mixed, "same")
+        require(transcript(first) == transcript(second), f"{first} was played twice and differs")
+        require(first.id == second.id, f"{first} was played twice and has two ids")
+
+
+def interleaved_episodes_equal_sequential_ones(p: Probe) -> None:
+    sequential = [content_hash(transcript(p.play(i, mixed, "woven"))) for i in range(p.episodes)]
+    rng, running = p.rng("weave"), {i: p.begin(i) for i in range(p.episodes)}
+    ended: dict[int, str] = {}
+    while running:
+        for i in rng.sample(list(running), len(running) * 2 // 3 + 1):
+            ep = running.pop(i)
+            if ep.to_act is None:
+                ended[i] = content_hash(transcript(ep))
+            else:
+                running[i] = p.next(ep, mixed, "woven", i)
+    different = [i for i in range(p.episodes) if ended[i] != sequential[i]]
+    require(not different, f"episodes {different[:10]} come out differently when others run between their turns")
+
+
+def messages_alternate(p: Probe) -> None:
+    """Every seat's messages start with the user (a system message may come before), alternate, and are never empty."""
+    for i in range(p.episodes):
+        for ep in p.walk(i, mixed, "messages"):
+            for seat, messages in ep.messages.items():
+                _check_messages(seat, messages, seat == ep.to_act)
+
+
+def _check_messages(seat: str, messages: Sequence[Message], next_is_seat: bool) -> None:
+    roles = [m.role for m in messages if m.role != "system"]
+    require(roles[:1] in ([], ["user"]), f"{seat}: the first message is from the {roles[:1]}")
+    require(all(a != b for a, b in pairwise(roles)), f"{seat}: two messages in a row from the same role")
+    require(all(m.content for m in messages if m.role != "assistant"), f"{seat}: an empty message was told")
+    require(not next_is_seat or roles[-1:] == ["user"], f"{seat} is to act, but was told nothing since its last act")
+
+
+def hostile_text_is_harmless(p: Probe) -> None:
+    """No reply raises, stalls the end, earns outside `reward_range`, is told back at length, or wins without naming a
+    legal answer that wins."""
+    for i in range(p.episodes):
+        for before, after in pairwise(p.walk(i, hostile_reply, "hostile")):
+            _check_turn(p, before, after.turns[-1], after.outcome)
+
+
+def huge_text_is_harmless(p: Probe) -> None:
+    """The same for replies of a megabyte."""
+    for i in range(min(p.episodes, 12)):
+        before = p.begin(i)
+        after = p.next(before, huge, "huge", i)
+        _check_turn(p, before, after.turns[-1], after.outcome)
+
+
+def _check_turn(p: Probe, before: Episode, turn: Turn, outcome: Outcome | None) -> None:
+    low, high = p.env.spec.reward_range
+    reward = turn.rewards.get(AGENT, 0.0)
+    require(low <= reward <= high, f"a reward of {reward} is outside spec.reward_range = {(low, high)}")
+    require(len(turn.told) <= _LONGEST, f"a reply of {len(turn.text)} characters was answered with {len(turn.told)}")
+    if outcome is not None:
+        _check_outcome(outcome)
+        wins = outcome.kind == "win"
+        require(not wins or _names_a_win(p, before, turn.text), f"wins without a legal answer: {turn.text[:200]!r}")
+
+
+def _check_outcome(outcome: Outcome) -> None:
+    require(outcome.kind in get_args(Kind) and outcome.kind != "error", f"an episode ended with {outcome}")
+    require(0.0 <= outcome.score <= 1.0, f"a score outside [0, 1]: {outcome}")
+    timely = (outcome.kind == "timeout") == (outcome.truncated == "turns")
+    require(timely, f"timeouts, and only they, are flagged as truncated by turns: {outcome}")
+    require(outcome.kind != "format" or outcome.score == 0.0, f"a format failure scores: {outcome}")
+
+
+def _names_a_win(p: Probe, before: Episode, text: str) -> bool:
+    """Whether some legal answer wins here and its words occur in the text, in order."""
+    answers, said = p.env.actions(before.state), _squeezed(text)
+    return answers is None or any(_in_order(a, said) and _wins(p, before, p.env.say(a)) for a in answers)
+
+
+def _wins(p: Probe, ep: Episode, text: str) -> bool:
+    outcome = p.say(ep, text).outcome
+    return outcome is not None and outcome.kind == "win"
+
+
+def _in_order(answer: str, said: str) -> bool:
+    at = 0
+    for word in re.findall(r"[^\W_]+", answer.casefold()):
+        at = said.find(word, at)
+        if at < 0:
+            return False
+        at += len(word)
+    return True
+
+
+def _squeezed(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
+def hedging_never_wins(p: Probe) -> None:
+    """Where one legal answer wins, a text that only considers it, or lists it after others, does not."""
+    policy = p.reference
+    if policy is None:
+        return
+    won = 0
+    for i in range(p.episodes):
+        *_, before, end = p.walk(i, lambda view, _: policy.act_now(view).text)
+        if end.outcome and end.outcome.kind == "win":
+            _check_hedges(p, before, end.turns[-1].text, p.rng("hedge", i))
+            won += 1
+        if won == 3:
+            return
+    require(won, f"the reference agent {p.env.spec.reference!r} won none of {p.episodes} episodes")
+
+
+def _check_hedges(p: Probe, before: Episode, winning: str, rng: Rng) -> None:
+    answers = p.env.actions(before.state)
+    hedges = [f"<Think>{winning}</Think>", f"<THINK>\n{winning}\n</THINK><Answer></Answer>"]
+    if answers is not None:
+        right = next((a for a in answers if p.env.say(a) == winning), None)
+        require(right is not None, f"the reference agent won with {winning!r}, which is not among the legal answers")
+        some = rng.sample(list(answers), min(len(answers), 20))
+        wrong = [a for a in some if not _wins(p, before, p.env.say(a))][:10]
+        if wrong:
+            hedges += ["".join(map(p.env.say, wrong)) + winning, f"<Answer>{' '.join([*wrong, str(right)])}</Answer>"]
+    for text in hedges:
+        require(not _wins(p, before, text), f"wins by hedging: {text!r}")
+
+
+def states_are_values(p: Probe) -> None:
+    """States hash, pickle and compare equal; stepping twice from one gives the same and leaves it as it was."""
+    for i in range(min(p.episodes, 50)):
+        for before, after in pairwise(p.walk(i, mixed, "values")):
+            state, text = before.state, after.turns[-1].text
+            copy = pickle.loads(pickle.dumps(state))
+            require(copy == state and hash(copy) == hash(state), f"pickling changes the state {state!r}")
+            steps = [p.env.step(s, text, Rng(0, "twice")) for s in (state, copy)]
+            require(steps[0] == steps[1], f"two steps from one state differ after {text!r}")
+            require(state == copy and hash(copy) == hash(state), f"a step changed its state {state!r}")
+            _check_step(steps[0])
+
+
+def _check_step(step: Step) -> None:
+    for name in ("told", "rewards", "info"):
+        value = getattr(step, name)
+        require(isinstance(value, Frozen), f"step.{name} is a {type(value).__name__}, not Frozen")
+    require(step.outcome is None or isinstance(step.outcome, Outcome), f"step.outcome is {step.outcome!r}")
+
+
+def episodes_replay(p: Probe) -> None:
+    """The record of an episode, through JSON, plays again on another environment; a fork goes on from where it was."""
+    again = build(p.env.config)
+    for i in range(min(p.episodes, 100)):
+        ep = p.play(i, mixed, "replay")
+        record = json.loads(json.dumps(ep.trajectory(policies=p.policies).to_json()))
+        replayed = Episode.replay(again, Trajectory.from_json(record))
+        require(transcript(replayed) == transcript(ep), f"{ep} differs when replayed from its record")
+        require(hash(replayed.state) == hash(ep.state) and replayed.state == ep.state, f"{ep}: the end state differs")
+        require(ep.fork(sample=7).state is ep.state, "a fork has another state")
+
+
+def nothing_leaks(p: Probe) -> None:
+    """Worlds of equal public part, met with the same words and the same answers to them, look the same to the agent."""
+    for i in range(min(4, p.episodes)):
+        eps, n = p.worlds(i, p.episodes), 0
+        require(len(eps) > 1, f"{p.tasks[i]}: no second world with this public part to compare with")
+        while eps:
+            groups = _grouped(eps)
+            eps = max(groups.values(), key=len)
+            if len(eps) < 2 or eps[0].to_act is None:
+                break
+            text = sensible(eps[0].view(), p.rng("leak", i, n)) if n % 2 else mixed(eps[0].view(), p.rng("leak", i, n))
+            eps, n = [p.say(ep, text) for ep in eps], n + 1
+
+
+def _grouped(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
+    """Episodes by what the agent was told; whatever else it may see must be equal within a group."""
+    groups: defaultdict[Hashable, list[Episode]] = defaultdict(list)
+    for ep in eps:
+        groups[tuple(m.content for m in ep.messages[AGENT])].append(ep)
+    require(len(groups) == 1 or all(ep.turns for group in groups.values() for ep in group), _INTRO)
+    for group in groups.values():
+        first = _seen(group[0])
+        for ep in group[1:]:
+            for name, value in _seen(ep).items():
+                same = value == first[name]
+                require(same, f"{name} depends on what is hidden: {first[name]!r} and {value!r} after equal messages")
+    return groups
+
+
+_INTRO = "the first message depends on what is hidden: it differs between worlds of one public part"
+
+
+def _seen(ep: Episode) -> dict[str, Any]:
+    """Everything but the messages that an agent may see or compute."""
+    view: View = ep.view()
+    seen: dict[str, Any] = {"the end of the episode": ep.to_act is None, "info": [dict(t.info) for t in ep.turns]}
+    if ep.to_act is not None:
+        seen |= {"legal": view.legal and list(view.legal), "private": dict(view.private), "rendered": view.rendered}
+        seen |= {"transitions": view.transitions, "public": view.public}
+    return seen
+
+
+def hidden_answer_is_never_told(p: Probe) -> None:
+    """A hypothesis that is a text occurs in what the agent is told only after the agent said it, or by chance: as it
+    does where it is not the truth."""
+    told: defaultdict[str, str] = defaultdict(str)
+    for i in range(p.episodes):
+        ep = p.play(i, mixed, "told")
+        truth = p.env.hypothesis(ep.state)
+        if isinstance(truth, str) and len(truth) > 1:
+            told[truth] += "\n".join(_unprompted(ep, truth))
+    for truth, text in told.items():
+        if _occurs(truth, text):
+            elsewhere = any(_occurs(truth, other) for t, other in told.items() if t != truth)
+            require(elsewhere, f"the agent is told the hidden answer {truth!r}: {text[-300:]!r}")
+
+
+def _unprompted(ep: Episode, truth: str) -> Iterable[str]:
+    """What the agent was told before it said the truth itself."""
+    for message in ep.messages[AGENT]:
+        if message.role == "assistant" and _squeezed(truth) in _squeezed(message.content):
+            return
+        if message.role == "user":
+            yield message.content
+
+
+def _occurs(word: str, text: str) -> bool:
+    return any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text, re.IGNORECASE) for w in (word, " ".join(word)))
+
+
+RULES = (
+    episodes_are_deterministic,
+    interleaved_episodes_equal_sequential_ones,
+    messages_alternate,
+    hostile_text_is_harmless,
+    huge_text_is_harmless,
+    hedging_never_wins,
+    states_are_values,
+    episodes_replay,
+    nothing_leaks,
+    hidden_answer_is_never_told,
+)

@@ -1,0 +1,138 @@
+"""How the contract plays: sampled tasks, seeded replies, every seat but the agent's by a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sonde.core import (
+    AGENT,
+    EMPTY,
+    ContractError,
+    Env,
+    Episode,
+    ProgramPolicy,
+    Rng,
+    TabularEnv,
+    Task,
+    View,
+    content_hash,
+    default_policies,
+    make,
+)
+from sonde.core.types import Json
+
+from .hostile import hostile, legal
+
+Reply = Callable[[View, Rng], str]
+
+
+def require(condition: object, message: str) -> None:
+    """Raise `ContractError` with this message unless the condition holds."""
+    if not condition:
+        raise ContractError(message)
+
+
+def mixed(view: View, rng: Rng) -> str:
+    """Two legal answers for every hostile reply, where legal answers are listed."""
+    return legal(view, rng) if rng.random() < 2 / 3 and view.legal else hostile(view, rng)
+
+
+def sensible(view: View, rng: Rng) -> str:
+    """A legal answer where they are listed, else anything."""
+    return legal(view, rng) if view.legal else hostile(view, rng)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """An environment under test. `policies` play the seats for which `env.spec` names no program."""
+
+    env: Env[Any]
+    episodes: int = 100
+    seed: int = 0
+    policies: Mapping[str, ProgramPolicy] = EMPTY
+
+    def rng(self, *path: str | int) -> Rng:
+        return Rng(self.seed, "check", self.env.name, *path)
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """As many tasks as episodes, the splits taking turns, drawn with replacement."""
+        rng, splits = self.rng("tasks"), [self.env.tasks(s) for s in self.env.splits]
+        chosen = (splits[i % len(splits)] for i in range(self.episodes))
+        return tuple(tasks[rng.randrange(len(tasks))] for tasks in chosen)
+
+    @cached_property
+    def _seats(self) -> Mapping[str, Any]:
+        return {**default_policies(self.env), **self.policies}
+
+    def begin(self, i: int) -> Episode:
+        """The i-th episode, at the agent's first act."""
+        return self.others(Episode.begin(self.env, self.tasks[i], seed=i))
+
+    def others(self, ep: Episode) -> Episode:
+        """`ep` after the other seats have spoken."""
+        while ep.to_act not in (AGENT, None):
+            policy = self._seats.get(str(ep.to_act))
+            require(isinstance(policy, ProgramPolicy), f"seat {ep.to_act!r}: check_env needs a ProgramPolicy for it")
+            ep = ep.step(policy.act_now(ep.view(str(ep.to_act))))  # type: ignore[union-attr]
+        return ep
+
+    def say(self, ep: Episode, text: str) -> Episode:
+        """`ep` when the agent may act again."""
+        return self.others(ep.step(text))
+
+    def next(self, ep: Episode, reply: Reply, *path: str | int) -> Episode:
+        """`ep` after the reply to its view, which depends on `path` and the turn alone."""
+        return self.say(ep, reply(ep.view(), self.rng(*path, len(ep.turns))))
+
+    def walk(self, i: int, reply: Reply, *path: str | int) -> Iterator[Episode]:
+        """The i-th episode before every act of the agent, and at its end, which must come within `max_turns`."""
+        ep, limit = self.begin(i), self.env.spec.max_turns
+        yield ep
+        while ep.to_act is not None:
+            require(len(ep.turns) < limit, f"the episode goes on after spec.max_turns = {limit} turns")
+            ep = self.next(ep, reply, *path, i)
+            yield ep
+
+    def play(self, i: int, reply: Reply, *path: str | int) -> Episode:
+        """The i-th episode at its end."""
+        *_, ep = self.walk(i, reply, *path)
+        return ep
+
+    @cached_property
+    def reference(self) -> ProgramPolicy | None:
+        """The reference agent, if `env.spec` names a program."""
+        name = self.env.spec.reference
+        policy = make(f"agents:{name}") if name else None
+        return policy if isinstance(policy, ProgramPolicy) else None
+
+    def worlds(self, i: int, n: int) -> list[Episode]:
+        """Up to n episodes whose tasks have the public part of the i-th task, and hidden setups of their own."""
+        env, task, rng = self.env, self.tasks[i], self.rng("worlds", i)
+        if isinstance(env, TabularEnv):
+            setups = (env.draw(task.public, rng) for _ in range(n))
+            tasks = [Task(env.name, task.preset, task.split, k, task.public, h) for k, h in enumerate(setups)]
+        else:
+            tasks = [t for t in self.tasks if t.public == task.public][:n]
+        return [self.others(Episode.begin(env, t, seed=k)) for k, t in enumerate(tasks)]
+
+
+def transcript(ep: Episode) -> Json:
+    """Everything said, told, paid and noted in an episode, as JSON."""
+    acts = [[a.seat, a.action.text, dict(a.told), dict(a.rewards), dict(a.info)] for a in ep.acts]
+    heard = {seat: [m.to_json() for m in messages] for seat, messages in ep.messages.items()}
+    return [ep.task.id, ep.seed, acts, heard, ep.outcome and ep.outcome._asdict()]
+
+
+def digest(env: Env[Any], *, episodes: int = 20, seed: int = 0) -> str:
+    """A content hash of `episodes` episodes and of one by the reference agent: equal in every process and on every
+    machine."""
+    probe = Probe(env=env, episodes=episodes, seed=seed)
+    played = [transcript(probe.play(i, mixed, "digest")) for i in range(episodes)]
+    policy = probe.reference
+    if policy is not None:
+        played.append(transcript(probe.play(0, lambda view, _: policy.act_now(view).text)))
+    return content_hash(played)
