@@ -135,12 +135,13 @@ def test_every_cell_is_read_in_every_spelling(row: str, column: int, lower: bool
     assert parse_cell(text) == f"{row}{column}"
 
 
-@given(st.text(max_size=12))
-def test_any_answer_is_a_turn_and_never_a_hit_by_accident(text: str) -> None:
+@given(st.text(max_size=12) | st.text("ABFabf 01256-", max_size=4))
+def test_a_shot_is_at_the_cell_that_was_written(text: str) -> None:
     state = ENV.start({"size": 5}, ENV.task(PAPER).hidden)
     step = ENV.step(state, f"<Answer>{text}</Answer>", Rng(0, "unused"))
+    assert step.info["result"] in ("hit", "miss", "outside", "invalid") and step.outcome is None
     if step.info["result"] in ("hit", "miss"):
-        assert step.info["cell"] in cells(5) and step.info["cell"] in text.upper().replace(" ", "").replace("0", "")
+        assert step.info["cell"] in cells(5) and step.info["cell"] == text.upper().replace(" ", "").replace("0", "")
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -266,11 +267,10 @@ def test_hit_probabilities_by_counting_on_six_rows() -> None:
     for cell in ("C3", "A1", "E5", "B4"):
         ep = ep.step(ENV.say(cell))
     known = ENV.filter(task.public)
-    shown = ep.turns
-    for turn in shown:
+    for turn in ep.turns:
         known = known.observe(turn)
     bits, alive = {cell: 1 << i for i, cell in enumerate(cells(6))}, list(layouts(6))
-    for info in (turn.info for turn in shown):
+    for info in (turn.info for turn in ep.turns):
         bit = bits[info["cell"]]
         alive = [a for a in alive if next((s for s, m in zip(SHIPS, a, strict=True) if m & bit), None) == info["ship"]]
     assert len(alive) == len(known.belief())
@@ -280,11 +280,10 @@ def test_hit_probabilities_by_counting_on_six_rows() -> None:
 
 def test_a_shot_known_in_advance_gains_nothing() -> None:
     ep = play(["B1", "C1", "D1"])
-    known, certain = ENV.filter({"size": 5}), {}
+    known = ENV.filter({"size": 5})
     for turn in ep.turns:
         known = known.observe(turn)
-        certain = {c for c, p in known.hit_probabilities().items() if p == 1.0}
-    assert certain == set(), "the fourth cell is A1 or E1"
+    assert 1.0 not in known.hit_probabilities().values(), "the fourth cell may be A1 or E1"
     known = known.observe(ep.step(ENV.say("A1")).turns[-1])
     assert known.hit_probabilities()["E1"] == 1.0
     assert known.expected_gain(ENV.say("E1")) == 0.0 and known.expected_gain(ENV.say("A1")) == 0.0
@@ -299,7 +298,7 @@ def test_truth_gains_add_up_to_the_surprise_of_the_truth() -> None:
 
 
 def test_an_impossible_turn_is_an_error() -> None:
-    here, elsewhere = play(["A1"]).turns[0], play(["A1"], {**PAPER, "carrier": ["B2", "B3", "B4", "B5", "B1"],
-        "battleship": ["C1", "C2", "C3", "C4"]}).turns[0]  # fmt: skip
+    other = {**PAPER, "carrier": ["E1", "E2", "E3", "E4", "E5"], "battleship": ["A1", "B1", "C1", "D1"]}
+    hit, other_hit = play(["A1"]).turns[0], play(["A1"], other).turns[0]
     with pytest.raises(ValueError, match="A1"):
-        ENV.filter({"size": 5}).observe(here).observe(elsewhere)
+        ENV.filter({"size": 5}).observe(hit).observe(other_hit)

@@ -1,9 +1,13 @@
 """Battleship on the exact posterior: shoot what is certain, else where a hit and its news are worth most.
 
 Every ship cell must be shot at anyway, so hits are free and only misses cost. A certain hit is therefore never wrong.
-Otherwise the score of a cell is P(hit) + expected gain in bits. Over *all* boards within 20 turns, each placement
-counted once, this wins 100 % on 5x5 and 71.8 % on 6x6, with 4.31 and 7.42 misses on average if the game went on; the
-highest P(hit) alone 71.6 % (4.48, 7.45), the highest gain alone 71.3 % (4.32, 7.47).
+Otherwise the score of a cell is P(hit) + expected gain in bits. Over all boards, each counted once, at 20 turns:
+
+| score | 5x5 wins | 6x6 wins | misses to sink all, 5x5 | 6x6 |
+|---|---|---|---|---|
+| P(hit) + gain | 100 % | 71.8 % | 4.31 | 7.42 |
+| P(hit), ties by gain | 100 % | 71.6 % | 4.48 | 7.45 |
+| gain, ties by P(hit) | 100 % | 71.3 % | 4.32 | 7.47 |
 """
 
 from __future__ import annotations

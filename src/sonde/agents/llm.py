@@ -2,7 +2,8 @@
 
 `context` chooses what the model sees of the history: all of it (`full`), the opening and the last K turns (`last:K`),
 or the environment's own summary in one message (`render`). `examples` puts that many golden playthroughs of won games
-in front, as earlier chat turns: small models need them to find the answer syntax.
+in front, as earlier chat turns: small models need them to find the answer syntax. `answer_only` shows these games
+without their thinking, which the smallest models only copy.
 
 Reasoning models think in `<think>...</think>` before they speak. That part never reaches the environment, so an answer
 that is only considered cannot count; `keep_thinking` says whether the model meets it again in its own history.
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from sonde.core import Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
+from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
 from sonde.core.playthrough import read
 
 _NEW_GAME = "The game is over. Here is a new one."
@@ -28,6 +29,7 @@ class LLM(Policy):
     model: Model
     context: str = "full"
     examples: int = 0
+    answer_only: bool = False
     system: str = ""
     keep_thinking: bool = False
     temperature: float = 0.7
@@ -65,7 +67,7 @@ class LLM(Policy):
     def prompt(self, view: View) -> tuple[Message, ...]:
         """The messages that the model gets: alternating, starting with a user message after an optional system one."""
         history = tuple(map(self._remembered, self._context(view)))
-        shown = _examples(view.spec.name, view.spec.preset, self.examples) if self.examples else ()
+        shown = _examples(view.spec.name, view.spec.preset, self.examples, self.answer_only) if self.examples else ()
         system = (Message("system", self.system),) if self.system else ()
         return (*system, *_joined(shown, history))
 
@@ -113,7 +115,7 @@ def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Messa
 
 
 @cache
-def _examples(env: str, preset: str, n: int) -> tuple[Message, ...]:
+def _examples(env: str, preset: str, n: int, answer_only: bool) -> tuple[Message, ...]:
     """The first n golden playthroughs that were won, as one chat."""
     chat: tuple[Message, ...] = ()
     folder = files("sonde.envs").joinpath("golden")
@@ -123,5 +125,13 @@ def _examples(env: str, preset: str, n: int) -> tuple[Message, ...]:
     if len(won) < n:
         raise UserError(f"agents:llm: examples: got {n}, allowed: at most {len(won)} for {env}, preset {preset}")
     for ep in won[:n]:
-        chat = _joined(chat, ep.messages["agent"])
+        game = ep.messages[AGENT]
+        chat = _joined(chat, tuple(map(_without_thinking, game)) if answer_only else game)
     return chat
+
+
+def _without_thinking(message: Message) -> Message:
+    """What was said, without the `<Think>...</Think>` in front."""
+    if message.role != "assistant":
+        return message
+    return replace(message, content=message.content.rpartition("</Think>")[2].strip())

@@ -8,6 +8,7 @@ agent may act again is a `Turn`; the end of an episode is an `Outcome`.
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ AGENT = "agent"
 EMPTY: Frozen[Any] = Frozen()
 MEMORY_LIMIT = 64 * 1024
 """Bytes of JSON that a policy may carry from act to act (`Action.memory`)."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Json = Any
 """None, bool, int, float, str, or lists and string-keyed mappings of these."""
@@ -153,7 +156,12 @@ class Action:
     completions: tuple[Completion, ...] = ()
 
     def check(self) -> Action:
-        """Raise `UserError` if the text is not text or the memory is not JSON of at most `MEMORY_LIMIT` bytes."""
+        """This action, its text made storable. Raises `UserError` if the text is not text, or if the memory is not JSON
+        of at most `MEMORY_LIMIT` bytes.
+
+        Endpoints can return halves of surrogate pairs, which no file can hold: two that match are joined, others become
+        U+FFFD, so that what is played is what is recorded.
+        """
         if not isinstance(self.text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"action.text: got {type(self.text).__name__}, allowed: str")
         if self.memory is not None:
@@ -163,7 +171,14 @@ class Action:
                 raise UserError(f"action.memory: not JSON ({e}), allowed: JSON values") from e
             if size > MEMORY_LIMIT:
                 raise UserError(f"action.memory: got {size} bytes of JSON, allowed: at most {MEMORY_LIMIT}")
-        return self
+        text = _storable(self.text)
+        return self if text is self.text else Action(text, self.memory, self.completions)
+
+
+def _storable(text: str) -> str:
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 Kind = Literal["win", "loss", "format", "timeout", "error"]

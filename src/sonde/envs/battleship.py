@@ -3,8 +3,8 @@
 Source: PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.8: a square board, a carrier of 5 cells, a battleship of 4
 and a destroyer of 2, straight, without overlap (they may touch), 20 turns, 1000 training and 200 test boards. Sizes 5
 and 6 in the proportions of the paper's data. Rewards: 1 on the turn that sinks the last ship, else 0.
-Departures: boards are uniform over all placements (the paper's code places one ship after the other); lower case and a
-space are read (`c 2`).
+Departures: boards are uniform over all placements (the paper says "randomly", without a distribution); lower case and
+a space are read (`c 2`); an answer that names no cell costs a turn.
 """
 
 from __future__ import annotations

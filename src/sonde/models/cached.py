@@ -27,7 +27,7 @@ class Cached(Model):
     """`model`, with its completions kept in the folder `path`. Tasks that ask the same at the same time share one call.
 
     A completion comes back whole: tokens, log-probabilities, and the usage of the call that made it. `stats` are those
-    of `model`, with `hits` for the calls that never reached it.
+    of `model` (kept here where it keeps none), with `hits` for the calls that never reached it.
     """
 
     model: Model
@@ -66,7 +66,8 @@ class Cached(Model):
 
     def _start(self, key: bytes, messages: Sequence[Message], sampling: Sampling) -> asyncio.Task[Completion]:
         async def fetch() -> Completion:
-            completion = await self.model.generate(messages, sampling)
+            call = self.model.generate(messages, sampling)
+            completion = await (call if hasattr(self.model, "stats") else self.stats.counting(call))
             self._store().put(key, completion)
             return completion
 

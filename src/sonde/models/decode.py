@@ -8,9 +8,10 @@ rows share and nobody keeps yet are computed first, once.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, cast
 
@@ -61,11 +62,13 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generate:
-    """Continue `ids`. `known` of them were computed by an earlier call of the conversation (for `Stats.needed`)."""
+    """Continue `ids`. `known` of them were computed by an earlier call of the conversation; `rewritten` as in `Prompt`.
+    Both are for `Stats` only."""
 
     ids: array[int]
     sampling: Sampling
     known: int = 0
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,12 +96,16 @@ Feed = Batcher[Generate | Score, Answer]
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """Tokens to bring into the deck. `most` of them may come from kept ones; `path` and `kept` say which do."""
+    """Tokens to bring into the deck, of which at most `most` may be kept ones; `tag` says what for."""
 
     ids: array[int]
     most: int
+    tag: Any = None
     kept: int = 0
-    path: list[Any] = field(default_factory=list[Any])
+
+    @property
+    def missing(self) -> int:
+        return len(self.ids) - self.kept
 
 
 @dataclass(slots=True, eq=False)
@@ -151,7 +158,7 @@ class Engine:
                     if not self.rows:
                         return
                     self._step()
-                except (torch.OutOfMemoryError, RuntimeError) as error:
+                except RuntimeError as error:
                     self._give_up(new, error)
 
     def _give_up(self, new: Sequence[Ticket[Any, Any]], error: RuntimeError) -> None:
@@ -163,21 +170,201 @@ class Engine:
         self.rows = []
         self.deck.clear()
 
-    # --- joining -------------------------------------------------------------------------------------------------------
+    # --- rows join -----------------------------------------------------------------------------------------------------
 
     def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
-        scores = [t for t in tickets if isinstance(t.request, Score)]
-        if scores:
-            self._score(scores)
-        rows = [row for t in tickets if isinstance(t.request, Generate) and (row := self._row(t, t.request))]
-        jobs = {id(job): row for row in rows if (job := _Job(row.request.ids, len(row.request.ids) - 1))}
-        self._begin(rows)
-        del jobs
+        self._score([t for t in tickets if isinstance(t.request, Score)])
+        jobs: list[_Job] = []
+        for ticket in tickets:
+            request = ticket.request
+            if isinstance(request, Generate) and self._fits(ticket, request.ids):
+                jobs.append(_Job(request.ids, len(request.ids) - 1, ticket))
+        self._warm(jobs)
+        for chunk in self._chunks(jobs, 1):
+            first = len(self.rows)
+            logits_BTV = self._prefill(chunk, 1)
+            self.rows += [self._row(job) for job in chunk]
+            self._sample(first, logits_BTV[:, -1])
 
-    def _row(self, ticket: Ticket[Any, Any], request: Generate) -> _Row | None:
-        room = self.context - len(request.ids)
-        if room < 1:
-            ticket.fail(WorldError(f"the prompt has {len(request.ids)} tokens, the context holds {self.context}"))
-            return None
-        out = Generated(array("i"), array("f"))
-        return _Row(ticket, request, min(room, request.sampling.max_new_tokens), out)
+    def _fits(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:
+        fits = len(ids) < self.context
+        if not fits:
+            ticket.fail(WorldError(f"the prompt has {len(ids)} tokens, the model's context holds {self.context}"))
+        return fits
+
+    def _row(self, job: _Job) -> _Row:
+        request: Generate = job.tag.request
+        self.stats.requests += 1
+        self.stats.needed += len(request.ids) - request.known
+        self.stats.rewritten += request.rewritten
+        room = min(self.context - len(request.ids), request.sampling.max_new_tokens)
+        return _Row(job.tag, request, room, Generated(array("i"), array("f"), cached=job.kept))
+
+    def _warm(self, jobs: Sequence[_Job]) -> None:
+        """Compute, once each, the prefixes that several jobs share and nobody keeps; shorter ones first."""
+        while prefixes := self._shared(jobs):
+            for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes], 1):
+                self._prefill(chunk, 1)
+                self._keep_and_drop([job.ids for job in chunk])
+            if any(self.slots.match(ids)[0] < len(ids) for ids in prefixes):
+                return  # the budget cannot hold them
+
+    def _shared(self, jobs: Sequence[_Job]) -> list[array[int]]:
+        runs = sorted((job.ids[: job.most] for job in jobs), key=array.tobytes)  # shared prefixes become neighbours
+        found: list[array[int]] = []
+        for a, b in pairwise(runs):
+            prefix = a[: common(a, b)]
+            if len(prefix) - self.slots.match(prefix)[0] >= SHARED_MIN:
+                found.append(prefix)
+        shortest: list[array[int]] = []
+        for ids in sorted(found, key=len):
+            if not any(common(ids, other) == len(other) for other in shortest):
+                shortest.append(ids)
+        return shortest if self.slots.budget else []
+
+    def _keep_and_drop(self, kept: Sequence[array[int]]) -> None:
+        """Keep these first tokens of the deck's last rows in slots, and drop the rows."""
+        first = len(self.deck.lengths) - len(kept)
+        for row, ids in enumerate(kept, first):
+            self._keep(ids, row)
+        del self.deck.lengths[first:]
+
+    def _keep(self, ids: array[int], row: int) -> None:
+        self.slots.insert(ids, lambda a, b: self.deck.take(row, a, b))
+        self.stats.evicted, self.stats.kept_bytes = self.slots.evicted, self.slots.nbytes
+
+    # --- scoring -------------------------------------------------------------------------------------------------------
+
+    def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        jobs: list[_Job] = []
+        scores: dict[int, list[list[float]]] = {}
+        for ticket in tickets:
+            request: Score = ticket.request
+            if self._fits(ticket, max((request.ids + c for c in request.continuations), key=len, default=())):
+                scores[id(ticket)] = [[] for _ in request.continuations]
+                jobs += [_Job(request.ids + c, len(request.ids) - 1, (ticket, i))
+                         for i, c in enumerate(request.continuations) if c]  # fmt: skip
+        self._warm(jobs)
+        longest = max((len(job.ids) - job.most for job in jobs), default=0)
+        for chunk in self._chunks(jobs, longest):
+            logits_BTV = self._prefill(chunk, longest)
+            self._keep_and_drop([job.ids[: job.most + 1] for job in chunk])
+            for job, logits_TV in zip(chunk, logits_BTV, strict=True):
+                ticket, i = job.tag
+                scores[id(ticket)][i] = _logprobs(logits_TV, job.ids[job.most + 1 :])
+        self.stats.scored += sum(len(job.ids) - job.most - 1 for job in jobs)
+        for ticket in tickets:
+            if id(ticket) in scores:
+                ticket.finish(scores[id(ticket)])
+
+    # --- decoding ------------------------------------------------------------------------------------------------------
+
+    def _step(self) -> None:
+        """One more token for every row."""
+        deck, n = self.deck, len(self.rows)
+        deck.fit(n, max(deck.lengths), 1)
+        deck.end += 1
+        deck.lengths = [length + 1 for length in deck.lengths]
+        self.stats.steps += 1
+        self.stats.decoded += n
+        self._sample(0, self._forward([[row.out.ids[-1]] for row in self.rows], 0, 1)[:, -1])
+
+    def _sample(self, first: int, logits_BV: Tensor) -> None:
+        """Draw a token for the rows from `first` on; those that end leave."""
+        rows = self.rows[first:]
+        if self.steer is not None:
+            logits_BV = self.steer(cast("Tensor", self._hidden), logits_BV)
+        tokens, logprobs = draw(logits_BV, [r.request.sampling for r in rows], [len(r.out.ids) for r in rows])
+        for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
+            row.out.ids.append(token)
+            row.out.logprobs.append(logprob)
+        for i in reversed(range(first, len(self.rows))):
+            if self._ended(self.rows[i]):
+                self._leave(i)
+
+    def _ended(self, row: _Row) -> bool:
+        """Whether a row is finished; its text and reason are then set."""
+        out, stops = row.out, row.request.sampling.stop
+        if not math.isfinite(out.logprobs[-1]):
+            row.ticket.fail(WorldError("the model's probabilities are not numbers"))
+            return True
+        ended = out.ids[-1] in self.ends
+        full = len(out.ids) == row.room
+        if not (ended or full or stops or row.ticket.dropped):
+            return False
+        text = self.decode(out.ids[:-1] if ended else out.ids)
+        cut = min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=-1)
+        out.text = text if cut < 0 else text[:cut]
+        out.finish = "length" if full and not ended and cut < 0 else "stop"
+        return ended or full or cut >= 0 or row.ticket.dropped
+
+    def _leave(self, i: int) -> None:
+        row, last = self.rows[i], self.rows.pop()
+        row.ticket.finish(row.out)
+        if math.isfinite(row.out.logprobs[-1]):
+            self._keep((row.request.ids + row.out.ids)[: self.deck.lengths[i]], i)
+        self.deck.remove(i)
+        if last is not row:
+            self.rows[i] = last
+
+    # --- forward passes ------------------------------------------------------------------------------------------------
+
+    def _chunks(self, jobs: Sequence[_Job], logits: int) -> Iterator[list[_Job]]:
+        """Jobs with a similar number of missing tokens together, within the limits of one pass."""
+        for job in jobs:
+            job.kept = min(job.most, self.slots.match(job.ids)[0])
+        most_rows = max(1, SCORED_LOGITS // (max(1, logits) * self.model.config.get_text_config().vocab_size))
+        chunk: list[_Job] = []
+        for job in sorted(jobs, key=lambda job: job.missing, reverse=True):
+            if chunk:
+                fed = chunk[0].missing
+                full = (len(chunk) + 1) * fed > PREFILL_TOKENS or len(chunk) == most_rows
+                if full or 4 * job.missing < 3 * fed - 32:
+                    yield chunk
+                    chunk = []
+            chunk.append(job)
+        if chunk:
+            yield chunk
+
+    def _prefill(self, chunk: Sequence[_Job], keep: int) -> Tensor:
+        """Add these jobs to the deck as its last rows; the logits of their last `keep` tokens, (B, keep, V)."""
+        paths = [self.slots.match(job.ids[: job.most]) for job in chunk]
+        for job, (kept, _) in zip(chunk, paths, strict=True):
+            job.kept = kept
+        fed = max(job.missing for job in chunk)
+        first, lengths = len(self.deck.lengths), [len(job.ids) for job in chunk]
+        self.deck.fit(first + len(chunk), max(lengths), 1)
+        self.deck.lengths += lengths
+        for row, (job, (_, path)) in enumerate(zip(chunk, paths, strict=True), first):
+            self.deck.load(row, path, len(job.ids), fed)
+        missing = sum(job.missing for job in chunk)
+        self.stats.prefilled += missing
+        self.stats.padding += fed * len(chunk) - missing
+        tokens = [[0] * (fed - len(job.ids)) + job.ids[-fed:].tolist() for job in chunk]
+        return self._forward(tokens, first, keep)
+
+    def _forward(self, tokens: Sequence[Sequence[int]], first: int, keep: int) -> Tensor:
+        """Logits of the last `keep` columns after feeding `tokens` to the deck's rows from `first` on."""
+        fed, device = len(tokens[0]), self.model.device
+        lengths_B1 = torch.tensor(self.deck.lengths[first : first + len(tokens)], device=device)[:, None]
+        width = int(max(self.deck.lengths[first : first + len(tokens)]))
+        width = max(width, fed)
+        out = self.model(
+            input_ids=torch.tensor(tokens, device=device),
+            attention_mask=torch.arange(width, device=device) >= width - lengths_B1,
+            position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),
+            past_key_values=self.deck.open(first, first + len(tokens), width, fed),
+            use_cache=True,
+            logits_to_keep=keep,
+        )
+        return out.logits
+
+    def _catch_hidden(self, module: Any, args: tuple[Tensor, ...]) -> None:
+        self._hidden = args[0][:, -1]
+
+
+def _logprobs(logits_TV: Tensor, ids: Sequence[int]) -> list[float]:
+    """Log-probabilities of `ids`, whose last token is predicted by the last column but one of `logits_TV`."""
+    n = len(ids)
+    logprobs_TV = torch.log_softmax(logits_TV[-n - 1 : -1].float(), -1)
+    return logprobs_TV.gather(-1, torch.tensor(ids, device=logits_TV.device)[:, None])[:, 0].tolist()

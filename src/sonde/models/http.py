@@ -106,6 +106,10 @@ class Http(Model):
     """Fields that change how a reply is got, not what it says: a cache leaves them out of its keys."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.omit, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("omit", self.omit, f"a list of {', '.join(OMITTABLE)}")
+        if not isinstance(self.extra, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("extra", self.extra, "a mapping of names of fields to JSON values")
         object.__setattr__(self, "omit", tuple(self.omit))
         object.__setattr__(self, "extra", freeze(self.extra))
         object.__setattr__(self, "capabilities", Capabilities(logprobs=self.logprobs))

@@ -161,6 +161,8 @@ class Deck:
         at, past = self.end - length, self.end - fed
         for node, n in path:
             n = min(n, past - at)
+            if n <= 0:
+                return
             for i, run in enumerate(node.kv):
                 if run is not None:
                     self._store(i, run[None])[row, :, at : at + n] = run[:, :n]

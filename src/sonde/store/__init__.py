@@ -1,4 +1,4 @@
-"""What a run leaves on disk: one folder with its configuration, its trajectories and what was computed about them later.
+"""What a run leaves on disk: a folder with its configuration, its trajectories and what was computed of them later.
 
     with RunWriter.open(folder, config) as run:        # or continue where it stopped
         if (task.id, seed, sample) not in run.finished:

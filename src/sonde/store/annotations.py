@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from sonde.core import StoreError, UserError, invalid
+from sonde.core import UserError, invalid
 
 from .codec import dumps, loads
 from .folder import read_config

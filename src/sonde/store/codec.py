@@ -20,7 +20,7 @@ import orjson
 from sonde.core import StoreError, Trajectory
 
 _PACKED = {"ids": np.int32, "prompt_ids": np.int32, "logprobs": np.float32}
-_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
 def dumps(value: Any, *, sort: bool = False) -> bytes:
@@ -89,8 +89,6 @@ def _finite(value: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """What neither JSON writer knows, as what both know."""
-    if isinstance(value, Mapping):
-        return dict(value)
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, np.ndarray | np.generic):

@@ -10,11 +10,11 @@ from typing import Any
 
 from sonde.core import StoreError, UserError
 
-from .codec import Digest
+from .codec import Digest, acts
 from .folder import acquire, read_config
 from .log import sync_folder
 from .parquet import ParquetPart, ParquetSink, file_of
-from .parts import Part, covered, open_parts, parquet_path, shards
+from .parts import Part, covered, fresh, open_parts, parquet_path, shards
 from .tables import TABLES
 
 GROUP_ACTS = 1024
@@ -32,9 +32,8 @@ def compact(folder: Path | str, *, delete: bool = False) -> Path:
     read_config(folder)
     held = acquire(folder)
     try:
-        cover = max(shards(folder), default=-1) + 1
-        if cover > covered(folder):
-            _write(folder, cover)
+        if len(fresh(folder)):
+            _write(folder, max(shards(folder)) + 1)
         elif not covered(folder):
             raise UserError(f"compact: {folder} holds no trajectories yet")
         target = parquet_path(folder, covered(folder))
@@ -87,8 +86,6 @@ def _groups(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _tokens(data: dict[str, Any]) -> int:
-    from .codec import acts
-
     completions = (c for act in acts(data) for c in act.get("completions", ()))
     return sum(len(c["ids"]) + len(c["prompt_ids"]) for c in completions)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import TypeVar, overload
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from sonde.core import Trajectory
 
 from .folder import read_config
 from .frames import Entry, Key
-from .parts import Part, open_parts
+from .parts import Part, covered, open_parts
 from .tables import Row, check_columns
+
+T = TypeVar("T")
 
 
 class TrajectoryDataset(Sequence[Trajectory]):
@@ -67,14 +70,17 @@ class TrajectoryDataset(Sequence[Trajectory]):
         `"completions.ids"` and the like take one field of the completions. Parquet reads only the columns asked for.
         """
         chosen = check_columns(table, columns)
-        parts: list[Part] = open_parts(self.folder, columns=True)
-        grouped = (found for part in parts for found in part.rows(table, chosen))
+        grouped = (found for part in self._columns for found in part.rows(table, chosen))
         return (row for found in self._only_chosen(grouped) for row in found)
+
+    @cached_property
+    def _columns(self) -> list[Part]:
+        return open_parts(self.folder, columns=True) if covered(self.folder) else self._parts
 
     def _all_entries(self) -> Iterator[Entry]:
         return (entry for part in self._parts for entry in part.entries())
 
-    def _only_chosen[T](self, values: Iterator[T]) -> Iterator[T]:
+    def _only_chosen(self, values: Iterator[T]) -> Iterator[T]:
         at = 0
         for i in self._chosen:
             for value in values:

@@ -24,6 +24,7 @@ FORMAT = 1
 """Version of the folder's layout; readers refuse a newer one."""
 
 CONFIG = "config.json"
+_FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise UserError(f"run: {folder} is not a run folder (it has no {CONFIG})") from None
     except ValueError as e:
         raise StoreError(f"{folder / CONFIG}: not JSON ({e})") from e
-    if not isinstance(saved, dict) or not {"format", "sonde", "config"} <= set(saved):
+    if not isinstance(saved, dict) or not set(saved) >= _FIELDS:
         raise StoreError(f"{folder / CONFIG}: not the configuration of a run")
     if saved["format"] > FORMAT:
         raise StoreError(f"{folder}: format {saved['format']} is newer than this sonde's {FORMAT}")
@@ -104,9 +105,8 @@ def write_atomically(path: Path, text: str) -> None:
 
 def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
     """The commit may change between two halves of a run; the version and the configuration may not."""
-    field = difference(saved["config"], wanted["config"], "config") or difference(
-        {"sonde": saved["sonde"]}, {"sonde": wanted["sonde"]}, "version"
-    )
+    field = difference(saved["config"], wanted["config"], "config")
+    field = field or difference(saved["sonde"], wanted["sonde"], "version of sonde")
     if field:
         raise UserError(f"run: {folder} was begun with another configuration: {field}")
 

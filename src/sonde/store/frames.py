@@ -55,12 +55,12 @@ class Entry(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Where a frame lies: `start` of its header, `at` and `size` of the zstd frame (bytes), and the index in between."""
+    """Where a frame lies: `start` of its header, `at` and `size` of the zstd frame (bytes), and what its index says."""
 
     start: int
     at: int
     size: int
-    index: list[Any]
+    entries: list[Any]
 
     @property
     def end(self) -> int:

@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from sonde.core import StoreError
+from sonde.core import StoreError, UserError
 
 from .frames import make_frame, walk
 
@@ -54,6 +54,8 @@ class Log:
 
     def add(self, line: bytes, entry: Any) -> None:
         """Take in one line and its entry for the index."""
+        if self._fd < 0:
+            raise UserError(f"{self.path}: closed for writing")
         if self._failure is not None:
             raise self._failure
         self._lines.append(line)

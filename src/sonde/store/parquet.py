@@ -7,6 +7,7 @@ reading one small row group of each, and both are written and scanned in bounded
 from __future__ import annotations
 
 import json
+import mmap
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -93,10 +94,11 @@ class ParquetPart:
     """The records of a Parquet folder, memory-mapped (a `Part`)."""
 
     def __init__(self, folder: Path) -> None:
-        parquet = _pyarrow("pyarrow.parquet")
+        pa, parquet = _pyarrow(), _pyarrow("pyarrow.parquet")
         try:
-            self._files = {t: parquet.ParquetFile(file_of(folder, t), memory_map=True) for t in TABLES}
-        except (OSError, _pyarrow().ArrowInvalid) as e:
+            self._maps = {t: _mapped(file_of(folder, t)) for t in TABLES}
+            self._files = {t: parquet.ParquetFile(pa.BufferReader(pa.py_buffer(m))) for t, m in self._maps.items()}
+        except (OSError, pa.ArrowInvalid) as e:
             raise StoreError(f"{folder}: not readable as Parquet ({e})") from e
         footers = {t: (f.metadata.metadata or {}).get(_META, b"{}") for t, f in self._files.items()}
         self.meta: dict[str, Any] = json.loads(footers["trajectories"])
@@ -142,10 +144,17 @@ class ParquetPart:
 
     def _read(self, table: str, group: int, columns: Sequence[str]) -> list[Row]:
         names = [c.replace("completions.", "completions.list.element.") for c in columns]
-        found = self._files[table].read_row_group(group, columns=names)
+        found = self._files[table].read_row_group(group, columns=names, use_threads=False)
+        # Pages that were read may leave memory; otherwise a scan would end with the whole file resident.
+        self._maps[table].madvise(mmap.MADV_DONTNEED)
         kinds = TABLES[table]
         lists = [[_from_cell(v, kinds[name]) for v in found[name].to_pylist()] for name in found.column_names]
         return [dict(zip(found.column_names, cells, strict=True)) for cells in zip(*lists, strict=True)]
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as f:
+        return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _to_cell(value: Any, kind: str) -> Any:

@@ -1,10 +1,10 @@
-"""The parts a run's records lie in, behind one interface: shards of JSON lines, and Parquet that covers some of them."""
+"""The parts that a run's records lie in, behind one interface: shards of JSON lines, and Parquet."""
 
 from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from sonde.core import StoreError
 
 from .codec import loads
 from .frames import Buffer, Entry, read_lines, walk
+from .parquet import ParquetPart, has_pyarrow
 from .tables import rows
 
 _SHARD = re.compile(r"trajectories-(\d{5,})\.jsonl\.zst")
@@ -54,7 +55,7 @@ class Shards:
         places: list[tuple[int, int, int, int]] = []
         for shard, path in enumerate(paths):
             frames = walk(self._map(shard), path, last=shard == len(paths) - 1)
-            places += [(shard, f.at, f.size, len(f.index)) for f in frames]
+            places += [(shard, f.at, f.size, len(f.entries)) for f in frames]
         self._places = np.array(places, np.int64).reshape(-1, 4)
         self._firsts = np.concatenate([[0], np.cumsum(self._places[:, 3])])
 
@@ -76,7 +77,7 @@ class Shards:
     def entries(self) -> Iterator[Entry]:
         for shard, path in enumerate(self._paths):
             for frame in walk(self._map(shard), path, last=shard == len(self._paths) - 1):
-                yield from (Entry(*e) for e in frame.index)
+                yield from (Entry(*e) for e in frame.entries)
 
     def record(self, i: int) -> dict[str, Any]:
         frame = int(np.searchsorted(self._firsts, i, "right")) - 1
@@ -116,17 +117,22 @@ def open_parts(folder: Path, *, columns: bool = False) -> list[Part]:
 
     Where records are there in both forms, shards are taken for whole records and Parquet for `columns`.
     """
-    from .parquet import ParquetPart, has_pyarrow
-
     cover, found = covered(folder), shards(folder)
-    numbers = list(found)
-    whole = numbers == list(range(numbers[-1] + 1 if numbers else 0)) and len(numbers) >= cover
-    if whole and not (cover and columns and has_pyarrow()):
-        return [Shards(list(found.values()))]
-    rest = {n: p for n, p in found.items() if n >= cover}
-    if list(rest) != list(range(cover, cover + len(rest))):
-        raise StoreError(
-            f"{folder}: shard {next(i for i in range(cover, cover + len(rest)) if i not in rest)} is missing"
-        )
-    parts: list[Part] = [ParquetPart(parquet_path(folder, cover))] if cover else []
-    return [*parts, Shards(list(rest.values()))]
+    if list(found)[:cover] == list(range(cover)) and not (cover and columns and has_pyarrow()):
+        return [Shards(_gapless(found, 0))]
+    parquet = [ParquetPart(parquet_path(folder, cover))] if cover else []
+    return [*parquet, fresh(folder)]
+
+
+def fresh(folder: Path) -> Shards:
+    """The shards that are not covered by Parquet yet."""
+    return Shards(_gapless(shards(folder), covered(folder)))
+
+
+def _gapless(found: Mapping[int, Path], first: int) -> list[Path]:
+    """The shards from number `first` on, of which none may be missing."""
+    paths = [path for number, path in found.items() if number >= first]
+    for number in range(first, first + len(paths)):
+        if number not in found:
+            raise StoreError(f"{paths[0].parent}: shard {number} is missing")
+    return paths

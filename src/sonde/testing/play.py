@@ -239,13 +239,13 @@ def _seen(ep: Episode) -> dict[str, Any]:
 
 
 def hidden_answer_is_never_told(p: Probe) -> None:
-    """A hypothesis that is a text occurs in what the agent is told only after the agent said it, or by chance: as it
-    does where it is not the truth."""
+    """A hypothesis that is a text occurs in what the agent is told only after the agent said it, or by chance: in the
+    first message, which shows the public part, or as it does where it is not the truth."""
     told: defaultdict[str, str] = defaultdict(str)
     for i in range(p.episodes):
         ep = p.play(i, mixed, "told")
         truth = p.env.hypothesis(ep.state)
-        if isinstance(truth, str) and len(truth) > 1:
+        if isinstance(truth, str) and len(truth) > 1 and not _occurs(truth, ep.messages[AGENT][0].content):
             told[truth] += "\n".join(_unprompted(ep, truth))
     for truth, text in told.items():
         if _occurs(truth, text):

@@ -20,12 +20,15 @@ def read_answer(text: str) -> str | None:
     low = text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
     start = low.find("<answer>")
     position = 0
-    while (think := low.find("<think>", position, start)) >= 0 and (end := low.find("</think>", think)) >= 0:
+    while start >= 0 and (think := low.find("<think>", position, start)) >= 0:
+        end = low.find("</think>", think)
+        if end < 0:
+            break
         position = end + 8
         if start < position:
             start = low.find("<answer>", position)
-    end = low.find("</answer>", start)
-    return text[start + 8 : end].strip() if 0 <= start < end else None
+    end = low.find("</answer>", start) if start >= 0 else -1
+    return text[start + 8 : end].strip() if end >= 0 else None
 
 
 def tagged(answer: str) -> str:

@@ -1,0 +1,217 @@
+"""Any causal language model of transformers, by hub name or folder, on this machine.
+
+Token-in token-out: `Completion.ids` are what was sampled, and later prompts contain them as they are (`chat.py`).
+Requests of all episodes share batches (`batching.py`, `decode.py`); keys and values of past tokens stay in slots under
+a byte budget, so a conversation pays for each token once (`slots.py`); log-probabilities equal those of one plain
+forward pass within 1e-4 in float32.
+
+Every token is drawn with a random number that depends on `Sampling.seed` and its position alone, so what else is in the
+batch never changes which number is used. Batch shapes do change rounding (around 1e-5 in float32, 1e-2 in bfloat16), so
+the backend does not declare itself deterministic. torch and transformers are imported, and the model is loaded, on the
+first call, in the worker thread.
+
+Departure: models that keep anything but keys and values per token (recurrent or hybrid ones) are refused.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from sonde.core.errors import UserError, invalid
+from sonde.core.frozen import freeze
+from sonde.core.model import Capabilities, Model, Sampling
+from sonde.core.types import EMPTY, Completion, Json, Message, Usage
+
+from . import fetch
+
+if TYPE_CHECKING:
+    from .batching import Batcher
+    from .chat import Chat
+    from .decode import Answer, Engine, Generate, Generated, Score, Stats, Steer
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HF(Model):
+    """See the module. `HF(model="smollm2")` needs nothing but a package index.
+
+    `model`: a folder, a name of `models.fetch`, or a hub name; `revision` is for the hub. `dtype` "auto" is the type
+    the weights are stored in. `device` None is CUDA where there is one, else the CPU. `max_batch` rows are decoded
+    at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template` holds
+    arguments of the chat template, e.g. `{"enable_thinking": False}`. `threads` sets the number of threads of torch
+    for the whole process; None leaves it alone. `steer(hidden, logits)` returns the logits to draw from, given the
+    last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step; recorded log-probabilities
+    are those of the steered distribution, `score` is not steered.
+    """
+
+    model: str = "smollm2"
+    revision: str | None = None
+    dtype: str = "auto"
+    device: str | None = None
+    max_batch: int = 32
+    kv_bytes: int = 2 << 30
+    threads: int | None = None
+    template: Mapping[str, Json] = EMPTY
+    steer: Steer | None = field(default=None, compare=False, repr=False)
+
+    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, steer=True)
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise invalid("hf: model", self.model, "a folder, a hub name, or one of " + ", ".join(fetch.KNOWN))
+        if self.dtype not in DTYPES:
+            raise invalid("hf: dtype", self.dtype, ", ".join(DTYPES))
+        if self.max_batch < 1:
+            raise invalid("hf: max_batch", self.max_batch, "1 or more")
+        if self.kv_bytes < 0:
+            raise invalid("hf: kv_bytes", self.kv_bytes, "0 or more")
+        if self.threads is not None and self.threads < 1:
+            raise invalid("hf: threads", self.threads, "1 or more, or None")
+        if self.steer is not None and not callable(self.steer):
+            raise invalid("hf: steer", self.steer, "a function of hidden states and logits; it is no configuration")
+        object.__setattr__(self, "template", freeze(self.template))
+
+    @property
+    def config(self) -> dict[str, Json]:
+        """The constructor arguments; a steer function, which cannot be saved, is named, so that it is not forgotten."""
+        config = super().config
+        steer = config.pop("steer")
+        return config if steer is None else {**config, "steer": f"{steer.__module__}:{steer.__qualname__}"}
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        from .decode import Generate
+
+        chat = (await self._loaded()).chat
+        prompt = chat.prompt(messages)
+        known = min(prompt.shared, max(0, prompt.previous - 1))  # the last token sampled was never fed
+        out = cast("Generated", await self._batcher.submit(Generate(prompt.ids, sampling, known, prompt.rewritten)))
+        return Completion(
+            text=out.text,
+            ids=out.ids,
+            logprobs=out.logprobs,
+            prompt_ids=prompt.ids[prompt.shared :],
+            shared=prompt.shared,
+            finish=out.finish,
+            model=self.model,
+            weights=self._lazy[0].weights,
+            usage=Usage(len(prompt.ids), len(out.ids), out.cached),
+        )
+
+    async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
+        """Natural log-probabilities, per token, of each continuation right after the generation prompt.
+
+        The token that would end the message is not included. Continuations share the prompt's computation.
+        """
+        from .decode import Score
+
+        chat = (await self._loaded()).chat
+        rows = tuple(array("i", chat.encode(text)) for text in continuations)
+        request = Score(chat.prompt(messages).ids, rows)
+        return cast("list[list[float]]", await self._batcher.submit(request))
+
+    @property
+    def stats(self) -> Stats:
+        """Counts of tokens computed and saved since loading; see `decode.Stats`."""
+        from .decode import Stats
+
+        return self._lazy[0].engine.stats if self._lazy else Stats()
+
+    async def close(self) -> None:
+        """End the worker thread and free model and slots. A later call loads again."""
+        batcher = cast("Batcher[Any, Any] | None", self.__dict__.pop("_batcher", None))
+        if batcher is not None:
+            batcher.close()
+        self._lazy.clear()
+
+    # --- loading -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _lazy(self) -> list[_Loaded]:
+        """The loaded model, or nothing yet."""
+        return []
+
+    @cached_property
+    def _batcher(self) -> Batcher[Generate | Score, Answer]:
+        from .batching import Batcher
+
+        return Batcher(lambda feed: self._lazy[0].engine.serve(feed), full=self.max_batch)
+
+    async def _loaded(self) -> _Loaded:
+        if not self._lazy:
+            await self._batcher.call(self._load)
+        return self._lazy[0]
+
+    def _load(self) -> None:
+        """Runs on the worker thread, which also makes sure that two first calls load once."""
+        if not self._lazy:
+            self._lazy.append(_load(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loaded:
+    engine: Engine
+    chat: Chat
+    weights: str
+
+
+def _load(hf: HF) -> _Loaded:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging as hf_logging
+
+    from .chat import Chat
+    from .decode import Engine
+
+    if hf.threads is not None:
+        torch.set_num_threads(hf.threads)
+    source = str(fetch.fetch(hf.model)) if hf.model in fetch.KNOWN else hf.model
+    local = Path(source).is_dir()
+    device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
+    hf_logging.disable_progress_bar()
+    try:
+        options: dict[str, Any] = {"revision": hf.revision, "local_files_only": local}
+        tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
+        model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
+        model = model.to(device).eval()
+    except (OSError, ValueError) as error:
+        raise UserError(f"hf: model: {hf.model!r} cannot be loaded: {_first_line(error)}") from error
+    config = model.config.get_text_config()
+    ends = _ends(model.generation_config.eos_token_id)
+    chat = Chat(tokenizer, label=hf.model, template=hf.template, ends=ends)
+    engine = Engine(
+        model,
+        n_layers=_layers(model, hf.model),
+        context=int(getattr(config, "max_position_embeddings", 0) or tokenizer.model_max_length),
+        ends=chat.ends,
+        decode=chat.decode,
+        max_batch=hf.max_batch,
+        kv_bytes=hf.kv_bytes,
+        steer=hf.steer,
+    )
+    return _Loaded(engine, chat, str(getattr(model.config, "_commit_hash", None) or ""))
+
+
+def _layers(model: Any, name: str) -> int:
+    """The number of layers, if all that they keep is keys and values per token."""
+    from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+
+    layers = DynamicCache(config=model.config).layers
+    strange = {type(layer).__name__ for layer in layers} - {DynamicLayer.__name__, DynamicSlidingWindowLayer.__name__}
+    if strange:
+        raise UserError(f"hf: model: {name!r} keeps {', '.join(sorted(strange))}, allowed: keys and values per token")
+    return len(layers)
+
+
+def _ends(ids: int | Sequence[int] | None) -> tuple[int, ...]:
+    return () if ids is None else (ids,) if isinstance(ids, int) else tuple(ids)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

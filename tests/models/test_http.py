@@ -1,0 +1,469 @@
+"""The HTTP backend against a real local server: what it sends, what it reads, and everything that goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import re
+import time
+from array import array
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import sonde
+from sonde import Completion, Message, Sampling, UserError, WorldError
+from sonde.core import Rng
+from sonde.models import http
+from sonde.models.http import Http
+from sonde.models.retry import Backoff, retry_after
+
+from .server import Handler, Server, chat, drips, drops_mid_body, hangs_up, reply, says, slowly
+
+KEY = "sk-very-secret-0123456789"
+HELLO = (Message("user", "Hello?"),)
+ASKED = Sampling(max_new_tokens=50, temperature=0.7, min_p=0.3, seed=2**63 + 5)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def on(handlers: Sequence[Handler], use: Callable[[Server, Http], Awaitable[Any]], **config: Any) -> Any:
+    """What `use` returns, given a running server with these handlers and a model that points at it."""
+
+    async def main() -> Any:
+        async with Server(tuple(handlers)) as server:
+            model = Http(**{"base_url": server.url, "model": "m", "backoff": 0.01, "max_wait": 2.0} | config)
+            try:
+                return await use(server, model)
+            finally:
+                await model.close()
+
+    return asyncio.run(main())
+
+
+def ask(*handlers: Handler, sampling: Sampling = ASKED, **config: Any) -> tuple[Completion, Server, Http]:
+    async def once(server: Server, model: Http) -> tuple[Completion, Server, Http]:
+        return await model.generate(HELLO, sampling), server, model
+
+    return on(handlers, once, **config)
+
+
+def fails(kind: type[Exception], *handlers: Handler, **config: Any) -> tuple[str, Server, Http]:
+    """The one line of the error, which must be of exactly this kind and never hold the key."""
+
+    async def once(server: Server, model: Http) -> tuple[str, Server, Http]:
+        with pytest.raises(kind) as caught:
+            await model.generate(HELLO, ASKED)
+        assert type(caught.value) is kind
+        line = str(caught.value)
+        assert KEY not in line + repr(caught.value) + repr(caught.value.__cause__) + repr(caught.value.__context__)
+        assert "\n" not in line
+        assert model.stats.failures == 1
+        return line, server, model
+
+    return on(handlers, once, **config)
+
+
+# What is sent and read
+
+
+def test_request_and_completion() -> None:
+    c, server, model = ask(says("blue", reasoning_content="colours, then"))
+    [request] = server.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Hello?"}],
+        "max_tokens": 50,
+        "temperature": 0.7,
+        "min_p": 0.3,
+        "seed": 5,
+    }
+    assert (c.text, c.reasoning, c.finish, c.model, c.usage) == ("blue", "colours, then", "stop", "served", (7, 3, 5))
+    assert (len(c.ids), len(c.logprobs)) == (0, 0)
+    assert (model.stats.calls, model.stats.prompt, model.stats.completion, model.stats.cached) == (1, 7, 3, 5)
+    assert (model.stats.retries, model.stats.failures) == (0, 0)
+
+
+def test_optional_fields() -> None:
+    sampling = Sampling(max_new_tokens=9, top_p=0.9, stop=("END",), seed=1)
+    config: dict[str, Any] = {"max_tokens_field": "max_completion_tokens", "omit": ["temperature", "seed"]}
+    _, server, _ = ask(says(), sampling=sampling, extra={"chat_template_kwargs": {"thinking": [1, 2]}}, **config)
+    assert server.requests[0].body == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Hello?"}],
+        "max_completion_tokens": 9,
+        "top_p": 0.9,
+        "stop": ["END"],
+        "chat_template_kwargs": {"thinking": [1, 2]},
+    }
+
+
+def test_logprobs() -> None:
+    data = json.loads(chat("hi"))
+    data["choices"][0]["logprobs"] = {"content": [{"token": "h", "logprob": -0.5}, {"token": "i", "logprob": -2}]}
+    c, server, model = ask(reply(json.dumps(data)), logprobs=True)
+    assert server.requests[0].body["logprobs"] is True
+    assert c.logprobs == array("f", [-0.5, -2.0])
+    assert model.require("logprobs") is model
+
+
+def test_missing_logprobs_stop_the_run() -> None:
+    line, server, _ = fails(UserError, says("hi"), logprobs=True)
+    assert line.startswith("logprobs: got True")
+    assert len(server.requests) == 1
+    with pytest.raises(sonde.CapabilityError):
+        Http(base_url="http://localhost/v1", model="m").require("logprobs")
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        ("stop", "stop"),
+        ("length", "length"),
+        ("content_filter", "filter"),
+        (None, "stop"),
+        ("eos", "stop"),
+        ([], "stop"),
+    ],
+)
+def test_finish_reasons(sent: object, read: str) -> None:
+    assert ask(says("x", sent))[0].finish == read
+
+
+def test_empty_replies_that_are_replies() -> None:
+    assert ask(says("", "stop"))[0].text == ""
+    thinking = ask(says(None, "length", reasoning="hm"))[0]
+    assert (thinking.text, thinking.reasoning, thinking.finish) == ("", "hm", "length")
+    assert ask(says(None, refusal="I will not."))[0].text == "I will not."
+    assert ask(says([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, 7, {"text": [[]]}]))[0].text == "ab"
+
+
+def test_lone_surrogates_both_ways() -> None:
+    async def once(server: Server, model: Http) -> tuple[str, str]:
+        text = (await model.generate((Message("user", "\udc80?"),), ASKED)).text
+        return text, server.requests[0].body["messages"][0]["content"]
+
+    assert on([says("a\ud800b")], once) == ("a?b", "\udc80?")
+
+
+def test_connections_are_used_again() -> None:
+    async def in_turn(server: Server, model: Http) -> tuple[int, int]:
+        for _ in range(5):
+            await model.generate(HELLO, ASKED)
+        return len(server.requests), server.connections
+
+    assert on([says()], in_turn) == (5, 1)
+
+
+def test_concurrency_is_limited() -> None:
+    async def at_once(server: Server, model: Http) -> tuple[int, int, int]:
+        await asyncio.gather(*(model.generate(HELLO, Sampling(seed=i)) for i in range(30)))
+        return len(server.requests), server.most_running, server.connections
+
+    assert on([slowly(0.01, says())], at_once, concurrency=4) == (30, 4, 4)
+
+
+def test_rate_is_limited() -> None:
+    async def at_once(server: Server, model: Http) -> float:
+        start = time.perf_counter()
+        await asyncio.gather(*(model.generate(HELLO, ASKED) for _ in range(6)))
+        return time.perf_counter() - start
+
+    assert on([says()], at_once, requests_per_minute=1200) >= 5 * 0.05 - 0.005
+
+
+def test_one_model_in_several_event_loops() -> None:
+    model: list[Http] = []
+
+    async def main() -> None:
+        async with Server((says(),)) as server:
+            first = Http(base_url=server.url, model="m")
+            model.append(first)
+            await first.generate(HELLO, ASKED)
+            await asyncio.to_thread(lambda: asyncio.run(_ask_and_close(first)))
+            await first.generate(HELLO, ASKED)
+            assert server.connections == 2
+            await first.close()
+            await first.close()
+            await first.generate(HELLO, ASKED)
+            assert server.connections == 3
+            await first.close()
+
+    asyncio.run(main())
+    assert model[0].stats.calls == 4
+
+
+async def _ask_and_close(model: Http) -> None:
+    try:
+        await model.generate(HELLO, ASKED)
+    finally:
+        await model.close()
+
+
+def test_a_cancelled_call_frees_its_slot() -> None:
+    async def cancel_then_ask(server: Server, model: Http) -> tuple[str, int]:
+        call = asyncio.create_task(model.generate(HELLO, ASKED))
+        await asyncio.sleep(0.05)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        return (await model.generate(HELLO, ASKED)).text, model.stats.failures
+
+    assert on([slowly(5.0, says("late")), says("next")], cancel_then_ask, concurrency=1) == ("next", 0)
+
+
+# What may pass
+
+
+@pytest.mark.parametrize(
+    ("trouble", "config"),
+    [
+        (hangs_up, {}),
+        (drops_mid_body, {}),
+        (drips, {"timeout": 0.3}),
+        (slowly(5.0, says()), {"timeout": 0.2}),
+        (reply("<html>bad gateway</html>", 502), {}),
+        (reply("", 500), {}),
+        (reply("busy", 429), {}),
+        (reply("{not json"), {}),
+        (reply("[" * 100_000), {}),
+        (reply(b"\xff\xfe\x00"), {}),
+        (reply("7"), {}),
+        (reply("{}"), {}),
+        (reply('{"choices": []}'), {}),
+        (reply('{"choices": {"0": 1}}'), {}),
+        (reply('{"choices": [null]}'), {}),
+        (reply('{"error": {"message": "upstream is overloaded"}}'), {}),
+        (says(None), {}),
+    ],
+)
+def test_trouble_that_passes(trouble: Handler, config: dict[str, Any]) -> None:
+    c, server, model = ask(trouble, trouble, says("at last"), **config)
+    assert c.text == "at last"
+    assert len(server.requests) == 3
+    assert (model.stats.calls, model.stats.retries, model.stats.failures) == (1, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "says_so"),
+    [
+        (hangs_up, "no whole reply from /v1/chat/completions: ServerDisconnectedError"),
+        (drops_mid_body, "no whole reply from /v1/chat/completions: Client"),
+        (drips, "no whole reply from /v1/chat/completions within 0.3 s"),
+        (reply(f"overloaded, key {KEY}", 503), "503 from /v1/chat/completions: overloaded, key ***"),
+        (reply("{not json"), "200 from /v1/chat/completions: not JSON: {not json"),
+        (reply('{"choices": []}'), '200 from /v1/chat/completions: no choices: {"choices": []}'),
+        (says(None), "200 from /v1/chat/completions: no content: {"),
+    ],
+)
+def test_trouble_that_stays(trouble: Handler, says_so: str) -> None:
+    line, server, model = fails(WorldError, trouble, retries=1, timeout=0.3)
+    assert line.startswith(says_so)
+    assert line.endswith("(attempts: 2)")
+    assert (len(server.requests), model.stats.retries) == (2, 1)
+
+
+def test_refused_connection() -> None:
+    async def main() -> str:
+        async with Server((says(),)) as server:
+            gone = server.url
+        model = Http(base_url=gone, model="m", retries=1, backoff=0.01)
+        with pytest.raises(WorldError) as caught:
+            await model.generate(HELLO, ASKED)
+        await model.close()
+        assert KEY not in repr(caught.value)
+        return str(caught.value)
+
+    assert "ClientConnectorError" in asyncio.run(main())
+
+
+def test_retry_after_is_waited_for() -> None:
+    start = time.perf_counter()
+    _, server, _ = ask(reply("slow down", 429, Retry_After="0.4"), says())
+    assert 0.4 <= time.perf_counter() - start < 2.0
+    assert len(server.requests) == 2
+
+
+def test_retry_after_is_capped() -> None:
+    start = time.perf_counter()
+    ask(reply("come back tomorrow", 503, Retry_After="86400"), says(), max_wait=0.2)
+    assert 0.2 <= time.perf_counter() - start < 2.0
+
+
+def test_reply_without_end_is_not_read_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "LARGEST_REPLY", 10_000)
+    line, *_ = fails(WorldError, says("x" * 20_000), retries=0)
+    assert "more than 10000 bytes" in line
+
+
+# What no retry mends
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "names"),
+    [
+        (401, f"Incorrect API key provided: {KEY}", UserError, "api_key_env"),
+        (403, "not for you", UserError, "api_key_env"),
+        (402, "no credit", UserError, "api_key_env"),
+        (429, '{"error": {"code": "insufficient_quota"}}', UserError, "api_key_env"),
+        (404, "The model `m` does not exist.", UserError, "model"),
+        (405, "", UserError, "base_url"),
+        (307, "", UserError, "base_url"),
+        (400, "min_p is not supported", UserError, "omit"),
+        (422, "extra inputs are not permitted", UserError, "extra"),
+        (400, "This model's maximum context length is 2048 tokens.", WorldError, "400"),
+        (400, '{"error": {"code": "context_length_exceeded"}}', WorldError, "400"),
+        (400, "the request exceeds the available context size", WorldError, "400"),
+        (400, "The input (9 tokens) is longer than the model's context length (5 tokens).", WorldError, "400"),
+        (400, '{"code": "content_filter"}', WorldError, "400"),
+        (413, "too large", WorldError, "413"),
+    ],
+)
+def test_refusals_are_final(status: int, body: str, kind: type[Exception], names: str) -> None:
+    line, server, model = fails(kind, reply(body, status, Location="http://127.0.0.1:1/"))
+    assert names in line
+    assert f"{status} from /v1/chat/completions: {body.replace(KEY, '***') or '(empty body)'}" in line
+    assert (len(server.requests), model.stats.retries) == (1, 0)
+
+
+def test_long_bodies_are_cut_to_one_printable_line() -> None:
+    body = "\n\x1b[31m" + "a" * 190 + KEY + "b" * 5000
+    line, *_ = fails(UserError, reply(body, 400))
+    assert line.endswith("[31m " + "a" * 190 + "***bb") or line.endswith("[31m" + "a" * 190 + "***bbb")
+
+
+def test_key_in_nothing_that_is_kept() -> None:
+    _, _, model = ask(says())
+    assert KEY not in json.dumps(model.config) + repr(model) + repr(vars(model)) + str(model.stats)
+    assert sonde.build(model.config) == model
+    gc.collect()
+
+
+def test_key_is_needed_only_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    _, server, _ = ask(says())
+    assert "authorization" not in server.requests[0].headers
+    remote = Http(base_url="https://api.example.com/v1", model="m", retries=0)
+    with pytest.raises(UserError, match="api_key_env: the environment variable OPENAI_API_KEY is not set"):
+        asyncio.run(_ask_and_close(remote))
+
+
+def test_no_key_on_request() -> None:
+    _, server, _ = ask(says(), api_key_env="")
+    assert "authorization" not in server.requests[0].headers
+
+
+def test_value_that_cannot_be_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "two words\r\nX-Injected: 1")
+    line, server, _ = fails(UserError, says())
+    assert line.startswith("api_key_env: the value of OPENAI_API_KEY is not a key")
+    assert "two words" not in line
+    assert not server.requests
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        *((h, True) for h in ("localhost", "node17", "127.0.0.1", "10.1.2.3", "192.168.0.9", "::1", "gpu.local")),
+        *((h, False) for h in ("api.openai.com", "8.8.8.8", "127.0.0.1.evil.com", "localhost.com")),
+    ],
+)
+def test_what_is_local(host: str, local: bool) -> None:
+    assert http._is_local(host) is local
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"base_url": "localhost:8000"}, "base_url: got 'localhost:8000', allowed: http(s)"),
+        ({"base_url": "http://[broken"}, "base_url: got"),
+        ({"base_url": "http://host:99999/v1"}, "base_url: got"),
+        ({"base_url": 5}, "base_url: got 5"),
+        ({"base_url": f"https://me:{KEY}@host/v1"}, "base_url: holds a user, password or query"),
+        ({"base_url": f"https://host/v1?key={KEY}"}, "base_url: holds a user, password or query"),
+        ({"model": ""}, "model: got ''"),
+        ({"api_key_env": KEY}, "api_key_env: not the name of an environment variable"),
+        ({"concurrency": 0}, "concurrency: got 0, allowed: an integer, 1 or more"),
+        ({"concurrency": "8"}, "concurrency: got '8'"),
+        ({"retries": -1}, "retries: got -1"),
+        ({"retries": True}, "retries: got True"),
+        ({"timeout": 0}, "timeout: got 0, allowed: a number above 0"),
+        ({"timeout": float("nan")}, "timeout: got nan"),
+        ({"timeout": None}, "timeout: got None"),
+        ({"requests_per_minute": 0}, "requests_per_minute: got 0"),
+        ({"max_tokens_field": "limit"}, "max_tokens_field: got 'limit', allowed: max_tokens or max_completion_tokens"),
+        ({"omit": ("messages",)}, "omit: got 'messages', allowed: logprobs, min_p"),
+        ({"omit": "seed"}, "omit: got 'seed', allowed: a list of"),
+        ({"extra": {"temperature": 1}}, "extra: 'temperature' is not set here"),
+        ({"extra": {"API_Key": KEY}}, "extra: 'API_Key' is not set here"),
+        ({"extra": {"x": object()}}, "extra: not JSON"),
+        ({"extra": ["x"]}, "extra: got ['x'], allowed: a mapping"),
+    ],
+)
+def test_bad_configuration(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        Http(**{"base_url": "http://localhost/v1", "model": "m"} | config)
+    assert KEY not in str(caught.value)
+
+
+# Waiting
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("0", 0.0),
+        ("120", 120.0),
+        (" 1.5 ", 1.5),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 37.0),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", 37.0),
+        ("Sun Nov  6 08:49:37 1994", 37.0),
+        ("Sun, 06 Nov 1994 09:49:37 +0100", 37.0),
+        ("Sun, 06 Nov 1994 08:00:00 GMT", 0.0),
+        *(
+            (h, None)
+            for h in (None, "", "soon", "-1", "1e9", "nan", "inf", "٣", "1" * 400, "Sun, 99 Nov 1994 08:49:37 GMT")
+        ),
+    ],
+)
+def test_retry_after(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header, now=784_111_740.0) == seconds  # Sun, 06 Nov 1994 08:49:00 GMT
+
+
+@given(st.text() | st.from_regex(r"\w{3}, \d+ \w{3} \d+ [\d:]+ [+\-\w]+"), st.floats(0, 4e9))
+def test_any_retry_after_is_none_or_seconds(header: str, now: float) -> None:
+    wait = retry_after(header, now)
+    assert wait is None or 0.0 <= wait < 1e12
+
+
+@given(st.integers(0, 4_000_000_000), st.integers(0, 100_000))
+def test_dates_are_read_exactly(now: int, ahead: int) -> None:
+    from email.utils import formatdate
+
+    assume(now + ahead < 2**32)
+    assert retry_after(formatdate(now + ahead, usegmt=True), float(now)) == ahead
+
+
+@given(st.integers(0, 5000), st.integers(0, 2**64), st.none() | st.floats(0, 1e9))
+def test_waits_are_bounded_and_derived(attempt: int, seed: int, after: float | None) -> None:
+    backoff = Backoff(retries=6, first=0.5, longest=60.0)
+    wait = backoff.wait(attempt, seed, after)
+    grown = min(60.0, 0.5 * 2.0 ** min(attempt, 20))
+    assert min(60.0, grown / 2 + (after or 0.0)) <= wait <= min(60.0, grown + (after or 0.0))
+    assert wait == backoff.wait(attempt, seed, after)
+
+
+def test_jitter_spreads() -> None:
+    waits = [Backoff(6, 1.0, 60.0).wait(0, seed) for seed in range(200)]
+    assert len(set(waits)) == 200
+    assert min(waits) < 0.55 < 0.95 < max(waits)
+    assert waits[3] == 0.5 + 0.5 * Rng(3, "retry", 0).random()
