@@ -37,7 +37,7 @@ def main(folder: Path = Path("runs/demo")) -> None:
     """Play, print the table, write the report; a second call continues where the first stopped."""
     begun = time.perf_counter()
     with _stage("1/4 weights"):
-        weights = fetch("smollm2", progress=lambda stage, _: out.print(f"    {stage}", highlight=False))
+        fetch("smollm2", progress=lambda stage, _: out.print(f"    {stage}", highlight=False))
     done: list[Evaluation] = []
     folders: list[Path] = []
     with _stage("2/4 random play and the reference solvers"):
@@ -47,7 +47,7 @@ def main(folder: Path = Path("runs/demo")) -> None:
                 _play(name, {"name": f"agents:{agent}"}, folder, done, folders)
     with _stage("3/4 SmolLM2-135M"):
         for name in ENVIRONMENTS:
-            _play(name, small_model(weights, name), folder, done, folders)
+            _play(name, small_model(name), folder, done, folders)
     with _stage("4/4 report"):
         page = write_report(folders, folder / "report.html")
     order = {name: i for i, name in enumerate(ENVIRONMENTS)}
@@ -55,11 +55,11 @@ def main(folder: Path = Path("runs/demo")) -> None:
     out.print(f"whole demo: {time.perf_counter() - begun:.0f} s; report: {page}", highlight=False)
 
 
-def small_model(weights: Path, env: str) -> dict[str, Json]:
+def small_model(env: str) -> dict[str, Json]:
     """The policy of a very small model: two example games, answers without thinking."""
-    model = {"name": "models:hf", "model": str(weights), "dtype": "bfloat16", "threads": os.cpu_count() or 1}
+    model = {"name": "models:hf", "model": "smollm2", "dtype": "bfloat16", "threads": os.cpu_count() or 1}
     tokens = REPLY_TOKENS.get(env, SHORT_REPLY)
-    policy: dict[str, Json] = {"name": "agents:llm", "examples": 2, "answer_only": True, "stop": ["</Answer>"]}
+    policy: dict[str, Json] = {"name": "agents:llm", "examples": 2, "answer_only": True}
     return {**policy, "model": model, "max_new_tokens": tokens}
 
 

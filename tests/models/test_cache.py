@@ -123,7 +123,8 @@ def test_keys_differ_in_everything_that_matters() -> None:
 
 def test_how_a_reply_is_got_is_no_part_of_the_key(tmp_path: Path) -> None:
     def identity(**config: Any) -> dict[str, Any]:
-        return Cached(model=Http(**{"base_url": "http://h/v1", "model": "m"} | config), path=str(tmp_path)).identity
+        values: dict[str, Any] = {"base_url": "http://h/v1", "model": "m"}
+        return Cached(model=Http(**values | config), path=str(tmp_path)).identity
 
     assert identity() == identity(timeout=1.0, retries=0, concurrency=2, api_key_env="OTHER", requests_per_minute=5.0)
     for config in ({"model": "n"}, {"base_url": "http://i/v1"}, {"extra": {"a": 1}}, {"logprobs": True}):
@@ -142,8 +143,16 @@ def test_tasks_share_one_call(tmp_path: Path) -> None:
     assert (sorted(slow.calls), model.stats.hits, model._flights) == ([0, 1, 2], 27, {})
 
 
-def test_model_without_stats_is_counted(tmp_path: Path) -> None:
-    model = Cached(model=Slow(), path=str(tmp_path))
+@dataclass(frozen=True, kw_only=True)
+class OtherStats(Slow):
+    """Counts something else under the same name."""
+
+    stats: str = "17 steps decoded"
+
+
+@pytest.mark.parametrize("kind", [Slow, OtherStats])
+def test_model_that_does_not_count_is_counted(kind: type[Slow], tmp_path: Path) -> None:
+    model = Cached(model=kind(), path=str(tmp_path))
     run(model, lambda m: m.generate(HELLO, Sampling()))
     assert (model.stats.calls, model.stats.prompt, model.stats.completion, model.stats.cached) == (1, 6, 3, 4)
 
@@ -192,7 +201,7 @@ def test_file_that_is_no_cache(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"path: .* cannot be used as a cache \(file is not a database\)"):
         run(model, lambda m: m.generate(HELLO, Sampling()))
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="path: .* cannot be used as a cache"):
+    with pytest.raises(UserError, match=r"path: .* cannot be used as a cache"):
         Store(tmp_path / "file" / "folder")
 
 

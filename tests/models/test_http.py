@@ -410,8 +410,9 @@ def test_what_is_local(host: str, local: bool) -> None:
     ],
 )
 def test_bad_configuration(config: dict[str, Any], message: str) -> None:
+    fields: dict[str, Any] = {"base_url": "http://localhost/v1", "model": "m"}
     with pytest.raises(UserError, match=re.escape(message)) as caught:
-        Http(**{"base_url": "http://localhost/v1", "model": "m"} | config)
+        Http(**fields | config)
     assert KEY not in str(caught.value)
 
 

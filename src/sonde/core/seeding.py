@@ -11,6 +11,8 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "policy", task.id, sample, seat, act)` | everything a policy draws for that act (`View.seed`) |
 | `(view.seed, "call", n)` | the n-th model call of one act |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
+| `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
+| `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |
 | `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
 | `(seed, "bootstrap", ...)` | resampling in `metrics` |
 | `(seed, "check", env, rule, ...)` | tasks and replies of the contract checks (`sonde.testing`) |

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json
@@ -84,12 +84,14 @@ def _row(row: int, size: int, hits: int, misses: int) -> str:
 class Battleship(TabularEnv[State]):
     """See the module. The size of the board (5 or 6) comes with the task."""
 
+    presets: ClassVar[tuple[str, ...]] = ("paprika",)
+
     preset: str = "paprika"
     max_turns: int = 20
 
     def __post_init__(self) -> None:
-        if self.preset != "paprika":
-            raise unknown("battleship: preset", self.preset, ["paprika"])
+        if self.preset not in self.presets:
+            raise unknown("battleship: preset", self.preset, self.presets)
         if self.max_turns < 1:
             raise invalid("battleship: max_turns", self.max_turns, "1 or more")
 

@@ -158,17 +158,17 @@ class CellularAutomata(TabularEnv[State]):
     def _task(self, rule: int, inputs: tuple[str, ...], split: str, index: int) -> Task:
         states = table(rule)
         public = Frozen[Any](inputs=inputs, outputs=tuple(apply(states, row) for row in inputs))
-        tags = Frozen(group="cellular_automata")
-        return Task("cellular_automata", self.preset, split, index, public, rule, tags)
+        hidden, tags = Frozen[Any](rule=rule, inputs=inputs), Frozen(group="cellular_automata")
+        return Task("cellular_automata", self.preset, split, index, public, hidden, tags)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
-        return State(hidden, public["inputs"], public["outputs"])
+        return State(hidden["rule"], public["inputs"], public["outputs"])
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         rules = _fitting(public["inputs"], public["outputs"])
-        return [(1.0 / len(rules), rule) for rule in rules]
+        return [(1.0 / len(rules), Frozen[Any](rule=rule, inputs=public["inputs"])) for rule in rules]
 
     def to_act(self, state: State) -> str | None:
         return AGENT if state.turn < self.max_turns else None

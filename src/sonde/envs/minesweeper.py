@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from itertools import combinations
 from math import comb
 from re import compile as pattern
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 _SIZES = {"train": 1000, "test": 200}
 _SIDES = range(4, 8)
-_MOST_LAYOUTS = 250_000
+_MOST_FILTERED = 250_000
+_MOST_LISTED = 10_000
 _WIN = Frozen({AGENT: 1.0})
 _MARKS = "*12345678"
 _SPACED = str.maketrans("(),", "   ")
@@ -70,9 +71,7 @@ def show(state: State) -> tuple[str, ...]:
     """
     size = grid(state.rows, state.cols)
     mines, opened, cols = state.mines, state.opened, state.cols
-    marks = "".join(
-        [_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in _cells(size)],
-    )
+    marks = "".join([_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in _cells(size)])
     return tuple([marks[i : i + cols] for i in range(0, size.size, cols)])
 
 
@@ -80,12 +79,14 @@ def show(state: State) -> tuple[str, ...]:
 class Minesweeper(TabularEnv[State]):
     """See the module. A world with more than 250,000 layouts can be played, but has no filter."""
 
+    presets: ClassVar[tuple[str, ...]] = ("paprika",)
+
     preset: str = "paprika"
     max_turns: int = 20
 
     def __post_init__(self) -> None:
-        if self.preset != "paprika":
-            raise unknown("minesweeper: preset", self.preset, ["paprika"])
+        if self.preset not in self.presets:
+            raise unknown("minesweeper: preset", self.preset, self.presets)
         if self.max_turns < 1:
             raise invalid("minesweeper: max_turns", self.max_turns, "1 or more")
 
@@ -119,15 +120,19 @@ class Minesweeper(TabularEnv[State]):
     def task(self, hidden: Json) -> Task:
         """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: any mines that leave at least one cell free."""
         field = "minesweeper: hidden"
-        if not isinstance(hidden, Mapping) or set(cast("Mapping[Any, Any]", hidden)) != {"rows", "cols", "mines"}:
-            raise invalid(field, hidden, "a mapping with rows, cols and mines")
-        rows, cols = (_side(f"{field}[{k!r}]", hidden[k]) for k in ("rows", "cols"))
-        mines = _mines(f"{field}['mines']", hidden["mines"], rows, cols)
+        if not isinstance(hidden, Mapping) or set(setup := cast("Mapping[Any, Any]", hidden)) != {
+            "rows",
+            "cols",
+            "mines",
+        }:
+            raise invalid(field, cast("object", hidden), "a mapping with rows, cols and mines")
+        rows, cols = (_side(f"{field}[{k!r}]", setup[k]) for k in ("rows", "cols"))
+        mines = _mines(f"{field}['mines']", setup["mines"], rows, cols)
         return self._task(rows, cols, len(mines), Frozen(rows=rows, cols=cols, mines=mines), "custom", 0)
 
     def _task(self, rows: int, cols: int, mines: int, hidden: Json, split: str, index: int) -> Task:
         public = Frozen(rows=rows, cols=cols, mines=mines)
-        tags = Frozen(group="minesweeper", size=f"{rows}x{cols}")
+        tags = Frozen(group="minesweeper", difficulty=f"{rows}x{cols}")
         return Task("minesweeper", self.preset, split, index, public, hidden, tags)
 
     # --- rules -------------------------------------------------------------------------------------------------------
@@ -138,14 +143,15 @@ class Minesweeper(TabularEnv[State]):
         return State(rows, cols, layout, layout)
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        rows, cols, mines = public["rows"], public["cols"], public["mines"]
-        if comb(rows * cols, mines) > _MOST_LAYOUTS:
-            raise invalid("minesweeper: layouts", comb(rows * cols, mines), f"at most {_MOST_LAYOUTS} to list them")
-        layouts = list(combinations([(r, c) for r in range(rows) for c in range(cols)], mines))
-        return [(1.0 / len(layouts), Frozen(rows=rows, cols=cols, mines=cells)) for cells in layouts]
+        """Every layout, up to 10,000 of them; `filter` knows the rest."""
+        (rows, cols, mines), n = _sizes(public), _n_layouts(public)
+        if n > _MOST_LISTED:
+            raise invalid("minesweeper: layouts", n, f"at most {_MOST_LISTED:,} to be listed; use filter(public)")
+        cells = grid(rows, cols).cells(grid(rows, cols).full)
+        return [(1.0 / n, Frozen(rows=rows, cols=cols, mines=chosen)) for chosen in combinations(cells, mines)]
 
     def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
-        rows, cols, mines = public["rows"], public["cols"], public["mines"]
+        rows, cols, mines = _sizes(public)
         cells = sorted(rng.sample(range(rows * cols), mines))
         return Frozen(rows=rows, cols=cols, mines=tuple(divmod(i, cols) for i in cells))
 
@@ -232,7 +238,9 @@ class Minesweeper(TabularEnv[State]):
         return Step(after, Frozen({AGENT: f"{told}\n\n{say['next'].format(left=left)}"}), info=info)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        return [f"reveal {i // state.cols} {i % state.cols}" for i, mark in enumerate("".join(show(state))) if mark == "#"]
+        """The cells still closed, in reading order."""
+        closed = grid(state.rows, state.cols).full & ~state.opened
+        return [f"reveal {row} {col}" for row, col in grid(state.rows, state.cols).cells(closed)]
 
     def say(self, answer: str) -> str:
         return tagged(answer)
@@ -240,12 +248,20 @@ class Minesweeper(TabularEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> MineFilter | None:
-        rows, cols, mines = public["rows"], public["cols"], public["mines"]
-        if comb(rows * cols, mines) > _MOST_LAYOUTS:
+        if _n_layouts(public) > _MOST_FILTERED:
             return None
         from ._rules.mines import layouts
 
-        return layouts(rows, cols, mines, _read_reveal).start
+        return layouts(*_sizes(public), _read_reveal).start
+
+
+def _sizes(public: Mapping[str, Json]) -> tuple[int, int, int]:
+    return public["rows"], public["cols"], public["mines"]
+
+
+def _n_layouts(public: Mapping[str, Json]) -> int:
+    rows, cols, mines = _sizes(public)
+    return comb(rows * cols, mines)
 
 
 def parse_reveal(answer: str) -> tuple[int, int] | None:
@@ -280,16 +296,13 @@ def _side(field: str, value: Json) -> int:
 
 
 def _mines(field: str, value: Json, rows: int, cols: int) -> tuple[tuple[int, int], ...]:
-    allowed = f"1 to {rows * cols - 1} different [row, column] with row in 0..{rows - 1} and column in 0..{cols - 1}"
-    if not isinstance(value, list | tuple):
-        raise invalid(field, value, allowed)
-    given = cast("Sequence[Any]", value)
-    if not all(_is_cell(cell, rows, cols) for cell in given):
-        raise invalid(field, value, allowed)
-    cells = sorted({(row, col) for row, col in given})
+    given = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+    cells = {(cell[0], cell[1]) for cell in given if _is_cell(cell, rows, cols)}
     if len(cells) != len(given) or not 1 <= len(cells) < rows * cols:
-        raise invalid(field, value, allowed)
-    return tuple(cells)
+        most = rows * cols - 1
+        allowed = f"1 to {most} different [row, column] with row in 0..{rows - 1} and column in 0..{cols - 1}"
+        raise invalid(field, cast("object", value), allowed)
+    return tuple(sorted(cells))
 
 
 def _is_cell(cell: Any, rows: int, cols: int) -> bool:

@@ -52,8 +52,8 @@ class Ticket(Generic[Q, R]):
 class Batcher(Generic[Q, R]):
     """A queue with one server.
 
-    `serve(batcher)` runs on the worker thread. It takes tickets with `take`, settles every one of them, and returns when
-    it has nothing left to do. If it raises, the tickets it holds fail with that error.
+    `serve(batcher)` runs on the worker thread. It takes tickets with `take`, settles every one of them, and returns
+    when it has nothing left to do. If it raises, the tickets it holds fail with that error.
     """
 
     def __init__(self, serve: Callable[[Batcher[Q, R]], None], *, full: int) -> None:

@@ -93,6 +93,7 @@ def _pack(completion: Completion) -> str:
 
 
 def _unpack(text: str) -> Completion:
-    row = json.loads(text)
-    ints = {name: array("i", row[name]) for name in ("ids", "prompt_ids")}
-    return Completion(**{**row, **ints, "logprobs": array("f", row["logprobs"]), "usage": Usage(*row["usage"])})
+    row: dict[str, Any] = json.loads(text)
+    for name, typecode in (("ids", "i"), ("prompt_ids", "i"), ("logprobs", "f")):
+        row[name] = array(typecode, row[name])
+    return Completion(**row | {"usage": Usage(*row["usage"])})

@@ -27,16 +27,16 @@ class Cached(Model):
     """`model`, with its completions kept in the folder `path`. Tasks that ask the same at the same time share one call.
 
     A completion comes back whole: tokens, log-probabilities, and the usage of the call that made it. `stats` are those
-    of `model` (kept here where it keeps none), with `hits` for the calls that never reached it.
+    of `model` (kept here where it keeps no such count), with `hits` for the calls that never reached it.
     """
 
     model: Model
     path: str
     stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
     _flights: dict[Flight, asyncio.Task[Completion]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+        default_factory=dict[Flight, asyncio.Task[Completion]], init=False, repr=False, compare=False
     )
-    _stores: list[Store] = field(default_factory=list, init=False, repr=False, compare=False)
+    _stores: list[Store] = field(default_factory=list[Store], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -44,7 +44,12 @@ class Cached(Model):
         if not self.path or not isinstance(self.path, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("path", self.path, "the name of a folder")
         object.__setattr__(self, "capabilities", self.model.capabilities)
-        object.__setattr__(self, "stats", getattr(self.model, "stats", self.stats))
+        if self._model_counts:
+            object.__setattr__(self, "stats", self.model.stats)  # type: ignore[attr-defined]
+
+    @property
+    def _model_counts(self) -> bool:
+        return isinstance(getattr(self.model, "stats", None), Stats)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -67,7 +72,7 @@ class Cached(Model):
     def _start(self, key: bytes, messages: Sequence[Message], sampling: Sampling) -> asyncio.Task[Completion]:
         async def fetch() -> Completion:
             call = self.model.generate(messages, sampling)
-            completion = await (call if hasattr(self.model, "stats") else self.stats.counting(call))
+            completion = await (call if self._model_counts else self.stats.counting(call))
             self._store().put(key, completion)
             return completion
 

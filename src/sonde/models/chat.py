@@ -115,17 +115,16 @@ class Chat:
 
     def _previous(self, messages: Sequence[Message]) -> array[int]:
         """Prompt and completion of the latest completion, rebuilt along the chain; empty where its start is missing."""
-        ids = array("i")
+        ids, known = array("i"), True
         for message in messages:
             c = message.completion
             if c is None or not c.ids or c.model != self.label:
                 continue
-            if c.shared > len(ids):
-                return array("i")
+            known = c.shared == 0 or (known and c.shared <= len(ids))
             del ids[c.shared :]
             ids += c.prompt_ids
             ids += c.ids
-        return ids
+        return ids if known else array("i")
 
     def _own_ends(self) -> set[int]:
         """The tokenizer's end id and the special token that this template puts after an assistant message."""

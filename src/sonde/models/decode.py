@@ -170,7 +170,7 @@ class Engine:
         self.rows = []
         self.deck.clear()
 
-    # --- rows join -----------------------------------------------------------------------------------------------------
+    # --- rows join ---------------------------------------------------------------------------------------------------
 
     def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         self._score([t for t in tickets if isinstance(t.request, Score)])
@@ -233,7 +233,7 @@ class Engine:
         self.slots.insert(ids, lambda a, b: self.deck.take(row, a, b))
         self.stats.evicted, self.stats.kept_bytes = self.slots.evicted, self.slots.nbytes
 
-    # --- scoring -------------------------------------------------------------------------------------------------------
+    # --- scoring -----------------------------------------------------------------------------------------------------
 
     def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         jobs: list[_Job] = []
@@ -257,7 +257,7 @@ class Engine:
             if id(ticket) in scores:
                 ticket.finish(scores[id(ticket)])
 
-    # --- decoding ------------------------------------------------------------------------------------------------------
+    # --- decoding ----------------------------------------------------------------------------------------------------
 
     def _step(self) -> None:
         """One more token for every row."""
@@ -307,7 +307,7 @@ class Engine:
         if last is not row:
             self.rows[i] = last
 
-    # --- forward passes ------------------------------------------------------------------------------------------------
+    # --- forward passes ----------------------------------------------------------------------------------------------
 
     def _chunks(self, jobs: Sequence[_Job], logits: int) -> Iterator[list[_Job]]:
         """Jobs with a similar number of missing tokens together, within the limits of one pass."""

@@ -57,6 +57,6 @@ def truncate(probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor) -> Tensor:
 
 
 def _nucleus(probs_BV: Tensor, top_p_B1: Tensor) -> Tensor:
-    sorted_BV, order_BV = probs_BV.sort(-1, descending=True, stable=True)
+    sorted_BV, order_BV = torch.sort(probs_BV, dim=-1, descending=True, stable=True)
     before_BV = sorted_BV.cumsum(-1, dtype=torch.float64) - sorted_BV
     return torch.zeros_like(probs_BV, dtype=torch.bool).scatter_(-1, order_BV, before_BV < top_p_B1)

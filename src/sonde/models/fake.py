@@ -18,7 +18,7 @@ import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, cast
 from zlib import crc32
 
 from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError, invalid
@@ -59,7 +59,7 @@ class Fake(Model):
             object.__setattr__(self, name, _lines(name, getattr(self, name)))
         if bool(self.script) == bool(self.pattern):
             raise UserError("script, pattern: allowed: exactly one of them, with at least one reply")
-        if not (isinstance(self.latency, int | float) and 0.0 <= self.latency < math.inf):
+        if not _is_number(self.latency) or not 0.0 <= self.latency < math.inf:
             raise invalid("latency", self.latency, "seconds, 0 or more")
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
@@ -86,9 +86,14 @@ class Fake(Model):
 
 
 def _lines(name: str, value: object) -> tuple[str, ...]:
-    if isinstance(value, tuple | list) and all(isinstance(line, str) for line in value):
-        return tuple(value)
-    raise invalid(name, value, "a list of strings")
+    lines = cast("Sequence[object]", value) if isinstance(value, tuple | list) else (None,)
+    if not all(isinstance(line, str) for line in lines):
+        raise invalid(name, cast("object", value), "a list of strings")
+    return tuple(map(str, lines))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _encode(text: str) -> array[int]:

@@ -15,8 +15,7 @@ Departure: models that keep anything but keys and values per token (recurrent or
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,9 +29,8 @@ from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 from . import fetch
 
 if TYPE_CHECKING:
-    from .batching import Batcher
     from .chat import Chat
-    from .decode import Answer, Engine, Generate, Generated, Score, Stats, Steer
+    from .decode import Engine, Feed, Generated, Stats, Steer
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -43,11 +41,11 @@ class HF(Model):
 
     `model`: a folder, a name of `models.fetch`, or a hub name; `revision` is for the hub. `dtype` "auto" is the type
     the weights are stored in. `device` None is CUDA where there is one, else the CPU. `max_batch` rows are decoded
-    at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template` holds
-    arguments of the chat template, e.g. `{"enable_thinking": False}`. `threads` sets the number of threads of torch
-    for the whole process; None leaves it alone. `steer(hidden, logits)` returns the logits to draw from, given the
-    last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step; recorded log-probabilities
-    are those of the steered distribution, `score` is not steered.
+    at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template`
+    holds arguments of the chat template, e.g. `{"enable_thinking": False}`. `threads` sets the number of threads of
+    torch for the whole process; None leaves it alone. `steer(hidden, logits)` returns the logits to draw from, given
+    the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step; recorded
+    log-probabilities are those of the steered distribution; `score` is not steered.
     """
 
     model: str = "smollm2"
@@ -87,10 +85,10 @@ class HF(Model):
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         from .decode import Generate
 
-        chat = (await self._loaded()).chat
-        prompt = chat.prompt(messages)
+        loaded, batcher = await self._ready()
+        prompt = loaded.chat.prompt(messages)
         known = min(prompt.shared, max(0, prompt.previous - 1))  # the last token sampled was never fed
-        out = cast("Generated", await self._batcher.submit(Generate(prompt.ids, sampling, known, prompt.rewritten)))
+        out = cast("Generated", await batcher.submit(Generate(prompt.ids, sampling, known, prompt.rewritten)))
         return Completion(
             text=out.text,
             ids=out.ids,
@@ -99,7 +97,7 @@ class HF(Model):
             shared=prompt.shared,
             finish=out.finish,
             model=self.model,
-            weights=self._lazy[0].weights,
+            weights=loaded.weights,
             usage=Usage(len(prompt.ids), len(out.ids), out.cached),
         )
 
@@ -110,10 +108,10 @@ class HF(Model):
         """
         from .decode import Score
 
-        chat = (await self._loaded()).chat
-        rows = tuple(array("i", chat.encode(text)) for text in continuations)
-        request = Score(chat.prompt(messages).ids, rows)
-        return cast("list[list[float]]", await self._batcher.submit(request))
+        loaded, batcher = await self._ready()
+        rows = tuple(loaded.chat.encode(text) for text in continuations)
+        request = Score(loaded.chat.prompt(messages).ids, rows)
+        return cast("list[list[float]]", await batcher.submit(request))
 
     @property
     def stats(self) -> Stats:
@@ -124,12 +122,11 @@ class HF(Model):
 
     async def close(self) -> None:
         """End the worker thread and free model and slots. A later call loads again."""
-        batcher = cast("Batcher[Any, Any] | None", self.__dict__.pop("_batcher", None))
-        if batcher is not None:
-            batcher.close()
+        if self._batcher:
+            self._batcher.pop().close()
         self._lazy.clear()
 
-    # --- loading -------------------------------------------------------------------------------------------------------
+    # --- loading -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def _lazy(self) -> list[_Loaded]:
@@ -137,15 +134,22 @@ class HF(Model):
         return []
 
     @cached_property
-    def _batcher(self) -> Batcher[Generate | Score, Answer]:
+    def _batcher(self) -> list[Feed]:
+        """The queue in front of it, or nothing yet."""
+        return []
+
+    async def _ready(self) -> tuple[_Loaded, Feed]:
         from .batching import Batcher
 
-        return Batcher(lambda feed: self._lazy[0].engine.serve(feed), full=self.max_batch)
-
-    async def _loaded(self) -> _Loaded:
+        if not self._batcher:
+            self._batcher.append(Batcher(self._serve, full=self.max_batch))
+        batcher = self._batcher[0]
         if not self._lazy:
-            await self._batcher.call(self._load)
-        return self._lazy[0]
+            await batcher.call(self._load)
+        return self._lazy[0], batcher
+
+    def _serve(self, feed: Feed) -> None:
+        self._lazy[0].engine.serve(feed)
 
     def _load(self) -> None:
         """Runs on the worker thread, which also makes sure that two first calls load once."""

@@ -97,7 +97,9 @@ class Http(Model):
     omit: tuple[str, ...] = ()
     extra: Mapping[str, Any] = EMPTY
     stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
-    _pools: dict[asyncio.AbstractEventLoop, _Pool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _pools: dict[asyncio.AbstractEventLoop, _Pool] = field(
+        default_factory=dict[asyncio.AbstractEventLoop, "_Pool"], init=False, repr=False, compare=False
+    )
 
     OPERATIONAL: ClassVar[tuple[str, ...]] = (
         *("api_key_env", "concurrency", "requests_per_minute"),

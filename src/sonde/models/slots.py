@@ -102,7 +102,8 @@ class Slots:
             if len(parent.ids) > 2 * len(leaf.ids):
                 return
             parent.ids += leaf.ids
-            parent.kv = [None if a is None or b is None else torch.cat((a, b), 1) for a, b in zip(parent.kv, leaf.kv)]
+            pairs = zip(parent.kv, leaf.kv, strict=True)
+            parent.kv = [None if a is None or b is None else torch.cat((a, b), 1) for a, b in pairs]
             parent.children, parent.used = {}, leaf.used
             leaf = parent
 
@@ -157,10 +158,10 @@ class Deck:
                 new[:n, :, left - used : left] = store[:n, :, end - used : end]
 
     def load(self, row: int, path: Sequence[tuple[Node, int]], length: int, fed: int) -> None:
-        """Put the first `length - fed` tokens of a row of `length` where they belong; `path` is that of `Slots.match`."""
+        """Put the first `length - fed` tokens of a row where they belong; `path` is that of `Slots.match`."""
         at, past = self.end - length, self.end - fed
-        for node, n in path:
-            n = min(n, past - at)
+        for node, matched in path:
+            n = min(matched, past - at)
             if n <= 0:
                 return
             for i, run in enumerate(node.kv):

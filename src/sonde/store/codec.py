@@ -19,6 +19,7 @@ import orjson
 
 from sonde.core import StoreError, Trajectory
 
+_LEAVES = frozenset((str, int, bool, type(None)))
 _PACKED = {"ids": np.int32, "prompt_ids": np.int32, "logprobs": np.float32}
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
@@ -78,12 +79,12 @@ class Digest:
 
 
 def _finite(value: Any) -> bool:
+    """Whether no float within is NaN or infinite. Most values are leaves, so those cost no call."""
+    if isinstance(value, dict | list | tuple):
+        inner = value.values() if isinstance(value, dict) else value
+        return all(type(v) in _LEAVES or _finite(v) for v in inner)
     if isinstance(value, float):
         return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(map(_finite, value.values()))
-    if isinstance(value, list | tuple):
-        return all(map(_finite, value))
     return not isinstance(value, np.ndarray) or bool(np.isfinite(value).all())
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from sonde.core import AGENT, Task, unknown
 
 from .codec import acts
@@ -131,7 +133,7 @@ def _act_row(act: Row, columns: Sequence[str]) -> Row:
 def _add_completions(row: Row, completions: Sequence[Row], fields: Sequence[str]) -> None:
     parts = row.setdefault("completions", [{} for _ in completions])
     for part, completion in zip(parts, completions, strict=True):
-        part |= {f: _clean(completion[f]) for f in fields}
+        part |= {f: _cell(completion[f], COMPLETION[f]) for f in fields}
 
 
 def restore(row: Row, act_rows: Sequence[Row]) -> dict[str, Any]:
@@ -165,6 +167,11 @@ def _act_extra(act: Row) -> Row:
 def _extra(values: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
     """The fields that no column holds, or that their column cannot hold exactly."""
     return {k: v for k, v in values.items() if k not in columns or (columns[k] == "text" and _clean(v) != v)}
+
+
+def _cell(value: Any, kind: str) -> Any:
+    """A field of a completion as its column gives it back: log-probabilities at the precision they have."""
+    return np.array(value, np.float32).tolist() if kind == "list<float32>" else _clean(value)
 
 
 def _clean(value: Any) -> Any:

@@ -110,9 +110,10 @@ def _check_outcome(outcome: Outcome) -> None:
 
 
 def _names_a_win(p: Probe, before: Episode, text: str) -> bool:
-    """Whether some legal answer wins here and its words occur in the text, in order."""
-    answers, said = p.env.actions(before.state), _squeezed(text)
-    return answers is None or any(_in_order(a, said) and _wins(p, before, p.env.say(a)) for a in answers)
+    """Whether some legal answer wins here and its words, or those that say it, occur in the text in order."""
+    answers, said, say = p.env.actions(before.state), _squeezed(text), p.env.say
+    named = (a for a in answers or () if _in_order(a, said) or _in_order(say(a), said))
+    return answers is None or any(_wins(p, before, say(a)) for a in named)
 
 
 def _wins(p: Probe, ep: Episode, text: str) -> bool:
@@ -200,7 +201,6 @@ def nothing_leaks(p: Probe) -> None:
     """Worlds of equal public part, met with the same words and the same answers to them, look the same to the agent."""
     for i in range(min(4, p.episodes)):
         eps, n = p.worlds(i, p.episodes), 0
-        require(len(eps) > 1, f"{p.tasks[i]}: no second world with this public part to compare with")
         while eps:
             groups = _grouped(eps)
             eps = max(groups.values(), key=len)

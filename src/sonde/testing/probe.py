@@ -17,6 +17,7 @@ from sonde.core import (
     Rng,
     TabularEnv,
     Task,
+    UserError,
     View,
     content_hash,
     default_policies,
@@ -111,13 +112,21 @@ class Probe:
 
     def worlds(self, i: int, n: int) -> list[Episode]:
         """Up to n episodes whose tasks have the public part of the i-th task, and hidden setups of their own."""
-        env, task, rng = self.env, self.tasks[i], self.rng("worlds", i)
+        env, task = self.env, self.tasks[i]
         if isinstance(env, TabularEnv):
-            setups = (env.draw(task.public, rng) for _ in range(n))
+            setups = _drawn(env, task, n, self.rng("worlds", i))
             tasks = [Task(env.name, task.preset, task.split, k, task.public, h) for k, h in enumerate(setups)]
         else:
             tasks = [t for t in self.tasks if t.public == task.public][:n]
         return [self.others(Episode.begin(env, t, seed=k)) for k, t in enumerate(tasks)]
+
+
+def _drawn(env: TabularEnv[Any], task: Task, n: int, rng: Rng) -> list[Json]:
+    try:
+        rows = env.prior(task.public)
+    except UserError:  # not finite
+        return [env.draw(task.public, rng) for _ in range(n)]
+    return rng.choices([hidden for _, hidden in rows], [p for p, _ in rows], k=n)
 
 
 def transcript(ep: Episode) -> Json:

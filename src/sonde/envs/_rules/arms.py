@@ -58,7 +58,10 @@ def posterior(counts: Counts, nodes: int) -> Posterior:
     other_pays_KQ = np.stack([_other(n + 1, s + 1, nodes) for n, s in counts]) / other_KQ
     pays_KK = other_pays_KQ @ joint_KQ.T
     np.fill_diagonal(pays_KK, joint_KQ @ (0.5 + eps))
-    return Posterior(joint_KQ.sum(axis=1), pays_KK)
+    found = Posterior(joint_KQ.sum(axis=1), pays_KK)
+    for array in found:
+        array.setflags(write=False)
+    return found
 
 
 @lru_cache(maxsize=64)

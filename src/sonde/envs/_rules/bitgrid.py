@@ -64,11 +64,19 @@ class Grid:
 
     def cells(self, board: int) -> tuple[tuple[int, int], ...]:
         """The set cells as (row, column), in reading order."""
-        return tuple(divmod(i, self.cols) for i in range(self.size) if board >> i & 1)
+        found: list[tuple[int, int]] = []
+        while board:
+            lowest = board & -board
+            found.append(divmod(lowest.bit_length() - 1, self.cols))
+            board ^= lowest
+        return tuple(found)
 
     def board(self, cells: Iterable[tuple[int, int]]) -> int:
-        """The board with these cells set."""
-        return sum(1 << row * self.cols + col for row, col in cells)
+        """The board with these cells set, which must lie on it."""
+        board = 0
+        for row, col in cells:
+            board |= 1 << row * self.cols + col
+        return board
 
 
 @cache

@@ -9,8 +9,9 @@ The first reveal may move a mine, so the mines as they lie now are carried besid
 from __future__ import annotations
 
 import math
+import sys
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import combinations
 from typing import Any
@@ -28,8 +29,10 @@ Cell = tuple[int, int]
 Reveal = Callable[[str], "Cell | None"]
 """The cell that a text reveals; None if it reveals none."""
 
-_KEPT = 4_000_000
+_KEPT = 2_000_000
+"""Boards that the filters kept for one size may hold between them: some 32 MB."""
 _OVERHEAD = 200
+"""What an empty filter weighs, in boards."""
 
 
 class Layouts:
@@ -43,8 +46,8 @@ class Layouts:
     @cached_property
     def start(self) -> MineFilter:
         """The prior: uniform over the layouts."""
-        cells = np.fromiter(combinations(range(self.grid.size), self.mines), np.dtype((np.uint64, self.mines)))
-        boards = np.bitwise_or.reduce(np.uint64(1) << cells, axis=1)
+        cells: Any = np.fromiter(combinations(range(self.grid.size), self.mines), np.dtype((np.uint64, self.mines)))
+        boards: Boards = np.bitwise_or.reduce(np.uint64(1) << cells, axis=1)
         boards.sort()
         return MineFilter(self, boards, boards, -1, "#" * self.grid.size)
 
@@ -126,52 +129,56 @@ class MineFilter(Filter):
     def entropy(self) -> float:
         return math.log2(len(self.layouts))
 
-    def prob(self, hypothesis: Any) -> float:
-        board = np.uint64(self.game.grid.board(hypothesis))
-        at = int(np.searchsorted(self.layouts, board))
-        return 1.0 / len(self.layouts) if at < len(self.layouts) and self.layouts[at] == board else 0.0
-
     # --- what to reveal ----------------------------------------------------------------------------------------------
 
     def expected_gain(self, action: str) -> float:
         """Bits; 0 for whatever reveals no closed cell."""
-        return self._gain(self.game.reveal(action))
-
-    def _gain(self, cell: Cell | None) -> float:
-        shape = self.game.grid
+        shape, cell = self.game.grid, self.game.reveal(action)
         if cell is None or not (0 <= cell[0] < shape.rows and 0 <= cell[1] < shape.cols):
             return 0.0
         i = cell[0] * shape.cols + cell[1]
-        return outcome_bits(shape, self._after_moving(i), i) if self.board[i] == "#" else 0.0
+        return self._gain(i) if self.board[i] == "#" else 0.0
+
+    def _gain(self, cell: int) -> float:
+        return outcome_bits(self.game.grid, self._after_moving(cell), cell)
+
+    def expected_gains(self) -> Mapping[str, float]:
+        """Expected gain in bits of revealing each closed cell, by answer, in reading order.
+
+        On 2 cores at 2.5 GHz some 0.8 s for 7 by 7 cells before the first reveal, kept for the process; 5 ms later on.
+        """
+        return self._gains
 
     @cached_property
-    def closed(self) -> tuple[Cell, ...]:
-        """The cells not yet open, in reading order."""
-        return tuple(divmod(i, self.game.grid.cols) for i, mark in enumerate(self.board) if mark == "#")
+    def _gains(self) -> Mapping[str, float]:
+        return {answer: self._gain(cell) for cell, answer in self._closed}
+
+    def mine_probabilities(self) -> Mapping[str, float]:
+        """Probability that revealing each closed cell loses the game, by answer: 0 before the first reveal."""
+        return self._risks
 
     @cached_property
-    def gains(self) -> Mapping[Cell, float]:
-        """Expected gain in bits of revealing each closed cell."""
-        return {cell: self._gain(cell) for cell in self.closed}
-
-    @cached_property
-    def mine_probabilities(self) -> Mapping[Cell, float]:
-        """Probability that revealing each closed cell hits a mine: 0 everywhere before the first reveal."""
+    def _risks(self) -> Mapping[str, float]:
         if self.first < 0:
-            return dict.fromkeys(self.closed, 0.0)
-        cols, n = self.game.grid.cols, len(self.mines)
-        return {(r, c): int(np.count_nonzero(self._has(r * cols + c))) / n for r, c in self.closed}
+            return {answer: 0.0 for _, answer in self._closed}
+        return {answer: np.count_nonzero(self._has(cell)) / len(self.mines) for cell, answer in self._closed}
+
+    @property
+    def _closed(self) -> list[tuple[int, str]]:
+        cols = self.game.grid.cols
+        return [(i, f"reveal {i // cols} {i % cols}") for i, mark in enumerate(self.board) if mark == "#"]
 
     def best_question(self) -> tuple[str, float]:
         """The reveal of highest expected gain; among equals the one least likely to hit a mine, then reading order."""
-        gains, risk = self.gains, self.mine_probabilities
+        gains, risks = self._gains, self._risks
         best = max(gains.values())
-        row, col = min((c for c in self.closed if gains[c] >= best - 1e-9), key=lambda c: risk[c])
-        return f"reveal {row} {col}", best
+        # A tolerance, so that equal gains tie on every machine.
+        answer = min((a for a in gains if gains[a] >= best - 1e-9), key=lambda a: risks[a])
+        return answer, gains[answer]
 
 
 class _Cells(Sequence[Any]):
-    """Boards as tuples of cells, made when asked for."""
+    """Sorted boards as tuples of (row, column), made when asked for."""
 
     def __init__(self, size: Grid, boards: Boards) -> None:
         self._grid, self._boards = size, boards
@@ -183,11 +190,23 @@ class _Cells(Sequence[Any]):
         boards: Any = self._boards[i]
         return [self._grid.cells(int(b)) for b in boards] if isinstance(i, slice) else self._grid.cells(int(boards))
 
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._grid.cells, self._boards.tolist())
+
+    def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
+        """By bisection, since beliefs are asked for the truth after every turn."""
+        if all(0 <= row < self._grid.rows and 0 <= col < self._grid.cols for row, col in value):
+            board = np.uint64(self._grid.board(value))
+            at = int(np.searchsorted(self._boards, board))
+            if at < len(self) and self._boards[at] == board and start <= at < stop:
+                return at
+        raise ValueError(f"{value!r} is not among the layouts")
+
 
 def moved(layouts: Boards, cell: int) -> Boards:
     """The mines after a first reveal of `cell`: a mine there lies in the first free cell instead."""
-    free = ~layouts & (layouts + np.uint64(1))
-    return np.where(layouts & (1 << cell) != 0, layouts ^ (1 << cell) | free, layouts)
+    here, free = np.uint64(1 << cell), ~layouts & (layouts + np.uint64(1))
+    return np.where(layouts & here != 0, layouts ^ here | free, layouts)
 
 
 def outcome_bits(shape: Grid, mines: Boards, cell: int) -> float:
@@ -212,7 +231,7 @@ def floods(shape: Grid, mines: Boards, cell: int) -> Boards:
     opened = np.full_like(mines, shape.spread(1 << cell))
     while not np.array_equal(opened, grown := shape.spread(opened & empty)):
         opened = grown
-    mixed = np.zeros_like(mines)
+    mixed: Any = np.zeros_like(mines)
     for digit in digits:
         mixed = (mixed ^ mixed >> 32 ^ digit & opened) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ mixed >> 29

@@ -1,0 +1,107 @@
+"""What a step, a turn and a posterior update cost: CPU microseconds, best of several rounds.
+
+    python benchmarks/core.py [--json]
+
+`step` is `env.step` alone; `turn` is `view` plus `Episode.step`; `update` is one filter update at the prior (the
+costliest, because everything is still possible); `turn 400 / 10` compares the cost of a turn late and early in one
+long episode.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import sonde
+
+BUDGET_STEP = {
+    "wordle": 4,
+    "mastermind": 4,
+    "best_arm": 4,
+    "cellular_automata": 15,
+    "battleship": 15,
+    "minesweeper": 15,
+}
+BUDGET_TURN = {
+    "wordle": 10,
+    "mastermind": 10,
+    "best_arm": 10,
+    "cellular_automata": 25,
+    "battleship": 25,
+    "minesweeper": 25,
+}
+
+
+def best(call: Callable[[], Any], n: int, rounds: int = 7) -> float:
+    """CPU microseconds per call, the best round."""
+    fastest = float("inf")
+    for _ in range(rounds):
+        begun = time.process_time()
+        for _ in range(n):
+            call()
+        fastest = min(fastest, (time.process_time() - begun) / n)
+    return fastest * 1e6
+
+
+def typical(env: Any) -> tuple[sonde.Episode, str]:
+    """An episode at its second turn, and something to say there."""
+    ep = sonde.Episode.begin(env, env.tasks("train")[0])
+    random = sonde.make("agents:random")
+    ep = ep.step(random.act_now(ep.view()))
+    if ep.to_act is None:
+        ep = sonde.Episode.begin(env, env.tasks("train")[0])
+    answer = random.act_now(ep.view()).text
+    return ep, "<Think>Let me see what is left after the last answer.</Think> " + answer
+
+
+def measure(name: str, preset: str) -> dict[str, Any]:
+    env = sonde.make(name, preset=preset)
+    ep, text = typical(env)
+    rng = sonde.Rng(0, "benchmark")
+    row: dict[str, Any] = {"env": name, "preset": preset}
+    row["step us"] = best(lambda: env.step(ep.state, text, rng), 5000)
+    row["turn us"] = best(lambda: (ep.view().messages, ep.step(text)), 5000)
+    prior, turn = env.filter(ep.task.public), ep.step(text).turns[-1]
+    row["update ms"] = best(lambda: env.filter(ep.task.public).observe(turn), 5) / 1e3 if prior else None
+    row["make us"] = best(lambda: sonde.make(name, preset=preset), 200)
+    row["budget step"], row["budget turn"] = BUDGET_STEP.get(name), BUDGET_TURN.get(name)
+    return row
+
+
+def flatness() -> float:
+    """Cost of turn 400 over that of turn 10, in Mastermind with 1,000 turns."""
+    env = sonde.make("mastermind", max_turns=1000)
+    ep = sonde.Episode.begin(env, env.task("0427"))
+    costs: dict[int, float] = {}
+    for turn in range(401):
+        if turn in (10, 400):
+            now = ep
+            costs[turn] = best(lambda now=now: (now.view().messages, now.step("<Answer>1 1 2 2</Answer>")), 3000)
+        ep = ep.step("<Answer>1 1 2 2</Answer>")
+    return costs[400] / costs[10]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    rows = [measure(name, preset) for name in sonde.names() for preset in sonde.make(name).presets]
+    ratio = flatness()
+    if args.json:
+        print(json.dumps({"rows": rows, "turn 400 / turn 10": ratio}, indent=1))
+        return
+    print(f"{'':28}{'step us':>9}{'(budget)':>9}{'turn us':>9}{'(budget)':>9}{'update ms':>11}{'make us':>9}")
+    for r in rows:
+        update = f"{r['update ms']:.3f}" if r["update ms"] is not None else "n/a"
+        print(
+            f"{r['env'] + ' ' + r['preset']:28}{r['step us']:9.2f}{r['budget step'] or 0:9}{r['turn us']:9.2f}"
+            f"{r['budget turn'] or 0:9}{update:>11}{r['make us']:9.1f}"
+        )
+    print(f"turn 400 / turn 10: {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    main()

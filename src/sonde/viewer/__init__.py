@@ -1,0 +1,5 @@
+"""Runs as one page that a person wants to read: a self-contained HTML file, no server, nothing loaded from elsewhere."""
+
+from .report import write_report
+
+__all__ = ["write_report"]

@@ -1,0 +1,88 @@
+"""Where bits were lost: at every turn, what the best question would have taught and what the agent's taught instead.
+
+At each belief the best question offers `best` bits and the action played `expected` (`core.belief`). The difference is
+lost, and has one of four causes. Sums over turns are means per episode, so an agent whose episodes end early is offered
+less; what it never asked shows as what it still did not know at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sonde.core import Gain
+from sonde.evaluate import Row
+
+CAUSES = {
+    "poor": "poorer question",
+    "nothing": "nothing new",
+    "invalid": "invalid",
+    "format": "no answer",
+}
+"""Causes in the order they are stacked, with their names on the page."""
+MEANINGS = {
+    "poor": "a valid question that teaches less than the best one",
+    "nothing": "a valid question whose answer was known already, such as a repeat",
+    "invalid": "an answer the rules do not allow; it costs the turn",
+    "format": "no answer could be read; it ends the episode",
+}
+_INVALID = ("invalid", "outside")
+_NOTHING = 1e-9
+
+
+def cause(gain: Gain, result: str) -> str:
+    """Why a turn whose `info["result"]` is `result` taught less than it could; empty if it did not.
+
+    >>> cause(Gain(realised=0.0, truth=0.0, expected=0.0, best=2.0), "invalid")
+    'invalid'
+    """
+    if lost(gain) <= _NOTHING:
+        return ""
+    if result == "format":
+        return "format"
+    if result in _INVALID:
+        return "invalid"
+    return "poor" if (gain.expected or 0.0) > _NOTHING else "nothing"
+
+
+def lost(gain: Gain) -> float:
+    """Bits between the best question and the action played; 0 where neither was computed."""
+    return max(0.0, (gain.best or 0.0) - (gain.expected or 0.0))
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Means per episode, in bits. `taken` and every entry of `lost` have one value per turn."""
+
+    taken: tuple[float, ...]
+    lost: Mapping[str, tuple[float, ...]]
+    prior: float
+    unknown: float
+    """Posterior entropy when the episode ended."""
+
+    @property
+    def offered(self) -> float:
+        return sum(self.taken) + sum(map(sum, self.lost.values()))
+
+
+def losses(rows: Sequence[Row], results: Mapping[str, Sequence[str]], max_turns: int) -> Losses | None:
+    """The losses over all episodes; None (n/a) where no episode has gains.
+
+    `results` gives `info["result"]` of every turn by trajectory id.
+    """
+    known = [(row.gains, row.entropy, results[row.trajectory]) for row in rows if row.gains is not None and row.entropy]
+    if not known:
+        return None
+    turns = max([max_turns, *(len(gains) for gains, _, _ in known)])
+    taken, missed = [0.0] * turns, {name: [0.0] * turns for name in CAUSES}
+    for gains, _, said in known:
+        for t, (gain, result) in enumerate(zip(gains, said, strict=True)):
+            taken[t] += (gain.expected or 0.0) / len(known)
+            if why := cause(gain, result):
+                missed[why][t] += lost(gain) / len(known)
+    return Losses(
+        tuple(taken),
+        {name: tuple(values) for name, values in missed.items()},
+        sum(entropy[0] for _, entropy, _ in known) / len(known),
+        sum(entropy[-1] for _, entropy, _ in known) / len(known),
+    )

@@ -1,0 +1,73 @@
+"""Figures as SVG for a page: the same bytes for the same figure, text as text, colours as CSS variables.
+
+The page knows two themes, so a figure must not fix its colours: every colour drawn is one of those below, and is
+written as the CSS variable of its name.
+"""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import Any
+
+INK, MUTED, GRID, PAPER = "#1b1f24", "#69707a", "#dde1e6", "#fffffe"
+FLOOR, REFERENCE = "#8b929b", "#30363d"
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b8589a", "#c28800", "#3fa3dc")
+"""After Okabe and Ito, "Color universal design" (2008), with the three light colours darkened for thin lines."""
+VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", FLOOR: "floor", REFERENCE: "reference"}
+VARIABLES |= {colour: f"agent{i}" for i, colour in enumerate(PALETTE)}
+
+STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "sonde",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 9,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.prop_cycle": "cycler('color', ['#1b1f24'])",
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "hatch.linewidth": 0.7,
+}
+
+_TAG = re.compile(r"<[^>]+>")
+_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+_ID = re.compile(r'\bid="([^"]*)"')
+_LINK = re.compile(r'(url\(#|href="#)')
+_CLASS = re.compile(r"agent-\d+")
+
+
+def inline(figure: Any, name: str, description: str) -> str:
+    """The figure as an `<svg>` element. `name` keeps its ids apart from other figures' on the page.
+
+    Artists whose gid is `agent-N` become elements of class `of-agent agent-N`.
+    """
+    buffer = StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    text = buffer.getvalue()
+    body = text[text.index("<svg") :].split(">", 1)[1]
+    width, height = (72 * side for side in figure.get_size_inches())
+    body = _TAG.sub(lambda m: _themed(m[0], name), re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL))
+    # Labels of figures are drawn after the page was escaped, so the description is escaped here.
+    label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{label}">{body}'
+
+
+def _themed(tag: str, name: str) -> str:
+    """A tag with CSS variables for colours, and with ids of its own."""
+    tag = _COLOUR.sub(lambda m: f"var(--{VARIABLES[m[0]]})" if m[0] in VARIABLES else m[0], tag)
+    tag = _ID.sub(lambda m: f'class="of-agent {m[1]}"' if _CLASS.fullmatch(m[1]) else f'id="{name}-{m[1]}"', tag)
+    return _LINK.sub(lambda m: f"{m[1]}{name}-", tag)
