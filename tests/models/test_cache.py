@@ -184,6 +184,20 @@ def test_a_cancelled_asker_spares_the_others(tmp_path: Path) -> None:
     assert slow.calls == [0]
 
 
+def test_close_gives_up_calls_that_nobody_waits_for(tmp_path: Path) -> None:
+    async def use(model: Cached) -> None:
+        asker = asyncio.create_task(model.generate(HELLO, Sampling()))
+        await asyncio.sleep(0.005)
+        asker.cancel()
+        await asyncio.gather(asker, return_exceptions=True)
+        assert len(model._flights) == 1, "the call itself goes on"
+
+    model = Cached(model=Slow(), path=str(tmp_path))
+    run(model, use)
+    assert (model._flights, model._stores) == ({}, [])
+    assert run(model, lambda m: m.generate(HELLO, Sampling(seed=0))).text == "0"
+
+
 def test_score_capabilities_and_config_are_the_models(tmp_path: Path) -> None:
     fake = Fake(script=("x",))
     model = sonde.make("models:cached", model=fake, path=str(tmp_path))

@@ -1,15 +1,213 @@
 """One sequence over shards and Parquet, and the way from the one to the other."""
 
-import importlib
 import json
+import math
 import pickle
+from array import array
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sonde.store import compact as _compact  # the function; its module is fetched below
 
-import sonde
-from sonde.core import Frozen, StoreError, Trajectory, UnknownName, UserError
-from sonde.store import Run, RunWriter, TrajectoryDataset, compact
+from sonde.core import Act, Action, Completion, Frozen, StoreError, Trajectory, Turn, UnknownName, UserError
+from sonde.store import Run, RunWriter, TrajectoryDataset, compact, compaction, parquet
 from sonde.store.codec import encode
 from sonde.store.tables import TABLES
+
+pytest.importorskip("pyarrow")
+
+
+def write(folder: Path, trajectories: list[Trajectory]) -> Path:
+    with RunWriter.open(folder, {}) as run:
+        for t in trajectories:
+            run.append(t)
+            run.flush()
+    return folder
+
+
+def lines(folder: Path) -> list[bytes]:
+    return [encode(t) for t in TrajectoryDataset(folder)]
+
+
+def shards(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.glob("trajectories-*"))
+
+
+@pytest.fixture
+def odd(seats: Trajectory) -> Trajectory:
+    """What neither orjson nor a Parquet column can hold."""
+    completion = Completion(text="\ud800", ids=array("i", [1, 2]), logprobs=array("f", [-math.inf, -1.2]))
+    act = Act(
+        "agent", Action("\udfff", completions=(completion,)), Frozen(agent="\ud83d"), Frozen(agent=1), Frozen(a=2**80)
+    )
+    return replace(seats, sample=99, turns=(Turn(0, (act,)),), error="lost \ud801")
+
+
+@pytest.mark.parametrize("delete", [False, True])
+def test_parquet_gives_back_every_trajectory_exactly(tmp_path: Path, play, seats, odd, delete: bool) -> None:
+    given = [*play(5), *play(3, first=5, error="WorldError: x"), seats, odd]
+    folder = write(tmp_path / "run", given)
+    before = list(Run.load(folder).canonical())
+    target = compact(folder, delete=delete)
+    assert target == folder / "parquet-00001"
+    assert shards(folder) == ([] if delete else ["trajectories-00000.jsonl.zst"])
+    assert lines(folder) == [encode(t) for t in given]
+    assert list(Run.load(folder).canonical()) == before
+    part = parquet.ParquetPart(target)
+    assert [encode(Trajectory.from_json(d)) for d in part.records()] == [encode(t) for t in given]
+    assert [part.record(i)["id"] for i in range(len(part))] == [t.id for t in given]
+
+
+def test_scanning_gives_equal_rows_from_both_forms(tmp_path: Path, play, seats, odd) -> None:
+    folder = write(tmp_path / "run", [*play(5), seats, odd, *play(1, first=5, error="WorldError: x")])
+    views = [(table, None) for table in TABLES]
+    views += [("trajectories", ["kind", "n_turns", "task"]), ("acts", ["completions.ids", "text", "completions.name"])]
+    plain = [list(TrajectoryDataset(folder).scan(*view)) for view in views]
+    compact(folder)
+    assert [list(TrajectoryDataset(folder).scan(*view)) for view in views] == plain
+    compact(folder, delete=True)
+    assert [list(TrajectoryDataset(folder).scan(*view)) for view in views] == plain
+
+
+def test_the_rows_of_a_trajectory(tmp_path: Path, seats) -> None:
+    compact(write(tmp_path / "run", [seats]))
+    dataset = TrajectoryDataset(tmp_path / "run")
+    columns = ["seed", "sample", "kind", "score", "truncated", "n_opening", "n_turns", "n_acts", "task_id", "env_name"]
+    (row,) = dataset.scan("trajectories", columns)
+    expected = [2**64 - 1, 4, "loss", -0.5, "turns", 1, 3, 7, seats.task.id, "mastermind"]
+    assert list(row.values()) == expected
+    acts = list(dataset.scan("acts", ["turn", "act", "seat", "reward"]))
+    assert [r["turn"] for r in acts] == [None, 0, 0, 1, 2, 2, 2]
+    assert [r["act"] for r in acts] == list(range(7))
+    assert [r["seat"] for r in acts] == ["user", "agent", "judge", "agent", "agent", "judge", "judge"]
+    assert [r["reward"] for r in acts] == [0.0, 0.0, 0.25, 0.0, 0.0, 0.25, 0.25]
+
+
+def test_any_parquet_reader_sees_the_documented_types(tmp_path: Path, play) -> None:
+    from pyarrow import parquet as pq
+
+    target = compact(write(tmp_path / "run", play(2)))
+    acts = pq.read_table(target / "acts.parquet")
+    inner = acts.schema.field("completions").type.value_type
+    assert str(inner.field("ids").type.value_type) == "int32"
+    assert str(inner.field("logprobs").type.value_type) == "float"
+    assert str(pq.read_table(target / "trajectories.parquet").schema.field("seed").type) == "uint64"
+    assert pq.ParquetFile(target / "acts.parquet").metadata.row_group(0).column(0).compression == "ZSTD"
+    meta = json.loads(acts.schema.metadata.get(b"sonde", pq.read_metadata(target / "acts.parquet").metadata[b"sonde"]))
+    assert (meta["records"], meta["shards"]) == (2, 1)
+
+
+def test_a_compacted_run_is_continued_and_compacted_again(tmp_path: Path, play) -> None:
+    folder = write(tmp_path / "run", play(3))
+    compact(folder, delete=True)
+    with RunWriter.open(folder, {}) as run:
+        assert len(run.finished) == 3
+        for t in play(2, first=3):
+            run.append(t)
+    assert shards(folder) == ["trajectories-00001.jsonl.zst"]
+    assert lines(folder) == [encode(t) for t in play(5)]
+    assert [r["n_turns"] for r in TrajectoryDataset(folder).scan("trajectories", ["n_turns"])] == [3] * 5
+    assert compact(folder) == folder / "parquet-00002"
+    assert [p.name for p in folder.glob("parquet-*")] == ["parquet-00002"]
+    assert compact(folder, delete=True) == folder / "parquet-00002"
+    assert shards(folder) == []
+    assert lines(folder) == [encode(t) for t in play(5)]
+
+
+def test_row_groups_stay_aligned_when_some_have_no_acts(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "GROUP_RECORDS", 2)
+    given = [*play(1), *play(4, first=1, error="WorldError: x"), *play(2, first=5)]
+    compact(write(tmp_path / "run", given), delete=True)
+    assert lines(tmp_path / "run") == [encode(t) for t in given]
+    dataset = TrajectoryDataset(tmp_path / "run")
+    assert [encode(dataset[i]) for i in (6, 0, 5, 1)] == [encode(given[i]) for i in (6, 0, 5, 1)]
+    assert [r["trajectory"] for r in dataset.scan("acts", ["trajectory"])] == [t.id for t in given for _ in t.acts]
+
+
+def test_nothing_is_deleted_when_parquet_reads_back_differently(
+    tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "run", play(3))
+    real = parquet.restore
+    monkeypatch.setattr(parquet, "restore", lambda row, acts: {**real(row, acts), "sample": 0})
+    with pytest.raises(StoreError, match="reads back differently"):
+        compact(folder, delete=True)
+    assert [*folder.glob("parquet-*")] == []
+    assert shards(folder) == ["trajectories-00000.jsonl.zst"]
+    monkeypatch.undo()
+    assert compact(folder).is_dir()
+
+
+def test_damaged_parquet_is_an_error(tmp_path: Path, play) -> None:
+    folder, other = write(tmp_path / "run", play(3)), write(tmp_path / "other", play(2))
+    target = compact(folder, delete=True)
+    whole = (target / "acts.parquet").read_bytes()
+    (target / "acts.parquet").write_bytes((compact(other) / "acts.parquet").read_bytes())
+    with pytest.raises(StoreError, match="do not belong together"):
+        TrajectoryDataset(folder)
+    (target / "acts.parquet").write_bytes(whole[:-10])
+    with pytest.raises(StoreError, match="not readable as Parquet"):
+        TrajectoryDataset(folder)
+
+
+def test_compacting_needs_records_and_no_writer(tmp_path: Path, play) -> None:
+    with pytest.raises(UserError, match="not a run folder"):
+        compact(tmp_path)
+    with RunWriter.open(tmp_path, {}) as run:
+        with pytest.raises(StoreError, match="another writer"):
+            compact(tmp_path)
+        assert run.finished == frozenset()
+    with pytest.raises(UserError, match="no trajectories yet"):
+        compact(tmp_path)
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(tmp_path / "run", play(3))
+
+    def missing(name: str) -> object:
+        raise ModuleNotFoundError(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parquet, "import_module", missing)
+        with pytest.raises(UserError, match=r"pip install 'sonde\[parquet\]'"):
+            compact(folder)
+    compact(folder)
+    monkeypatch.setattr(parquet, "import_module", missing)
+    monkeypatch.setattr(parquet, "find_spec", lambda name: None)
+    assert lines(folder) == [encode(t) for t in play(3)]  # the shards are still there
+    assert len(list(TrajectoryDataset(folder).scan("acts", ["text"]))) == 9
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_it_is_a_sequence(tmp_path: Path, play, compacted: bool) -> None:
+    folder = write(tmp_path / "run", [*play(2, error="WorldError: x"), *play(5, first=1)])
+    if compacted:
+        compact(folder, delete=True)
+    dataset = TrajectoryDataset(folder)
+    expected = [encode(t) for t in [*play(1, error="WorldError: x"), *play(5, first=1)]]
+    assert (len(dataset), dataset.superseded) == (6, 1)
+    assert [encode(dataset[i]) for i in (5, 0, -1, 2)] == [expected[i] for i in (5, 0, -1, 2)]
+    assert [encode(t) for t in dataset[4:1:-2]] == expected[4:1:-2]
+    assert [encode(t) for t in dataset] == expected
+    assert [k.sample for k in dataset.keys()] == [0, 1, 2, 0, 1, 2]
+    assert [e.id for e in dataset.entries()] == [t.id for t in dataset]
+    assert [r["sample"] for r in dataset.scan("trajectories", ["sample"])] == [0, 1, 2, 0, 1, 2]
+    with pytest.raises(IndexError):
+        dataset[6]
+    again = pickle.loads(pickle.dumps(dataset))
+    assert [encode(t) for t in again] == expected
+
+
+def test_unknown_tables_and_columns_are_named(tmp_path: Path, play) -> None:
+    dataset = TrajectoryDataset(write(tmp_path / "run", play(1)))
+    with pytest.raises(UnknownName, match="table: unknown name 'act' .did you mean 'acts'"):
+        dataset.scan("act")
+    with pytest.raises(UnknownName, match="column of acts: unknown name 'completions.id'"):
+        dataset.scan("acts", ["completions.id"])
+
+
+def test_an_empty_run_is_an_empty_sequence(tmp_path: Path) -> None:
+    RunWriter.open(tmp_path, {}).close()
+    assert list(TrajectoryDataset(tmp_path)) == []
+    assert list(TrajectoryDataset(tmp_path).scan("acts")) == []
+    assert list(Run.load(tmp_path).canonical()) == []

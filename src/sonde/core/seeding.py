@@ -50,21 +50,33 @@ if TYPE_CHECKING:
 else:
 
     class Rng:
-        """A `random.Random` for one path, created on its first draw.
+        """A `random.Random` for one path, created when it is needed.
 
-        Most steps of most environments draw nothing; deriving and seeding costs some 5 us, making this object 0.2.
+        Most steps of most environments draw nothing, the others usually one number; deriving and seeding costs some
+        5 us, making this object 0.2. So the first `random()` is the derived seed itself, scaled to [0, 1); everything
+        after it, and every other method, comes from a generator seeded with it.
 
         >>> Rng(7, "step", "wordle", 0).random() == Rng(7, "step", "wordle", 0).random()
         True
         """
 
-        __slots__ = ("_path", "_random")
+        __slots__ = ("_path", "_random", "_seed")
 
         def __init__(self, *path: str | int) -> None:
             self._path = path
+            self._seed: int | None = None
             self._random: random.Random | None = None
 
-        def __getattr__(self, name: str) -> Any:
+        def random(self) -> float:
+            if self._seed is None:
+                self._seed = derive(*self._path)
+                return (self._seed >> 11) * 2.0**-53
+            return self._generator().random()
+
+        def _generator(self) -> random.Random:
             if self._random is None:
-                self._random = random.Random(derive(*self._path))
-            return getattr(self._random, name)
+                self._random = random.Random(derive(*self._path) if self._seed is None else self._seed)
+            return self._random
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._generator(), name)

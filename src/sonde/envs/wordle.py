@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid, unknown
@@ -42,6 +43,7 @@ _PRESETS = {
 }
 _WIN, _MISS, _FREE = Frozen({AGENT: 1.0}), Frozen({AGENT: -1.0}), Frozen({AGENT: 0.0})
 _SAID = {"g": "right place", "y": "other place", "b": "absent"}
+_LINES = {(letter, mark): f"{letter}: {said}" for letter in ascii_lowercase for mark, said in _SAID.items()}
 
 
 class State(NamedTuple):
@@ -182,7 +184,7 @@ class Wordle(TabularEnv[State]):
     def _feedback(self, guess: str, seen: str) -> str:
         if self._lmrl:
             return " ".join(seen)
-        return "\n".join([f"{letter}: {_SAID[mark]}" for letter, mark in zip(guess, seen, strict=True)])
+        return "\n".join([_LINES[pair] for pair in zip(guess, seen, strict=True)])
 
     def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after, say = State(state.word, state.turn + 1), pieces("wordle")

@@ -96,4 +96,5 @@ def _unpack(text: str) -> Completion:
     row: dict[str, Any] = json.loads(text)
     for name, typecode in (("ids", "i"), ("prompt_ids", "i"), ("logprobs", "f")):
         row[name] = array(typecode, row[name])
-    return Completion(**row | {"usage": Usage(*row["usage"])})
+    row["usage"] = Usage(*row["usage"])
+    return Completion(**row)

@@ -95,7 +95,13 @@ class Cached(Model):
         return self._stores[0]
 
     async def close(self) -> None:
-        """Close the wrapped model and the file. A later call opens them again."""
+        """Give up the calls in flight in this event loop, close the wrapped model and the file. A later call opens
+        them again."""
+        loop = asyncio.get_running_loop()
+        flights = [flight for (where, _), flight in self._flights.items() if where is loop]
+        for flight in flights:
+            flight.cancel()
+        await asyncio.gather(*flights, return_exceptions=True)
         await self.model.close()
         while self._stores:
             self._stores.pop().close()

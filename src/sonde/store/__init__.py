@@ -14,7 +14,7 @@ what had not been flushed.
 """
 
 from .annotations import Annotation, Annotator, annotation_names, read_annotations
-from .compact import compact
+from .compaction import compact
 from .dataset import TrajectoryDataset
 from .frames import Key
 from .log import StoreWarning

@@ -69,9 +69,11 @@ class Digest:
     def __init__(self) -> None:
         self._hash = blake2b(digest_size=16)
 
-    def add(self, data: dict[str, Any]) -> None:
-        """Take in a trajectory's JSON form."""
-        self._hash.update(dumps(pack(data), sort=True) + b"\n")
+    def add(self, data: dict[str, Any]) -> int:
+        """Take in a trajectory's JSON form, packing it; the number of bytes that it is as a line."""
+        line = dumps(pack(data), sort=True) + b"\n"
+        self._hash.update(line)
+        return len(line)
 
     @property
     def value(self) -> str:

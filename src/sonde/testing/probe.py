@@ -107,7 +107,7 @@ class Probe:
     def reference(self) -> ProgramPolicy | None:
         """The reference agent, if `env.spec` names a program."""
         name = self.env.spec.reference
-        policy = make(f"agents:{name}") if name else None
+        policy = agent(name) if name else None
         return policy if isinstance(policy, ProgramPolicy) else None
 
     def worlds(self, i: int, n: int) -> list[Episode]:
@@ -119,6 +119,11 @@ class Probe:
         else:
             tasks = [t for t in self.tasks if t.public == task.public][:n]
         return [self.others(Episode.begin(env, t, seed=k)) for k, t in enumerate(tasks)]
+
+
+def agent(name: str) -> Any:
+    """The agent that `Spec.floor` or `Spec.reference` names."""
+    return make(name if ":" in name else f"agents:{name}")
 
 
 def _drawn(env: TabularEnv[Any], task: Task, n: int, rng: Rng) -> list[Json]:

@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sonde.core import AGENT, Env, Rng, Task, UserError, build, content_hash, make
+from sonde.core import AGENT, Env, Rng, Task, UserError, build, content_hash
 
-from .probe import Probe, require
+from .probe import Probe, agent, require
 
 _ALL = 3000
 """Splits up to this size are checked whole, larger ones by a sample of as many."""
@@ -24,7 +24,7 @@ _NO_SETUPS: tuple[Any, ...] = (
 def spec_is_complete(p: Probe) -> None:
     env, spec = p.env, p.env.spec
     require(spec.name == env.name, f"spec.name is {spec.name!r}, the registry says {env.name!r}")
-    for field in ("version", "summary", "preset", "support", "source", "floor", "reference"):
+    for field in ("version", "summary", "preset", "support", "source"):
         value = getattr(spec, field)
         require(isinstance(value, str) and value.strip() == value != "", f"spec.{field} is {value!r}, not a text")
     low, high = spec.reward_range
@@ -32,8 +32,8 @@ def spec_is_complete(p: Probe) -> None:
     require(spec.max_turns >= 1, f"spec.max_turns is {spec.max_turns}")
     require(spec.max_new_tokens >= 1, f"spec.max_new_tokens is {spec.max_new_tokens}")
     require(AGENT in spec.seats, f"spec.seats has no {AGENT!r}: {sorted(spec.seats)}")
-    for policy in (spec.floor, spec.reference):
-        make(f"agents:{policy}")
+    for policy in filter(None, (spec.floor, spec.reference)):
+        agent(policy)
     json.dumps(dataclasses.asdict(spec))
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 from sonde.core import StoreError, UserError
 
-from .codec import Digest, acts
+from .codec import Digest
 from .folder import acquire, read_config
 from .log import sync_folder
 from .parquet import ParquetPart, ParquetSink, file_of
 from .parts import Part, covered, fresh, open_parts, parquet_path, shards
 from .tables import TABLES
 
-GROUP_ACTS = 1024
-GROUP_TOKENS = 128 * 1024
-"""A row group is full at this many acts or token ids, whichever comes first: a few megabytes in memory."""
+GROUP_RECORDS = 1024
+GROUP_BYTES = 2 * 1024 * 1024
+"""A row group is full at this many trajectories or about this many bytes of JSON, whichever comes first."""
 
 
 def compact(folder: Path | str, *, delete: bool = False) -> Path:
@@ -60,34 +60,27 @@ def _write(folder: Path, cover: int) -> None:
 
 def _copy(parts: list[Part], target: Path, cover: int) -> dict[str, Any]:
     sink, digest, count = ParquetSink(target), Digest(), 0
-    for group in _groups(parts):
+    for group in _groups(parts, digest):
         sink.write(group)
         count += len(group)
-        for data in group:
-            digest.add(data)
     meta = {"format": 1, "records": count, "shards": cover, "digest": digest.value}
     sink.close(meta)
     return meta
 
 
-def _groups(parts: list[Part]) -> Iterator[list[dict[str, Any]]]:
+def _groups(parts: list[Part], digest: Digest) -> Iterator[list[dict[str, Any]]]:
+    """All records in groups of a size that fits in memory; each goes through the digest."""
     group: list[dict[str, Any]] = []
-    n_acts = n_tokens = 0
+    size = 0
     for part in parts:
         for data in part.records():
             group.append(data)
-            n_acts += len(data["opening"]) + sum(map(len, data["turns"]))
-            n_tokens += _tokens(data)
-            if n_acts >= GROUP_ACTS or n_tokens >= GROUP_TOKENS:
+            size += digest.add(data)
+            if len(group) >= GROUP_RECORDS or size >= GROUP_BYTES:
                 yield group
-                group, n_acts, n_tokens = [], 0, 0
+                group, size = [], 0
     if group:
         yield group
-
-
-def _tokens(data: dict[str, Any]) -> int:
-    completions = (c for act in acts(data) for c in act.get("completions", ()))
-    return sum(len(c["ids"]) + len(c["prompt_ids"]) for c in completions)
 
 
 def _verify(target: Path, meta: dict[str, Any]) -> None:
