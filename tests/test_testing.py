@@ -26,7 +26,6 @@ from sonde.core import (
     Task,
     TaskList,
     View,
-    derive,
     invalid,
     unknown,
 )
@@ -431,7 +430,7 @@ BROKEN: list[tuple[type[Env[Any]], str, str]] = [
     (Ambient, "episodes_replay", "replay told"),
     (Mute, "messages_alternate", "told nothing since"),
     (Endless, "hostile_text_is_harmless", "goes on after spec.max_turns = 8"),
-    (Generous, "hedging_never_wins", ""),
+    (Generous, "legal_play_keeps_the_bounds", "a reward of 2.0 is outside spec.reward_range"),
     (Templating, "hostile_text_is_harmless", ""),
     (Parroting, "huge_text_is_harmless", "was answered with"),
     (Gullible, "hostile_text_is_harmless", "wins without a legal answer"),
@@ -461,8 +460,126 @@ def test_a_sound_environment_passes() -> None:
 
 @pytest.mark.parametrize(("cls", "rule", "says"), BROKEN, ids=[f"{c.__name__}-{r}" for c, r, _ in BROKEN])
 def test_every_broken_promise_is_caught(cls: Any, rule: str, says: str) -> None:
-    if cls is Generous:
-        rule, says = "posteriors_are_consistent", ""
-    with pytest.raises(Exception) as caught:  # noqa: PT011, B017
+    with pytest.raises(Exception) as caught:  # noqa: B017 (what a broken environment raises is anyone's guess)
         RULES[rule](Probe(env=cls(), episodes=100))
     assert says in str(caught.value)
+
+
+def test_every_rule_is_shown_to_catch_something() -> None:
+    assert {rule for _, rule, _ in BROKEN} == set(RULES)
+
+
+def test_one_error_names_every_broken_rule() -> None:
+    with pytest.raises(ContractError) as caught:
+        check_env(Pointing(), episodes=30)
+    assert "Pointing" in str(caught.value)
+    assert "nothing_leaks: legal depends on what is hidden" in str(caught.value)
+    assert "tasks_are_values" not in str(caught.value)
+
+
+def test_the_digest_tells_environments_apart() -> None:
+    assert digest(Hunt()) == digest(Hunt())
+    assert digest(Hunt()) != digest(Biased())
+    assert digest(Hunt()) != digest(Hunt(), seed=1)
+
+
+def view_of(env: Env[Any]) -> View:
+    return Probe(env=env, episodes=1).begin(0).view()
+
+
+def test_hostile_replies_vary_and_repeat_under_one_seed() -> None:
+    view = view_of(Hunt())
+    replies = [hostile(view, rng) for rng in [Rng(0, "x")] for _ in range(2000)]
+    assert replies == [hostile(view, rng) for rng in [Rng(0, "x")] for _ in range(2000)]
+    assert len(set(replies)) > 500
+    assert "" in replies
+    assert any("{" in r for r in replies)
+    assert any(view.messages[0].content in r for r in replies)
+
+
+def test_huge_replies_are_huge() -> None:
+    view = view_of(Hunt())
+    assert all(len(huge(view, Rng(i, "huge"))) >= 1 << 20 for i in range(30))
+
+
+class Talk(NamedTuple):
+    word: str
+    asked: int = 0
+    listening: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refereed(Env[Talk]):
+    """Find a word by asking a user who knows it. A sound environment of two seats, without a list of outcomes."""
+
+    presets: ClassVar[tuple[str, ...]] = ("small",)
+    preset: str = "small"
+    max_turns: int = 4
+    split, task, _task, actions, say, read = Hunt.split, Hunt.task, Hunt._task, Hunt.actions, Hunt.say, Hunt.read  # type: ignore[assignment]
+    __post_init__ = Hunt.__post_init__  # type: ignore[assignment]
+    looks: ClassVar[bool] = True
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=self.name, version="1", summary="find a word by asking", preset=self.preset, max_turns=self.max_turns,
+            reward_range=(0.0, 1.0), support="36 words", source="this file", seats=Frozen({AGENT: None, "user": None}),
+        )  # fmt: skip
+
+    def reset(self, task: Task, rng: Rng) -> Talk:
+        return Talk(task.hidden)
+
+    def to_act(self, state: Talk) -> str | None:
+        return None if state.asked > self.max_turns else AGENT if state.listening else "user"
+
+    def intro(self, state: Talk, seat: str) -> str:
+        return "Ask for the word." if seat == AGENT else ""
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        return Frozen(word=state.word) if seat == "user" or not self.looks else Frozen()
+
+    def hypothesis(self, state: Talk) -> str:
+        return state.word
+
+    def step(self, state: Talk, text: str, rng: Rng) -> Step:
+        if not state.listening:
+            over = state.asked == self.max_turns
+            outcome = Outcome("timeout", truncated="turns") if over else None
+            return Step(Talk(state.word, state.asked), Frozen({AGENT: text}), outcome=outcome)
+        if self.read(text) == state.word:  # type: ignore[arg-type]
+            end = Talk(state.word, self.max_turns + 1)
+            return Step(end, Frozen({AGENT: "Yes."}), Frozen({AGENT: 1.0}), outcome=Outcome("win", 1.0))
+        guess = (self.read(text) or "nothing")[:9]  # type: ignore[arg-type]
+        return Step(Talk(state.word, state.asked + 1, False), Frozen({"user": f"The agent says {guess}."}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overheard(Refereed):
+    """Shows the agent what only the user may see."""
+
+    looks: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Umpire(ProgramPolicy):
+    """Says whether the word is the one it knows."""
+
+    def act_now(self, view: View) -> Action:
+        said = view.messages[-1].content.split()[-1]
+        return Action("It is earlier." if view.private["word"] < said else "It is later.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blabbing(ProgramPolicy):
+    def act_now(self, view: View) -> Action:
+        return Action(f"It is {view.private['word']}!")
+
+
+def test_other_seats_are_played_by_the_policies_given() -> None:
+    check_env(Refereed(), episodes=40, policies={"user": Umpire()})
+    with pytest.raises(ContractError, match="private depends on what is hidden"):
+        check_env(Overheard(), episodes=40, policies={"user": Umpire()})
+    with pytest.raises(ContractError, match="is told the hidden answer"):
+        check_env(Refereed(), episodes=40, policies={"user": Blabbing()})
+    with pytest.raises(ContractError, match="seat 'user': check_env needs a ProgramPolicy"):
+        check_env(Refereed(), episodes=2)

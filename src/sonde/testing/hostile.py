@@ -32,6 +32,9 @@ CONTENT = (
 )  # fmt: skip
 """Texts to say as they are or inside an answer tag: templates, numbers, Unicode, injections."""
 
+EVERY = (*BROKEN, *FOREIGN, *CONTENT, *(f"<Answer>{text}</Answer>" for text in CONTENT))
+"""All fixed texts, for checks that try each of them."""
+
 MEGABYTE = 1 << 20
 _REPEATED = (
     "a", " ", "9", "{", "\n", "é", "<think>", "</think>", "<think></think>", "<answer>", "</answer>",

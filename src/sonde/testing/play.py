@@ -26,7 +26,7 @@ from sonde.core import (
 )
 from sonde.core.types import Kind
 
-from .hostile import huge
+from .hostile import EVERY, huge
 from .hostile import hostile as hostile_reply
 from .probe import Probe, mixed, require, sensible, transcript
 
@@ -74,9 +74,20 @@ def _check_messages(seat: str, messages: Sequence[Message], next_is_seat: bool) 
     require(not next_is_seat or roles[-1:] == ["user"], f"{seat} is to act, but was told nothing since its last act")
 
 
+def legal_play_keeps_the_bounds(p: Probe) -> None:
+    """Legal answers, drawn at random, end in time, and earn and score what the spec allows."""
+    for i in range(p.episodes):
+        for before, after in pairwise(p.walk(i, sensible, "legal")):
+            _check_turn(p, before, after.turns[-1], after.outcome)
+
+
 def hostile_text_is_harmless(p: Probe) -> None:
     """No reply raises, stalls the end, earns outside `reward_range`, is told back at length, or wins without naming a
     legal answer that wins."""
+    for n, text in enumerate(EVERY):
+        before = p.begin(n % p.episodes)
+        after = p.say(before, text)
+        _check_turn(p, before, after.turns[-1], after.outcome)
     for i in range(p.episodes):
         for before, after in pairwise(p.walk(i, hostile_reply, "hostile")):
             _check_turn(p, before, after.turns[-1], after.outcome)
@@ -270,6 +281,7 @@ RULES = (
     episodes_are_deterministic,
     interleaved_episodes_equal_sequential_ones,
     messages_alternate,
+    legal_play_keeps_the_bounds,
     hostile_text_is_harmless,
     huge_text_is_harmless,
     hedging_never_wins,

@@ -1,0 +1,159 @@
+"""A few episodes of each run, chosen by rule and laid out as a chat with the information of every turn beside it.
+
+The rule is deterministic and the same for every agent, so nobody picked the nice ones: the shortest win, the longest
+loss, the first format failure, the worst and the best efficiency, the first failure of the outside world, and then the
+first of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sonde.core import AGENT, Act, Episode, Gain, Trajectory, Turn
+from sonde.evaluate import Row
+
+from .loading import Loaded
+from .losses import CAUSES, cause, lost
+from .text import Piece, compact, pieces
+
+
+class Choice(NamedTuple):
+    """A way to choose an episode: of those that qualify, the one with the least key."""
+
+    reason: str
+    qualifies: Callable[[Row], bool]
+    key: Callable[[Row], float]
+
+
+def efficiency(row: Row) -> float | None:
+    """The mean over the turns at which something was left to learn."""
+    found = [e for gain in row.gains or () if (e := gain.efficiency) is not None]
+    return sum(found) / len(found) if found else None
+
+
+CHOICES = (
+    Choice("shortest win", lambda r: r.win, lambda r: r.turns),
+    Choice("longest loss", lambda r: r.kind in ("loss", "timeout"), lambda r: -r.turns),
+    Choice("format failure", lambda r: r.kind == "format", lambda r: -r.turns),
+    Choice("worst efficiency", lambda r: efficiency(r) is not None, lambda r: efficiency(r) or 0.0),
+    Choice("longest win", lambda r: r.win, lambda r: -r.turns),
+    Choice("best efficiency", lambda r: efficiency(r) is not None, lambda r: -(efficiency(r) or 0.0)),
+    Choice("world failed", lambda r: bool(r.error), lambda r: 0.0),
+    Choice("next in order", lambda r: True, lambda r: 0.0),
+)
+
+
+def choose(rows: Sequence[Row], n: int) -> list[tuple[str, Row]]:
+    """Up to `n` different episodes, each with the reason it is shown; ties go to the first task and sample."""
+    left, found = list(rows), []
+    choices = [*CHOICES, *[CHOICES[-1]] * n]
+    for choice in choices:
+        fitting = [row for row in left if choice.qualifies(row)]
+        if fitting and len(found) < n:
+            best = min(fitting, key=lambda r: (choice.key(r), r.index, r.sample))
+            found.append((choice.reason, best))
+            left.remove(best)
+    return found
+
+
+@dataclass(frozen=True)
+class Bubble:
+    """One thing said: by a seat, or `told` to the agent."""
+
+    seat: str
+    text: Sequence[Piece]
+    reasoning: Sequence[Piece] = ()
+    note: str = ""
+
+    @property
+    def side(self) -> str:
+        return "said" if self.seat == AGENT else "told"
+
+
+@dataclass(frozen=True)
+class TurnView:
+    """A turn and its information; `before` and `after` are posterior entropies in bits, None for n/a."""
+
+    number: int
+    bubbles: Sequence[Bubble]
+    facts: Sequence[tuple[str, str]]
+    reward: float
+    gain: Gain | None
+    before: float | None
+    after: float | None
+    why: str
+
+    @property
+    def lost(self) -> float:
+        return lost(self.gain) if self.gain else 0.0
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """An episode, laid out."""
+
+    reason: str
+    row: Row
+    trajectory: Trajectory
+    opening: Sequence[Piece]
+    turns: Sequence[TurnView]
+    hidden: str
+    prior: float
+
+    @property
+    def learned(self) -> float | None:
+        return None if self.row.gains is None else sum(gain.realised for gain in self.row.gains)
+
+    @property
+    def most(self) -> float:
+        """The most that was on offer at any turn, in bits: the scale of the bars."""
+        offers = [max(t.gain.best or 0.0, t.gain.expected or 0.0, t.gain.realised) for t in self.turns if t.gain]
+        return max([1e-9, *offers])
+
+
+def transcripts(run: Loaded, chosen: Sequence[tuple[str, Row]]) -> list[Transcript]:
+    """The chosen episodes of a run."""
+    return [_transcript(run, reason, row, run.shown[row.trajectory]) for reason, row in chosen]
+
+
+def _transcript(run: Loaded, reason: str, row: Row, t: Trajectory) -> Transcript:
+    turns = [_turn(turn, row, run.results[t.id][turn.index]) for turn in t.turns]
+    hidden = "" if t.task.hidden is None else compact(t.task.hidden)
+    return Transcript(reason, row, t, pieces(_opening(run, t)), turns, hidden, row.entropy[0] if row.entropy else 0.0)
+
+
+def _opening(run: Loaded, t: Trajectory) -> str:
+    """What the agent had been told before its first act; it is not recorded, so the environment must say it again."""
+    if t.version != run.env.spec.version:
+        return f"(played on version {t.version}; version {run.env.spec.version} may put it otherwise)"
+    ep = Episode.begin(run.env, t.task, seed=t.seed, sample=t.sample)
+    for act in t.opening:
+        ep = ep.step(act.action)
+    return ep.messages[AGENT][0].content if ep.messages[AGENT] else ""
+
+
+def _turn(turn: Turn, row: Row, result: str) -> TurnView:
+    gain = row.gains[turn.index] if row.gains is not None else None
+    known = row.entropy if row.entropy is not None else None
+    return TurnView(
+        number=turn.index + 1,
+        bubbles=[bubble for act in turn.acts for bubble in _bubbles(act)],
+        facts=[(compact(str(key), 40), compact(value)) for key, value in turn.info.items()],
+        reward=turn.rewards.get(AGENT, 0.0),
+        gain=gain,
+        before=known[turn.index] if known else None,
+        after=known[turn.index + 1] if known else None,
+        why=CAUSES.get(cause(gain, result), "") if gain else "",
+    )
+
+
+def _bubbles(act: Act) -> list[Bubble]:
+    """What a seat said and, unless that is the same, what the agent was told then."""
+    completions: Sequence[Any] = act.action.completions
+    thoughts = "\n\n".join(f"[{c.name}] {c.reasoning}" if c.name else c.reasoning for c in completions if c.reasoning)
+    note = "cut at the token limit" if completions and completions[-1].finish == "length" else ""
+    said = Bubble(act.seat, pieces(act.action.text), pieces(thoughts), note)
+    told = act.told.get(AGENT, "")
+    return [said, Bubble("told", pieces(told))] if told and told != act.action.text else [said]

@@ -1,0 +1,561 @@
+"""The local backend, on tiny random models: what it samples is what one plain forward pass says, however it is batched."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from array import array
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde import Completion, Message, Sampling, UserError, WorldError
+from sonde.core.seeding import derive
+from sonde.models.hf import HF
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from .tiny import CHATML, FORGETFUL, TEXT, model, tokenizer, write  # noqa: E402 (needs transformers)
+
+WORDS = ("green", "is it a word", "0427", "no", "guess the secret code now", "four digits: 0 4 2 7", "x", "your turn")
+WARM = Sampling(max_new_tokens=12, temperature=1.0)
+Chat = tuple[Message, ...]
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(coroutine)
+
+
+def said(chat: Chat, c: Completion, told: str) -> Chat:
+    return (*chat, Message("assistant", c.text, c), Message("user", told))
+
+
+def seeded(sampling: Sampling, *path: int) -> Sampling:
+    return replace(sampling, seed=derive(0, *path))
+
+
+async def play(hf: HF, n: int, turns: int, sampling: Sampling = WARM, opening: str = "") -> list[list[Completion]]:
+    """`n` conversations at once, each of its own lengths."""
+
+    async def one(i: int) -> list[Completion]:
+        chat: Chat = (Message("user", opening + WORDS[i % len(WORDS)] * (i % 3 + 1)),)
+        found: list[Completion] = []
+        for turn in range(turns):
+            own = replace(seeded(sampling, i, turn), max_new_tokens=3 + (5 * i + turn) % sampling.max_new_tokens)
+            found.append(await hf.generate(chat, own))
+            chat = said(chat, found[-1], WORDS[(i + turn) % len(WORDS)] * (turn % 2 + 1))
+        return found
+
+    return await asyncio.gather(*(one(i) for i in range(n)))
+
+
+def plain_logprobs(net: Any, ids: Sequence[int], n: int) -> list[float]:
+    """Log-probabilities of the last `n` of `ids` by one forward pass without cache, batch or padding."""
+    with torch.inference_mode():
+        logits = net(input_ids=torch.tensor([list(ids)]), use_cache=False).logits[0].float()
+    rows = torch.log_softmax(logits[-n - 1 : -1], -1)
+    return [float(row[i]) for row, i in zip(rows, list(ids)[-n:], strict=True)]
+
+
+def sequences(conversation: Sequence[Completion]) -> list[array[int]]:
+    """Prompt and completion of every call, rebuilt from what the completions record."""
+    whole = array("i")
+    found: list[array[int]] = []
+    for c in conversation:
+        whole = whole[: c.shared] + c.prompt_ids + c.ids
+        found.append(whole)
+    return found
+
+
+def check_exact(folder: Path, conversations: Sequence[Sequence[Completion]]) -> None:
+    net = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    for conversation in conversations:
+        for c, ids in zip(conversation, sequences(conversation), strict=True):
+            assert list(c.logprobs) == pytest.approx(plain_logprobs(net, ids, len(c.ids)), abs=1e-4)
+
+
+# --- equal to one plain pass -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kv_bytes", [0, 40_000, 1 << 30])
+@pytest.mark.parametrize("max_batch", [1, 3, 8])
+def test_ragged_turns_equal_the_plain_forward_pass(tiny_folder: Path, kv_bytes: int, max_batch: int) -> None:
+    hf = HF(model=str(tiny_folder), kv_bytes=kv_bytes, max_batch=max_batch)
+    conversations = run(play(hf, 8, 4))
+    check_exact(tiny_folder, conversations)
+    stats = hf.stats
+    assert stats.requests == 32
+    assert stats.kept_bytes <= kv_bytes
+    assert (stats.evicted > 0) == (kv_bytes == 40_000)
+    run(hf.close())
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("mistral", {"sliding_window": 8}),
+        ("qwen2", {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}),
+        ("gemma3_text", {"sliding_window": 8, "sliding_window_pattern": 2}),
+        ("gpt2", {"n_embd": 32, "n_head": 4, "n_layer": 2, "n_positions": 512}),
+    ],
+)
+def test_other_attention_patterns_are_exact_too(tmp_path: Path, kind: str, changes: dict[str, Any]) -> None:
+    folder = write(tmp_path, kind=kind, **changes)
+    hf = HF(model=str(folder))
+    conversations = run(play(hf, 5, 3, opening=TEXT))
+    check_exact(folder, conversations)
+    assert hf.stats.prefilled < hf.stats.needed
+    run(hf.close())
+
+
+def test_score_is_the_log_softmax_of_the_plain_pass(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+    net = transformers.AutoModelForCausalLM.from_pretrained(tiny_folder).eval()
+    tok = tokenizer()
+    chat = (Message("user", TEXT),)
+    texts = ["green", "", "0427", "is it a green thing? no, it is not"]
+    (opening,) = run(play(hf, 1, 1, opening=TEXT))
+
+    async def both() -> list[list[list[float]]]:
+        later = said((Message("user", TEXT + WORDS[0]),), opening[0], "so?")
+        return await asyncio.gather(hf.score(chat, texts), hf.score(later, texts), hf.score(chat, texts[::-1]))
+
+    first, later, backwards = run(both())
+    prompt = tok.apply_chat_template([m.to_json() for m in chat], add_generation_prompt=True)["input_ids"]
+    start = [*sequences(opening)[0], *tok.encode(_between(opening[0]) + "<|im_start|>user\nso?<|im_end|>\n<|im_start|>assistant\n")]
+    for text, now, then in zip(texts, first, later, strict=True):
+        ids = tok.encode(text)
+        assert now == pytest.approx(plain_logprobs(net, [*prompt, *ids], len(ids)) if ids else [], abs=1e-4)
+        assert then == pytest.approx(plain_logprobs(net, [*start, *ids], len(ids)) if ids else [], abs=1e-4)
+    assert [pytest.approx(row, abs=1e-4) for row in backwards[::-1]] == first
+    run(hf.close())
+
+
+def _between(c: Completion) -> str:
+    """What the template puts between a completion and the next turn."""
+    return "\n" if c.ids[-1] == 2 else "<|im_end|>\n"
+
+
+def test_pad_is_the_end_token_and_ends_within_prompts_are_not_padding(tiny_folder: Path) -> None:
+    """Every prompt holds end tokens; masking by id would hide them and change these numbers."""
+    tok = tokenizer()
+    assert tok.pad_token_id == tok.eos_token_id == 2
+    hf = HF(model=str(tiny_folder))
+    conversations = run(play(hf, 6, 2))
+    assert all(ids.count(2) >= 1 for c in conversations for ids in sequences(c))
+    check_exact(tiny_folder, conversations)
+    run(hf.close())
+
+
+# --- what is computed, and how often ---------------------------------------------------------------------------------
+
+
+def test_history_is_prefilled_once(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+    run(play(hf, 8, 6))
+    stats = hf.stats
+    assert stats.prefilled <= 1.05 * stats.needed
+    assert stats.rewritten == 0
+    assert stats.padding < stats.prefilled
+    run(hf.close())
+
+
+def test_a_shared_opening_is_prefilled_once(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder), max_batch=8)
+    opening = TEXT * 4
+    length = len(tokenizer().encode(opening))
+    run(play(hf, 8, 1, opening=opening))
+    assert hf.stats.needed > 8 * length
+    assert hf.stats.prefilled < length + 8 * 60
+    before = hf.stats.prefilled
+    run(play(hf, 8, 1, opening=opening))  # all of it is kept now but the token that gives the first logits
+    assert hf.stats.prefilled == before + 8
+    run(hf.close())
+
+
+def test_forks_share_their_past_and_nothing_more(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+    ((trunk,),) = run(play(hf, 1, 1, opening=TEXT))
+    chat = (Message("user", TEXT + WORDS[0]),)
+
+    async def fork() -> list[Completion]:
+        return await asyncio.gather(
+            *(hf.generate(said(chat, trunk, f"branch {i}"), seeded(WARM, i)) for i in range(4))
+        )
+
+    before = hf.stats.prefilled
+    branches = run(fork())
+    check_exact(tiny_folder, [[trunk, branch] for branch in branches])
+    assert hf.stats.prefilled - before <= sum(len(b.prompt_ids) + 1 for b in branches)
+    assert {b.shared for b in branches} == {len(sequences([trunk])[0])}
+    run(hf.close())
+
+
+# --- prompts ---------------------------------------------------------------------------------------------------------
+
+
+def test_incremental_ids_equal_the_full_template(tiny_folder: Path) -> None:
+    """Texts that survive decoding and encoding give the very ids of the template applied to the whole conversation."""
+    hf = HF(model=str(tiny_folder))
+    tok = tokenizer()
+    chat: Chat = (Message("system", "Find the code."), Message("user", TEXT))
+    whole = array("i")
+    for turn in range(5):
+        c = run(hf.generate(chat, Sampling(max_new_tokens=1)))
+        whole = whole[: c.shared] + c.prompt_ids
+        rows = [m.to_json() for m in chat]
+        assert list(whole) == tok.apply_chat_template(rows, add_generation_prompt=True)["input_ids"]
+        assert (c.shared > 0) == (turn > 0)
+        text = WORDS[turn]
+        spoken = array("i", [*tok.encode(text), 2])  # as if the model had said this
+        c = replace(c, text=text, ids=spoken, logprobs=array("f", [0.0] * len(spoken)))
+        whole += spoken
+        chat = said(chat, c, f"turn {turn}")
+    assert hf.stats.rewritten == 0
+    run(hf.close())
+
+
+def test_sampled_ids_are_never_encoded_again(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+    tok = tokenizer()
+    first = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=1)))
+    odd = array("i", [tok.convert_tokens_to_ids(x) for x in ("t", "u", "r", "n")] + [2])  # never encoded that way
+    assert tok.encode("turn") != list(odd[:-1])
+    c = replace(first, text="turn", ids=odd, logprobs=array("f", [0.0] * 5))
+    again = run(hf.generate(said((Message("user", "go"),), c, "on"), Sampling(max_new_tokens=1)))
+    assert again.shared == len(c.prompt_ids) + len(odd)
+    assert again.prompt_ids[0] != 2  # the end token was sampled; it is not there twice
+    run(hf.close())
+
+
+@pytest.mark.parametrize("strange", ["another model", "another text"])
+def test_ids_of_other_models_or_edited_messages_are_not_used(tiny_folder: Path, strange: str) -> None:
+    hf = HF(model=str(tiny_folder))
+    c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=4)))
+    if strange == "another model":
+        chat = said((Message("user", "go"),), replace(c, model="elsewhere", text="word"), "on")
+    else:
+        chat = (Message("user", "go"), Message("assistant", "word", c), Message("user", "on"))
+    again = run(hf.generate(chat, Sampling(max_new_tokens=1)))
+    start = array("i") if strange == "another model" else sequences([c])[0]
+    rows = [{**m.to_json(), "content": "word"} if m.role == "assistant" else m.to_json() for m in chat]
+    expected = tokenizer().apply_chat_template(rows, add_generation_prompt=True)["input_ids"]
+    assert list(start[: again.shared] + again.prompt_ids) == expected
+    run(hf.close())
+
+
+def test_a_template_that_changes_history_is_rendered_whole_and_counted(tmp_path: Path) -> None:
+    folder = write(tmp_path, template=FORGETFUL)
+    hf = HF(model=str(folder))
+    tok = tokenizer(FORGETFUL)
+    first = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=1)))
+    ids = array("i", [*tok.encode("hm!word"), 2])
+    c = replace(first, text="hm!word", ids=ids, logprobs=array("f", [0.0] * len(ids)))
+    chat = said((Message("user", "go"),), c, "on")
+    again = run(hf.generate(chat, Sampling(max_new_tokens=3)))
+    expected = tok.apply_chat_template([m.to_json() for m in chat], add_generation_prompt=True)["input_ids"]
+    assert hf.stats.rewritten == 1
+    assert list((c.prompt_ids + c.ids)[: again.shared] + again.prompt_ids) == expected
+    assert again.shared == len(c.prompt_ids)  # true up to where the history was changed
+    check_exact(folder, [[replace(c, logprobs=array("f"), ids=array("i")), replace(again, shared=0, prompt_ids=array("i", expected))][1:]])
+    run(hf.close())
+
+
+def test_marks_in_the_text_itself_do_no_harm(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+    chat: Chat = (Message("user", "\ue0001\ue001 go"),)
+    for _ in range(3):
+        c = run(hf.generate(chat, Sampling(max_new_tokens=2)))
+        chat = said(chat, c, "\ue0001\ue001\ue0003\ue001")
+    assert hf.stats.requests == 3
+    run(hf.close())
+
+
+def test_template_arguments_reach_the_template(tmp_path: Path) -> None:
+    template = "{% if shout %}<|im_start|>{% endif %}" + CHATML
+    folder = write(tmp_path, template=template)
+    plain, loud = HF(model=str(folder)), HF(model=str(folder), template={"shout": True})
+    a, b = (run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=1))) for hf in (plain, loud))
+    assert list(b.prompt_ids) == [1, *a.prompt_ids]
+    for hf in (plain, loud):
+        run(hf.close())
+
+
+# --- drawing ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_request_draws_the_same_alone_and_among_others(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+    sampling = replace(WARM, seed=11, max_new_tokens=20, temperature=1.5, min_p=0.05)
+    asked = (Message("user", TEXT),)
+
+    async def among(others: int) -> Completion:
+        noise = (hf.generate((Message("user", w),), seeded(WARM, i)) for i, w in enumerate(WORDS[:others]))
+        return (await asyncio.gather(hf.generate(asked, sampling), *noise))[0]
+
+    alone, crowded = run(among(0)), run(among(7))
+    assert alone.ids == crowded.ids
+    assert alone.text == crowded.text
+    other = run(hf.generate(asked, replace(sampling, seed=12)))
+    assert other.ids != alone.ids
+    run(hf.close())
+
+
+def test_greedy_takes_the_most_likely_token(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+    net = transformers.AutoModelForCausalLM.from_pretrained(tiny_folder).eval()
+    c = run(hf.generate((Message("user", TEXT),), Sampling(max_new_tokens=6, temperature=0.0, seed=5)))
+    ids = list(c.prompt_ids)
+    for sampled in c.ids:
+        assert sampled == int(net(input_ids=torch.tensor([ids])).logits[0, -1].argmax())
+        ids.append(sampled)
+    assert c.finish == "length" or c.ids[-1] == 2
+    run(hf.close())
+
+
+def test_min_p_and_top_p_by_hand() -> None:
+    from sonde.models.draw import truncate
+
+    probs = torch.tensor([[0.5, 0.3, 0.15, 0.05]] * 4)
+    min_p = torch.tensor([[0.0], [0.3], [0.31], [1.0]])
+    top_p = torch.tensor([[1.0], [1.0], [0.7], [1.0]])
+    kept = truncate(probs, min_p, top_p).tolist()
+    assert kept[0] == [True] * 4
+    assert kept[1] == [True, True, True, False]  # 0.15 >= 0.3 * 0.5 > 0.05
+    assert kept[2] == [True, True, False, False]  # 0.15 < 0.31 * 0.5, and 0.5 + 0.3 >= 0.7
+    assert kept[3] == [True, False, False, False]
+    assert truncate(probs[:1], min_p[:1], torch.tensor([[0.5]])).tolist() == [[True, False, False, False]]
+
+
+def test_draws_invert_the_distribution() -> None:
+    """With p = (.1, .2, .3, .4) a draw is token 0 below .1, 1 below .3, 2 below .6; frequencies follow."""
+    from sonde.models.draw import draw, uniform
+
+    logits = torch.tensor([0.1, 0.2, 0.3, 0.4]).log() + 7.0
+    samplings = [Sampling(seed=s) for s in range(2000)]
+    tokens, logprobs = draw(logits.expand(2000, 4), samplings, [3] * 2000)
+    for token, logprob, sampling in zip(tokens, logprobs, samplings, strict=True):
+        u = uniform(sampling, 3)
+        assert 0.0 <= u < 1.0
+        assert token == sum(u >= edge for edge in (0.1, 0.3, 0.6))
+        assert logprob == pytest.approx(math.log((token + 1) / 10), abs=1e-6)
+    squared = [Sampling(seed=s, temperature=0.5, min_p=0.5) for s in range(2000)]  # p^2: 1 4 9 16, of which 9 16 stay
+    tokens, logprobs = draw(logits.expand(2000, 4), squared, [0] * 2000)
+    assert set(tokens) == {2, 3}
+    assert tokens.count(2) / 2000 == pytest.approx(9 / 25, abs=0.04)
+    assert min(logprobs) == pytest.approx(math.log(0.3), abs=1e-6)  # before truncation, at temperature 1
+
+
+def test_impossible_tokens_are_never_drawn() -> None:
+    from sonde.models.draw import draw
+
+    logits = torch.full((500, 6), -math.inf)
+    logits[:, 2] = 1.0
+    logits[:, 4] = 1.0
+    tokens, _ = draw(logits, [Sampling(seed=s, temperature=2.0) for s in range(500)], [0] * 500)
+    assert set(tokens) == {2, 4}
+
+
+# --- ends ------------------------------------------------------------------------------------------------------------
+
+
+def test_length_ends_a_completion(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder), steer=lambda hidden, logits: logits.index_fill(-1, torch.tensor([2]), -math.inf))
+    c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=7, seed=1)))
+    assert (c.finish, len(c.ids), len(c.logprobs)) == ("length", 7, 7)
+    assert c.usage == (len(c.prompt_ids), 7, 0)
+    run(hf.close())
+
+
+def test_a_stop_string_ends_a_completion_and_is_not_in_its_text(tiny_folder: Path) -> None:
+    tok = tokenizer()
+    script = tok.encode("guess the word. no more")
+
+    def scripted(hidden: Any, logits: Any) -> Any:  # says the script, whatever the model thinks
+        wanted = torch.full_like(logits, -math.inf)
+        wanted[:, script[scripted.at]] = 0.0  # type: ignore[attr-defined]
+        scripted.at += 1  # type: ignore[attr-defined]
+        return wanted
+
+    scripted.at = 0  # type: ignore[attr-defined]
+    hf = HF(model=str(tiny_folder), steer=scripted)
+    c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=50, stop=("xyz", "word", ""))))
+    assert (c.text, c.finish) == ("guess the ", "stop")
+    assert tok.decode(c.ids) == "guess the word"
+    run(hf.close())
+
+
+def test_the_end_token_ends_a_completion_and_stays_in_its_ids(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder), steer=lambda hidden, logits: logits.index_fill(-1, torch.tensor([2]), 100.0))
+    c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=7, seed=1)))
+    assert (list(c.ids), c.text, c.finish) == ([2], "", "stop")
+    run(hf.close())
+
+
+# --- steering --------------------------------------------------------------------------------------------------------
+
+
+def test_steer_sees_the_hidden_states_behind_the_logits(tiny_folder: Path) -> None:
+    head = transformers.AutoModelForCausalLM.from_pretrained(tiny_folder).get_output_embeddings()
+    seen: list[tuple[int, int]] = []
+
+    def steer(hidden: Any, logits: Any) -> Any:
+        assert torch.allclose(head(hidden), logits, atol=1e-5)
+        seen.append((len(hidden), len(logits)))
+        return logits
+
+    hf = HF(model=str(tiny_folder), steer=steer)
+    unsteered = HF(model=str(tiny_folder))
+    a, b = run(play(hf, 4, 2)), run(play(unsteered, 4, 2))
+    assert [c.ids for row in a for c in row] == [c.ids for row in b for c in row]
+    assert len(seen) > 4
+    for each in (hf, unsteered):
+        run(each.close())
+
+
+def test_a_steered_model_is_not_taken_for_the_plain_one() -> None:
+    def steer(hidden: Any, logits: Any) -> Any:
+        return logits
+
+    plain, steered = HF(model="there"), HF(model="there", steer=steer)
+    assert "steer" not in plain.config
+    assert steered.config["steer"].endswith("steer")
+    assert plain.fingerprint != steered.fingerprint
+    with pytest.raises(UserError, match="hf: steer: got '.*', allowed: a function"):
+        sonde.core.registry.build(steered.config)
+
+
+# --- configuration and failures --------------------------------------------------------------------------------------
+
+
+def test_config_builds_an_equal_model_without_loading() -> None:
+    hf = HF(model="some/model", template={"enable_thinking": False}, dtype="bfloat16", max_batch=4)
+    again = sonde.core.registry.build(hf.config)
+    assert again == hf
+    assert hash(again) == hash(hf)
+    assert hf.config["name"] == "models:hf"
+    assert hf.stats.requests == 0
+    hf.require("ids", "logprobs", "score", "steer")
+    with pytest.raises(UserError, match="cannot deterministic"):
+        hf.require("deterministic")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("model", ""), ("dtype", "int3"), ("max_batch", 0), ("kv_bytes", -1), ("threads", 0), ("steer", 3)],
+)
+def test_bad_arguments_are_named(field: str, value: Any) -> None:
+    with pytest.raises(UserError, match=f"hf: {field}: got"):
+        HF(**{field: value})
+
+
+def test_a_folder_without_chat_template_is_named(tmp_path: Path) -> None:
+    hf = HF(model=str(write(tmp_path, template=None)))
+    with pytest.raises(UserError, match=r"model: got .* no chat template"):
+        run(hf.generate((Message("user", "go"),), WARM))
+    run(hf.close())
+
+
+def test_a_folder_without_model_is_named(tmp_path: Path) -> None:
+    hf = HF(model=str(tmp_path))
+    with pytest.raises(UserError, match="hf: model: .* cannot be loaded"):
+        run(hf.generate((Message("user", "go"),), WARM))
+    run(hf.close())
+
+
+def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
+    tokenizer().save_pretrained(tmp_path)
+    sizes: dict[str, Any] = {"state_size": 4, "hidden_size": 32, "num_hidden_layers": 2, "vocab_size": 320}
+    config = transformers.AutoConfig.for_model("mamba", **sizes)
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    hf = HF(model=str(tmp_path))
+    with pytest.raises(UserError, match=r"hf: model: .* allowed: keys and values per token"):
+        run(hf.generate((Message("user", "go"),), WARM))
+    run(hf.close())
+
+
+@pytest.mark.parametrize("chat", [(), (Message("user", "a"), Message("assistant", "b"))])
+def test_messages_must_end_with_a_user(tiny_folder: Path, chat: Chat) -> None:
+    hf = HF(model=str(tiny_folder))
+    with pytest.raises(UserError, match="messages: got"):
+        run(hf.generate(chat, WARM))
+    run(hf.close())
+
+
+def test_a_prompt_beyond_the_context_fails_alone(tmp_path: Path) -> None:
+    folder = write(tmp_path, max_position_embeddings=64)
+    hf = HF(model=str(folder))
+
+    async def three() -> list[Any]:
+        calls = [hf.generate((Message("user", text),), Sampling(max_new_tokens=500)) for text in ("go", TEXT * 2)]
+        return await asyncio.gather(*calls, hf.score((Message("user", TEXT * 2),), ["a"]), return_exceptions=True)
+
+    short, long, scored = run(three())
+    assert len(short.prompt_ids) + len(short.ids) <= 64  # as far as the context reaches
+    assert short.finish == "length" or short.ids[-1] == 2
+    for error in (long, scored):
+        assert isinstance(error, WorldError)
+        assert "context holds 64" in str(error)
+    run(hf.close())
+
+
+def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+    run(play(hf, 2, 1))
+    engine = hf._lazy[0].engine
+    whole = engine.model.forward
+
+    def starved(*args: Any, **kwargs: Any) -> Any:
+        raise torch.OutOfMemoryError("no memory left")
+
+    engine.model.forward = starved
+    with pytest.raises(WorldError, match="out of memory"):
+        run(hf.generate((Message("user", "go"),), WARM))
+    engine.model.forward = whole
+    check_exact(tiny_folder, run(play(hf, 3, 2)))
+    run(hf.close())
+
+
+def test_numbers_that_are_none_are_the_worlds_failure(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder), steer=lambda hidden, logits: logits * math.nan)
+    with pytest.raises(WorldError, match="not numbers"):
+        run(hf.generate((Message("user", "go"),), WARM))
+    run(hf.close())
+
+
+def test_a_closed_model_loads_again_and_a_cancelled_call_leaves_the_batch(tiny_folder: Path) -> None:
+    hf = HF(model=str(tiny_folder))
+
+    async def cancel() -> Completion:
+        gone = asyncio.ensure_future(hf.generate((Message("user", "go"),), replace(WARM, max_new_tokens=2000)))
+        stays = asyncio.ensure_future(hf.generate((Message("user", "stay"),), WARM))
+        while not hf.stats.steps:
+            await asyncio.sleep(0.001)
+        gone.cancel()
+        return await stays
+
+    assert run(cancel()).ids
+    run(hf.close())
+    run(hf.close())
+    assert run(hf.generate((Message("user", "go"),), WARM)).ids
+    run(hf.close())
+
+
+def test_the_models_library_is_imported_late() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, sonde; sonde.make('models:hf', model='x'); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_tiny_models_are_what_these_tests_need() -> None:
+    """Preferences are clear enough for greedy choices to be stable, not so clear that nothing is random."""
+    with torch.inference_mode():
+        probs = torch.softmax(model()(input_ids=torch.arange(3, 60)[None]).logits, -1)
+    assert 0.02 < float(probs.max(-1).values.mean()) < 0.9
