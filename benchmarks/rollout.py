@@ -37,7 +37,8 @@ def main() -> None:
     turns = sum(len(t.turns) for t in found)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{kind}: {len(found)} episodes, {turns} turns in {seconds:.1f} s: {turns / seconds:,.0f} turns/s, {peak:.0f} MB"
+        f"{kind}: {len(found)} episodes, {turns} turns in {seconds:.1f} s, {turns / seconds:,.0f} turns/s, "
+        f"{peak:.0f} MB"
     )
 
 

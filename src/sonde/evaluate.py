@@ -125,7 +125,7 @@ def _information(env: Env[Any], trajectory: Trajectory) -> tuple[tuple[float, ..
     found = Episode.replay(env, trajectory).gains(expected=True)
     if prior is None or found is None:
         return None, None
-    entropy = [prior.entropy]
+    entropy = [float(prior.entropy)]
     for gain in found:
         entropy.append(entropy[-1] - gain.realised)
     return tuple(entropy), found

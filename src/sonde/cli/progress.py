@@ -16,7 +16,7 @@ stderr = Console(stderr=True)
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[Trajectory], None]]:
-    """A bar over `total` episodes; call what it yields with each trajectory."""
+    """A bar over `total` episodes; call what it yields with each trajectory. Without a terminal, one line at the end."""
     ends: Counter[str] = Counter()
     columns = (
         TextColumn("{task.description}"),
@@ -27,13 +27,18 @@ def progress(title: str, total: int) -> Iterator[Callable[[Trajectory], None]]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[ends]}"),
     )
-    with Progress(*columns, console=stderr, transient=not stderr.is_terminal) as bar:
+    with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
         task = bar.add_task(title, total=total, rate="", ends="")
 
         def done(trajectory: Trajectory) -> None:
             ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
-            shown = "  ".join(f"{kind} {n}" for kind, n in sorted(ends.items()))
-            bar.update(task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=shown)
+            bar.update(task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=_counts(ends))
 
         yield done
+    if not stderr.is_terminal:
+        stderr.print(f"{title}: {ends.total()} of {total} episodes played now  {_counts(ends)}", highlight=False)
+
+
+def _counts(ends: Counter[str]) -> str:
+    return "  ".join(f"{kind} {n}" for kind, n in sorted(ends.items()))

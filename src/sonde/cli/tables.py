@@ -23,28 +23,43 @@ def number(value: Estimate | None, digits: int = 2, percent: bool = False) -> st
 
 def evaluations(rows: Sequence[Evaluation]) -> Table:
     """One line per evaluation."""
-    table = Table(title="Success and pass@k in %, with half-widths of 95 % intervals clustered by task")
-    table.add_column("environment", no_wrap=True)
-    table.add_column("agent", no_wrap=True)
-    for name in ("tasks x k", "success", "pass@k", "score 0-100", "turns", "bits/turn", "efficiency", "format fails"):
+    table = Table(title="± is half a 95 % interval, clustered by task; score: 0 = random play, 100 = reference solver")
+    table.add_column("environment", overflow="fold")
+    table.add_column("agent", overflow="fold")
+    several = any(e.k > 1 for e in rows)
+    for name in (
+        "episodes",
+        "success %",
+        *(["pass@k %"] if several else []),
+        "score",
+        "turns",
+        "bits/turn",
+        "format %",
+    ):
         table.add_column(name, justify="right", no_wrap=True)
     for e in rows:
-        m = e.metrics
-        table.add_row(
-            f"{e.env_name} ({e.preset})",
-            e.label + (" *" if e.privileged else ""),
-            f"{e.n_tasks} x {e.k}",
-            number(m["success"], 1, percent=True),
-            number(m[f"pass@{e.k}"], 1, percent=True),
-            number(m["reference_score"], 0),
-            number(m["turns"], 1),
-            number(m["bits_per_turn"], 2),
-            number(m["efficiency"], 2),
-            number(m["format_failure"], 0, percent=True),
-        )
+        table.add_row(*_cells(e, several))
+    notes = ["format %: episodes that ended because no answer could be read"]
     if any(e.privileged for e in rows):
-        table.caption = "* this policy sees hidden state"
+        notes.append("* this policy sees hidden state")
+    table.caption = "; ".join(notes)
     return table
+
+
+def _cells(e: Evaluation, several: bool) -> list[str]:
+    m = e.metrics
+    preset = "" if e.preset == "paprika" else f" ({e.preset})"
+    return [
+        e.env_name + preset,
+        e.label + (" *" if e.privileged else ""),
+        f"{e.n_tasks} x {e.k}",
+        number(m["success"], 0, percent=True),
+        *([number(m[f"pass@{e.k}"], 0, percent=True)] if several else []),
+        number(m["reference_score"], 0),
+        number(m["turns"], 1),
+        number(m["bits_per_turn"], 2),
+        number(m["format_failure"], 0, percent=True),
+    ]
 
 
 def comparison(c: Comparison) -> Table:

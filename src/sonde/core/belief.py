@@ -126,9 +126,9 @@ def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expe
         after = filter.observe(turn)
         before_p, after_p = filter.prob(hypothesis), after.prob(hypothesis)
         truth = math.log2(after_p / before_p) if before_p > 0 and after_p > 0 else -math.inf
-        best = filter.best_question()[1] if expected else None
-        asked = filter.expected_gain(turn.text) if expected else None
-        rows.append(Gain(filter.entropy - after.entropy, truth, asked, best))
+        best = float(filter.best_question()[1]) if expected else None
+        asked = float(filter.expected_gain(turn.text)) if expected else None
+        rows.append(Gain(float(filter.entropy - after.entropy), truth, asked, best))
         filter = after
     return tuple(rows)
 

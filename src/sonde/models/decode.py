@@ -159,14 +159,18 @@ class Engine:
                         return
                     self._step()
                 except RuntimeError as error:
-                    self._give_up(new, error)
+                    failed = {row.ticket for row in self.rows} | set(new)
+                    self._forget()
+                    if not (isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)):
+                        raise
+                    for ticket in failed:
+                        ticket.fail(WorldError(f"out of memory with {len(failed)} requests at once: {error}"))
+                except BaseException:
+                    self._forget()
+                    raise
 
-    def _give_up(self, new: Sequence[Ticket[Any, Any]], error: RuntimeError) -> None:
-        """Fail everything under way if memory ran out; anything else is a defect and raises."""
-        if not (isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)):
-            raise error
-        for ticket in {row.ticket for row in self.rows} | set(new):
-            ticket.fail(WorldError(f"out of memory with {len(self.rows)} rows and {self.slots.nbytes} bytes of slots"))
+    def _forget(self) -> None:
+        """Drop all rows, whatever state they are in."""
         self.rows = []
         self.deck.clear()
 

@@ -44,7 +44,9 @@ def _pick(logprobs_BV: Tensor, samplings: Sequence[Sampling], positions: Sequenc
     keep_BV = truncate(probs_BV, column([s.min_p for s in samplings]), column([s.top_p for s in samplings]))
     reached_BV = probs_BV.masked_fill_(~keep_BV, 0.0).cumsum(-1, dtype=torch.float64)
     uniforms = [uniform(s, n) for s, n in zip(samplings, positions, strict=True)]
-    return torch.searchsorted(reached_BV, column(uniforms, torch.float64) * reached_BV[:, -1:], right=True)[:, 0]
+    wanted_B1 = column(uniforms, torch.float64) * reached_BV[:, -1:]
+    last = reached_BV.shape[-1] - 1  # past it only where the probabilities are not numbers
+    return torch.searchsorted(reached_BV, wanted_B1, right=True)[:, 0].clamp_(max=last)
 
 
 def truncate(probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor) -> Tensor:

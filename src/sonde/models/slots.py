@@ -74,7 +74,7 @@ class Slots:
     def insert(self, ids: array[int], take: Callable[[int, int], KV]) -> None:
         """Keep `ids`; `take(a, b)` gives the keys and values of tokens a to b, asked only for what is not kept yet."""
         at, path = self.match(ids)
-        if at == len(ids):
+        if at == len(ids) or not self.budget:
             return
         parent = self._root
         if path:

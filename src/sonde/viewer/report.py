@@ -1,0 +1,174 @@
+"""One self-contained HTML page about runs: what was run, how well it went, where bits were lost, and what was said.
+
+The page loads nothing: style, script and figures are in it, and its content policy forbids everything else. All that
+a model, an environment or a configuration says is escaped by the template. Equal runs give a byte-identical page.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sonde.core import UserError, invalid
+from sonde.metrics import Estimate
+
+from . import headline, plots
+from .loading import Agent, Loaded, Section, Source, cast_agents, open_source, read, sections
+from .losses import CAUSES, MEANINGS, Losses, losses
+from .text import indented, pieces, plain
+from .transcripts import Transcript, choose, transcripts
+
+
+def write_report(folders: Sequence[Path], to: Path, *, transcripts: int = 6) -> Path:
+    """Write the page about these run folders to `to` and return it.
+
+    `transcripts` episodes of each run are shown in full. Raises `UserError` for a folder that is no run, or has no
+    evaluation, or one that does not fit its episodes.
+    """
+    if not folders:
+        raise UserError("report: got no run folders, allowed: at least one")
+    if transcripts < 0:
+        raise invalid("transcripts", transcripts, "0 or more")
+    page = render([Path(folder) for folder in folders], transcripts)
+    to = Path(to)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    # A lone surrogate cannot be encoded; where text may hold one, it is shown by its code already.
+    to.write_bytes(page.encode("utf-8", "replace"))
+    return to
+
+
+def render(folders: Sequence[Path], n_transcripts: int) -> str:
+    """The page as text."""
+    sources = [open_source(folder) for folder in dict.fromkeys(folders)]
+    agents = cast_agents(sources)
+    runs: list[Loaded] = []
+    chosen: dict[int, list[tuple[str, Any]]] = {}
+    for source, agent in zip(sources, agents, strict=True):
+        picked = choose(source.evaluation.rows, n_transcripts)
+        runs.append(read(source, [row.trajectory for _, row in picked], agent))
+        chosen[id(runs[-1])] = picked
+    found = [_shown(section, chosen) for section in sections(runs)]
+    return _template().render(
+        sections=found,
+        agents=sorted({a.number: a for a in agents}.values(), key=lambda a: a.number),
+        versions=_versions(sources),
+        n_runs=len(runs),
+        n_episodes=sum(len(run.rows) for run in runs),
+        privileged=any(run.evaluation.privileged for run in runs),
+        kinds=headline.KIND_MEANINGS,
+        causes={key: (name, MEANINGS[key]) for key, name in CAUSES.items()},
+        css=_asset("report.css"),
+        script=_asset("report.js"),
+        script_hash=_hash(_asset("report.js")),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A section of the page."""
+
+    section: Section
+    runs: Sequence[ShownRun]
+    figures: dict[str, str | None]
+    by_turn: Sequence[str]
+    scale: tuple[Estimate, Estimate] | None
+    reference: str
+    split: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownRun:
+    """A run in a section of the page."""
+
+    run: Loaded
+    cells: Sequence[headline.Cell]
+    shares: Sequence[headline.Share]
+    losses: Losses | None
+    no_bits: str
+    transcripts: Sequence[Transcript]
+    config: str
+    notes: Sequence[str] = field(default=())
+
+
+def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]]) -> Shown:
+    runs = [_shown_run(run, chosen[id(run)]) for run in section.runs]
+    known = [(r.run.agent, r.losses) for r in runs if r.losses is not None]
+    names = section.env.spec.reference, section.env.spec.floor
+    return Shown(
+        section=section,
+        runs=runs,
+        figures=_figures(section, known),
+        by_turn=_by_turn(section, known),
+        scale=headline.scale(section.runs[0]),
+        reference=names[0],
+        split=section.runs[0].evaluation.split,
+    )
+
+
+def _figures(section: Section, known: Sequence[tuple[Agent, Losses]]) -> dict[str, str | None]:
+    name = section.anchor
+    return {
+        "success": plots.success(section, f"{name}-s"),
+        "turns": plots.turns(section, f"{name}-t"),
+        "entropy": plots.entropy(section, f"{name}-h"),
+        "efficiency": plots.efficiencies(section, f"{name}-e"),
+        "lost": plots.lost_in_all(known, f"{name}-l") if known else None,
+        "key": plots.key(f"{name}-k") if known else None,
+    }
+
+
+def _by_turn(section: Section, known: Sequence[tuple[Agent, Losses]]) -> list[str]:
+    top = plots.scale_of([found for _, found in known])
+    return [
+        plots.lost_by_turn(agent, found, top, f"{section.anchor}-b{i}") for i, (agent, found) in enumerate(known)
+    ]
+
+
+def _shown_run(run: Loaded, chosen: Sequence[tuple[str, Any]]) -> ShownRun:
+    notes = list(run.evaluation.notes)
+    if run.version != run.env.spec.version:
+        notes.append(f"played on version {run.version} of the environment, shown beside version {run.env.spec.version}")
+    return ShownRun(
+        run=run,
+        cells=headline.cells(run),
+        shares=headline.shares(run.evaluation),
+        losses=losses(run.rows, run.results, run.evaluation.max_turns),
+        no_bits=headline.why_no_bits(run),
+        transcripts=transcripts(run, chosen),
+        config=indented(dict(run.saved)),
+        notes=notes,
+    )
+
+
+def _versions(sources: Sequence[Source]) -> str:
+    """Which code measured all this."""
+    found = {f"sonde {s.run.version}" + (f" at commit {s.run.commit[:12]}" if s.run.commit else "") for s in sources}
+    return ", ".join(sorted(found))
+
+
+def _asset(name: str) -> str:
+    return (files(__package__) / "templates" / name).read_text("utf-8")
+
+
+def _hash(script: str) -> str:
+    """What the page's content policy knows its one script by."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _template() -> Any:
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
+    env = Environment(
+        loader=DictLoader({"report.html.j2": _asset("report.html.j2")}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters.update(pieces=pieces, plain=plain)
+    return env.get_template("report.html.j2")

@@ -1,0 +1,139 @@
+"""Beliefs and gains: values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from sonde.core import Act, Action, Belief, Frozen, Gain, Step, TabularFilter, Turn, entropy, gains
+
+H3 = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25))
+"""Entropy of a 3:1 bet: 0.8113 bits."""
+
+
+def turn(text: str, told: str) -> Turn:
+    return Turn(0, (Act("agent", Action(text), Frozen(agent=told), Frozen(), Frozen()),))
+
+
+def say(told: str, state: Any) -> Step:
+    return Step(state, Frozen(agent=told))
+
+
+def noisy(state: str, text: str) -> list[tuple[float, Step]]:
+    """Asked "ask", coin `a` says yes three times in four, `b` once in four; asked anything else, both say nothing."""
+    if text != "ask":
+        return [(1.0, say("", state))]
+    p = 0.75 if state == "a" else 0.25
+    return [(p, say("yes", state)), (1 - p, say("no", state))]
+
+
+def coins() -> TabularFilter:
+    return TabularFilter([(1, "a"), (1, "b")], noisy, lambda s: s, lambda s: ("ask", "wait"), lambda a: a)
+
+
+def test_entropy_in_bits() -> None:
+    assert entropy([1.0]) == 0.0
+    assert math.copysign(1.0, entropy([1.0])) == 1.0
+    assert entropy([0.5, 0.5]) == 1.0
+    assert entropy([0.25] * 4) == 2.0
+    assert entropy([0.75, 0.25, 0.0]) == pytest.approx(H3)
+    assert entropy([]) == 0.0
+
+
+def test_a_belief_answers_by_hypothesis() -> None:
+    belief = Belief(("x", "y", "z"), (0.25, 0.5, 0.25))
+    assert belief.prob("y") == 0.5
+    assert belief.prob("other") == 0.0
+    assert belief.entropy == 1.5
+    assert belief.top(2) == [("y", 0.5), ("x", 0.25)]
+    assert belief.top(99) == [("y", 0.5), ("x", 0.25), ("z", 0.25)]
+    assert len(belief) == 3
+
+
+def test_a_belief_takes_the_entropy_that_its_filter_knows() -> None:
+    assert Belief(("x",), (1.0,), bits=0.125).entropy == 0.125
+    assert Belief(("x", "y"), (0.5, 0.5), bits=0.0).entropy == 0.0
+
+
+def test_bayes_rule_by_hand() -> None:
+    known = coins()
+    assert known.prob("a") == 0.5
+    known = known.observe(turn("ask", "yes"))
+    assert known.prob("a") == pytest.approx(0.75)
+    assert known.entropy == pytest.approx(H3)
+    known = known.observe(turn("ask", "yes"))
+    assert known.prob("a") == pytest.approx(0.9)
+    known = known.observe(turn("ask", "no")).observe(turn("ask", "no"))
+    assert known.prob("a") == pytest.approx(0.5)
+
+
+def test_expected_gain_by_hand() -> None:
+    assert coins().expected_gain("ask") == pytest.approx(1 - H3)
+    assert coins().expected_gain("wait") == 0.0
+    assert coins().best_question() == ("ask", pytest.approx(1 - H3))
+
+
+def test_weights_need_not_be_normalised_and_zeros_are_dropped() -> None:
+    known = TabularFilter([(3, "a"), (1, "b"), (0, "c")], noisy, lambda s: s, lambda s: None, lambda a: a)
+    assert dict(zip(known.belief().hypotheses, known.belief().probs, strict=True)) == {"a": 0.75, "b": 0.25}
+
+
+def colours(state: tuple[str, str], text: str) -> list[tuple[float, Step]]:
+    return [(1.0, say(state[1] if text == "colour" else state[0], state))]
+
+
+def test_a_hypothesis_may_stand_for_many_setups() -> None:
+    """Two setups of `x` (red, blue) and one of `y` (red), equally likely; only the first letter counts."""
+    setups = [("x", "red"), ("x", "blue"), ("y", "red")]
+    known = TabularFilter([(1, s) for s in setups], colours, lambda s: s[0], lambda s: ("colour", "name"), lambda a: a)
+    assert known.prob("x") == pytest.approx(2 / 3)
+    prior = entropy([2 / 3, 1 / 3])
+    # Red (2 in 3) leaves x and y equally likely, one bit; blue (1 in 3) proves x.
+    assert known.expected_gain("colour") == pytest.approx(prior - 2 / 3)
+    assert known.expected_gain("name") == pytest.approx(prior)
+    assert known.best_question()[0] == "name"
+    assert known.observe(turn("colour", "red")).prob("y") == pytest.approx(0.5)
+    assert known.observe(turn("colour", "blue")).belief().hypotheses == ("x",)
+
+
+def test_an_impossible_turn_is_an_error() -> None:
+    with pytest.raises(ValueError, match="impossible under every hidden setup"):
+        coins().observe(turn("ask", "perhaps"))
+
+
+def test_no_list_of_answers_means_no_best_question() -> None:
+    known = TabularFilter([(1, "a")], noisy, lambda s: s, lambda s: None, lambda a: a)
+    with pytest.raises(ValueError, match="no legal actions"):
+        known.best_question()
+
+
+def test_gains_by_hand() -> None:
+    rows = gains(coins(), [turn("ask", "yes"), turn("wait", ""), turn("ask", "no")], "a", expected=True)
+    assert [r.realised for r in rows] == pytest.approx([1 - H3, 0.0, H3 - 1])
+    assert [r.truth for r in rows] == pytest.approx([math.log2(1.5), 0.0, -math.log2(1.5)])
+    assert rows[0].expected == rows[0].best == pytest.approx(1 - H3)
+    assert rows[0].efficiency == pytest.approx(1.0)
+    assert rows[1].efficiency == 0.0
+    # At 3:1 the answer is yes with probability 5/8, and then it is 9:1; else 1:1.
+    expected = H3 - (5 / 8 * entropy([0.9, 0.1]) + 3 / 8)
+    assert rows[2].expected == pytest.approx(expected)
+
+
+def test_gains_leave_out_what_was_not_asked_for() -> None:
+    (row,) = gains(coins(), [turn("ask", "yes")], "a")
+    assert (row.expected, row.best, row.efficiency) == (None, None, None)
+
+
+def test_a_turn_that_rules_out_the_truth_is_minus_infinity() -> None:
+    known = TabularFilter([(1, "a"), (1, "b")], lambda s, t: [(1.0, say(s, s))], lambda s: s, lambda s: None, lambda a: a)
+    assert gains(known, [turn("", "b")], "a")[0].truth == -math.inf
+    assert gains(known, [turn("", "b")], "outside")[0].truth == -math.inf
+
+
+def test_efficiency_is_clipped_and_undefined_when_nothing_is_left() -> None:
+    assert Gain(0, 0, 0.5, 1.0).efficiency == 0.5
+    assert Gain(0, 0, 1.0 + 1e-12, 1.0).efficiency == 1.0
+    assert Gain(0, 0, -1e-12, 1.0).efficiency == 0.0
+    assert Gain(0, 0, 0.0, 0.0).efficiency is None
