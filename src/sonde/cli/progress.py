@@ -16,7 +16,7 @@ stderr = Console(stderr=True)
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[Trajectory], None]]:
-    """A bar over `total` episodes; call what it yields with each trajectory. Without a terminal, one line at the end."""
+    """A bar over `total` episodes; call what it yields with each trajectory. Off a terminal, one line at the end."""
     ends: Counter[str] = Counter()
     columns = (
         TextColumn("{task.description}"),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rich import box
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from sonde.evaluate import Comparison, Evaluation
 from sonde.metrics import Estimate
@@ -18,32 +21,26 @@ def number(value: Estimate | None, digits: int = 2, percent: bool = False) -> st
         return NOT_AVAILABLE
     scale = 100.0 if percent else 1.0
     half = scale * (value.high - value.low) / 2
-    return f"{scale * value.mean:.{digits}f} ±{half:.{digits}f}"
+    return f"{scale * value.mean:.{digits}f}±{half:.{digits}f}"
 
 
-def evaluations(rows: Sequence[Evaluation]) -> Table:
-    """One line per evaluation."""
-    table = Table(title="± is half a 95 % interval, clustered by task; score: 0 = random play, 100 = reference solver")
-    table.add_column("environment", overflow="fold")
+def evaluations(rows: Sequence[Evaluation]) -> Group:
+    """One line per evaluation, and what the columns mean."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("environment", no_wrap=True)
     table.add_column("agent", overflow="fold")
     several = any(e.k > 1 for e in rows)
-    for name in (
-        "episodes",
-        "success %",
-        *(["pass@k %"] if several else []),
-        "score",
-        "turns",
-        "bits/turn",
-        "format %",
-    ):
+    for name in ("tasks", "success %", *(["pass@k %"] if several else []), "score", "turns", "bits/turn", "format %"):
         table.add_column(name, justify="right", no_wrap=True)
     for e in rows:
         table.add_row(*_cells(e, several))
-    notes = ["format %: episodes that ended because no answer could be read"]
+    notes = [
+        "±: half of a 95 % interval, clustered by task. score: 0 = random play, 100 = reference solver.",
+        "bits/turn: information gained about what is hidden. format %: episodes without a readable answer.",
+    ]
     if any(e.privileged for e in rows):
-        notes.append("* this policy sees hidden state")
-    table.caption = "; ".join(notes)
-    return table
+        notes.append("*: this policy sees what is hidden.")
+    return Group(table, *(Text(note, style="dim") for note in notes))
 
 
 def _cells(e: Evaluation, several: bool) -> list[str]:
@@ -52,7 +49,7 @@ def _cells(e: Evaluation, several: bool) -> list[str]:
     return [
         e.env_name + preset,
         e.label + (" *" if e.privileged else ""),
-        f"{e.n_tasks} x {e.k}",
+        f"{e.n_tasks}x{e.k}" if several else str(e.n_tasks),
         number(m["success"], 0, percent=True),
         *([number(m[f"pass@{e.k}"], 0, percent=True)] if several else []),
         number(m["reference_score"], 0),
