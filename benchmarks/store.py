@@ -27,9 +27,8 @@ from sonde.core import Action, Completion, Episode, Trajectory, Usage, derive
 from sonde.store import Run, RunWriter, TrajectoryDataset, compact
 
 VOCABULARY = 49_152
-WORDS = [
-    f"{a}{b}{c}" for a in ("ba", "co", "de", "fu", "li") for b in ("ran", "sto", "ple") for c in ("", "s", "ing", "er")
-]
+WORDS = [a + b + c for a in ("ba", "co", "de", "fu", "li") for b in ("ran", "sto", "ple") for c in ("", "s", "ing")]
+HEAD = ("stage", "records", "wall s", "CPU s", "us", "peak MB", "disk MB")
 BUDGET_MB = 500
 
 
@@ -138,18 +137,15 @@ def main() -> None:
 
 
 def report(folder: Path, n: int) -> None:
-    print(
-        f"{n:,} trajectories of six turns\n{'stage':12}{'records':>9}{'wall s':>9}{'CPU s':>8}{'us':>8}{'peak MB':>9}{'disk MB':>9}"
-    )
+    print(f"{n:,} trajectories of six turns", "".join(f"{word:>11}" for word in HEAD), sep="\n")
     for name in PLAN:
         command = [sys.executable, __file__, "--stage", name, "--folder", str(folder), "--n", str(n)]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         done, wall, cpu, peak = map(float, out.split())
         disk = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / 2**20
-        flag = "" if peak <= BUDGET_MB else f"  over {BUDGET_MB} MB"
-        print(
-            f"{name:12}{done:9,.0f}{wall:9.1f}{cpu:8.1f}{1e6 * cpu / done:8.0f}{peak:9.0f}{disk:9.0f}{flag}", flush=True
-        )
+        cells = (f"{x:11.1f}" for x in (wall, cpu, 1e6 * cpu / done, peak, disk))
+        over = "" if peak <= BUDGET_MB else f"   more than {BUDGET_MB} MB"
+        print(f"{name:>11}{done:11,.0f}", *cells, over, sep="", flush=True)
 
 
 if __name__ == "__main__":

@@ -47,20 +47,39 @@ def test_any_text_may_be_in_a_path() -> None:
     assert derive(0, "é") != derive(0, "e\u0301")
 
 
+PATH = (7, "step", "t", 3)
+
+
 def test_an_rng_is_the_generator_of_its_path() -> None:
-    mine, plain = Rng(7, "step", "t", 3), random.Random(derive(7, "step", "t", 3))
-    assert [mine.random(), mine.randrange(100), mine.choice("abc"), mine.sample(range(9), 3)] == [
-        plain.random(), plain.randrange(100), plain.choice("abc"), plain.sample(range(9), 3),
+    mine, plain = Rng(*PATH), random.Random(derive(*PATH))
+    assert [mine.randrange(100), mine.choice("abc"), mine.sample(range(9), 3), mine.random()] == [
+        plain.randrange(100), plain.choice("abc"), plain.sample(range(9), 3), plain.random(),
     ]  # fmt: skip
 
 
-def test_an_rng_seeds_on_its_first_draw_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_random_is_the_seed_itself_and_the_rest_is_the_generator() -> None:
+    mine, plain = Rng(*PATH), random.Random(derive(*PATH))
+    assert mine.random() == (derive(*PATH) >> 11) / 2**53
+    assert [mine.random(), mine.randrange(100)] == [plain.random(), plain.randrange(100)]
+
+
+def test_first_randoms_are_uniform() -> None:
+    drawn = sorted(Rng(0, "u", i).random() for i in range(10_000))
+    # Kolmogorov and Smirnov's distance; 1.95 / sqrt(n) is passed by 999 of 1000 uniform samples.
+    distance = max(abs(u - i / 10_000) for i, u in enumerate(drawn))
+    assert distance < 1.95 / 100
+    assert 0.0 <= drawn[0]
+    assert drawn[-1] < 1.0
+
+
+def test_an_rng_seeds_once_and_on_its_first_draw_only(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
     monkeypatch.setattr("sonde.core.seeding.derive", lambda *path: calls.append(path) or 1)
     rng = Rng(7, "step")
     assert calls == []
     rng.random()
     rng.random()
+    rng.randrange(3)
     assert calls == [(7, "step")]
 
 

@@ -50,13 +50,14 @@ def same(a: Completion, b: Completion) -> bool:
 class Slow(Model):
     """Counts its calls and takes its time; fails while there are `troubles`. Keeps no stats."""
 
+    delay: float = 0.02
     calls: list[int] = field(default_factory=list, init=False, compare=False)
     troubles: list[Exception] = field(default_factory=list, init=False, compare=False)
     capabilities = Capabilities(ids=True)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         self.calls.append(sampling.seed)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(self.delay)
         if self.troubles:
             raise self.troubles.pop()
         return replace(FULL, text=f"{sampling.seed}")
@@ -192,10 +193,10 @@ def test_close_gives_up_calls_that_nobody_waits_for(tmp_path: Path) -> None:
         await asyncio.gather(asker, return_exceptions=True)
         assert len(model._flights) == 1, "the call itself goes on"
 
-    model = Cached(model=Slow(), path=str(tmp_path))
+    slow = Slow(delay=60.0)
+    model = Cached(model=slow, path=str(tmp_path))
     run(model, use)
-    assert (model._flights, model._stores) == ({}, [])
-    assert run(model, lambda m: m.generate(HELLO, Sampling(seed=0))).text == "0"
+    assert (model._flights, model._stores, slow.calls) == ({}, [], [0])
 
 
 def test_score_capabilities_and_config_are_the_models(tmp_path: Path) -> None:

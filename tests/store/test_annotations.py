@@ -50,7 +50,7 @@ def test_a_torn_end_is_ignored_and_cut(folder: Path) -> None:
 
 
 def test_bad_input_is_refused(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with pytest.raises(UserError, match="annotation name: got '../x'"):
+    with pytest.raises(UserError, match=r"annotation name: got '\.\./x'"):
         Annotator.open(folder, "../x", producer="p", version="1")
     with pytest.raises(UserError, match="not a run folder"):
         Annotator.open(tmp_path_factory.mktemp("no"), "x", producer="p", version="1")

@@ -37,9 +37,8 @@ def shards(folder: Path) -> list[str]:
 def odd(seats: Trajectory) -> Trajectory:
     """What neither orjson nor a Parquet column can hold."""
     completion = Completion(text="\ud800", ids=array("i", [1, 2]), logprobs=array("f", [-math.inf, -1.2]))
-    act = Act(
-        "agent", Action("\udfff", completions=(completion,)), Frozen(agent="\ud83d"), Frozen(agent=1), Frozen(a=2**80)
-    )
+    action, told = Action("\udfff", completions=(completion,)), Frozen(agent="\ud83d")
+    act = Act("agent", action, told, Frozen(agent=1), Frozen(a=2**80))
     return replace(seats, sample=99, turns=(Turn(0, (act,)),), error="lost \ud801")
 
 
@@ -93,7 +92,7 @@ def test_any_parquet_reader_sees_the_documented_types(tmp_path: Path, play) -> N
     assert str(inner.field("logprobs").type.value_type) == "float"
     assert str(pq.read_table(target / "trajectories.parquet").schema.field("seed").type) == "uint64"
     assert pq.ParquetFile(target / "acts.parquet").metadata.row_group(0).column(0).compression == "ZSTD"
-    meta = json.loads(acts.schema.metadata.get(b"sonde", pq.read_metadata(target / "acts.parquet").metadata[b"sonde"]))
+    meta = json.loads(pq.read_metadata(target / "acts.parquet").metadata[b"sonde"])
     assert (meta["records"], meta["shards"]) == (2, 1)
 
 
@@ -189,7 +188,7 @@ def test_it_is_a_sequence(tmp_path: Path, play, compacted: bool) -> None:
     assert [encode(dataset[i]) for i in (5, 0, -1, 2)] == [expected[i] for i in (5, 0, -1, 2)]
     assert [encode(t) for t in dataset[4:1:-2]] == expected[4:1:-2]
     assert [encode(t) for t in dataset] == expected
-    assert [k.sample for k in dataset.keys()] == [0, 1, 2, 0, 1, 2]
+    assert [e.key.sample for e in dataset.entries()] == [0, 1, 2, 0, 1, 2]
     assert [e.id for e in dataset.entries()] == [t.id for t in dataset]
     assert [r["sample"] for r in dataset.scan("trajectories", ["sample"])] == [0, 1, 2, 0, 1, 2]
     with pytest.raises(IndexError):
@@ -200,9 +199,9 @@ def test_it_is_a_sequence(tmp_path: Path, play, compacted: bool) -> None:
 
 def test_unknown_tables_and_columns_are_named(tmp_path: Path, play) -> None:
     dataset = TrajectoryDataset(write(tmp_path / "run", play(1)))
-    with pytest.raises(UnknownName, match="table: unknown name 'act' .did you mean 'acts'"):
+    with pytest.raises(UnknownName, match=r"table: unknown name 'act' \(did you mean 'acts'"):
         dataset.scan("act")
-    with pytest.raises(UnknownName, match="column of acts: unknown name 'completions.id'"):
+    with pytest.raises(UnknownName, match=r"column of acts: unknown name 'completions\.id'"):
         dataset.scan("acts", ["completions.id"])
 
 

@@ -15,7 +15,12 @@ from sonde.metrics import Estimate
 NOT_AVAILABLE = "n/a"
 
 
-def number(value: Estimate | None, digits: int = 2, percent: bool = False) -> str:
+def number(value: Estimate | None, digits: int) -> str:
+    """A mean."""
+    return NOT_AVAILABLE if value is None else f"{value.mean:.{digits}f}"
+
+
+def interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> str:
     """A mean with half the width of its interval."""
     if value is None:
         return NOT_AVAILABLE
@@ -26,17 +31,17 @@ def number(value: Estimate | None, digits: int = 2, percent: bool = False) -> st
 
 def evaluations(rows: Sequence[Evaluation]) -> Group:
     """One line per evaluation, and what the columns mean."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     table.add_column("environment", no_wrap=True)
-    table.add_column("agent", overflow="fold")
+    table.add_column("agent", overflow="fold", min_width=8)
     several = any(e.k > 1 for e in rows)
-    for name in ("tasks", "success %", *(["pass@k %"] if several else []), "score", "turns", "bits/turn", "format %"):
+    for name in ("tasks", "success %", *(["pass@k"] if several else []), "score", "turns", "bits", "fmt %"):
         table.add_column(name, justify="right", no_wrap=True)
     for e in rows:
         table.add_row(*_cells(e, several))
     notes = [
         "±: half of a 95 % interval, clustered by task. score: 0 = random play, 100 = reference solver.",
-        "bits/turn: information gained about what is hidden. format %: episodes without a readable answer.",
+        "bits: information gained per turn about what is hidden. fmt %: episodes without a readable answer.",
     ]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
@@ -50,12 +55,12 @@ def _cells(e: Evaluation, several: bool) -> list[str]:
         e.env_name + preset,
         e.label + (" *" if e.privileged else ""),
         f"{e.n_tasks}x{e.k}" if several else str(e.n_tasks),
-        number(m["success"], 0, percent=True),
-        *([number(m[f"pass@{e.k}"], 0, percent=True)] if several else []),
-        number(m["reference_score"], 0),
+        interval(m["success"], percent=True),
+        *([interval(m[f"pass@{e.k}"], percent=True)] if several else []),
+        interval(m["reference_score"]),
         number(m["turns"], 1),
         number(m["bits_per_turn"], 2),
-        number(m["format_failure"], 0, percent=True),
+        NOT_AVAILABLE if (f := m["format_failure"]) is None else f"{100 * f.mean:.0f}",
     ]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from re import compile as pattern
@@ -71,7 +71,7 @@ def show(state: State) -> tuple[str, ...]:
     """
     size = grid(state.rows, state.cols)
     mines, opened, cols = state.mines, state.opened, state.cols
-    marks = "".join([_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in _cells(size)])
+    marks = "".join([_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in size.places])
     return tuple([marks[i : i + cols] for i in range(0, size.size, cols)])
 
 
@@ -198,8 +198,7 @@ class Minesweeper(TabularEnv[State]):
         told = pieces("minesweeper")[result].format(
             row=row, col=col, rows=state.rows - 1, cols=state.cols - 1, board=_text(board)
         )
-        info: dict[str, Json] = {"result": result, "board": board}
-        return self._next(state, told, Frozen(info if cell is None else {**info, "cell": cell}))
+        return self._next(state, told, Frozen(result=result, cell=cell, board=board))
 
     def _reveal(self, state: State, cell: tuple[int, int], index: int) -> Step:
         size, mines = grid(state.rows, state.cols), state.mines
@@ -277,12 +276,6 @@ def parse_reveal(answer: str) -> tuple[int, int] | None:
 def _read_reveal(text: str) -> tuple[int, int] | None:
     answer = read_answer(text)
     return None if answer is None else parse_reveal(answer)
-
-
-@cache
-def _cells(size: Grid) -> tuple[tuple[int, int], ...]:
-    """Bit and neighbours of every cell."""
-    return tuple((1 << i, around) for i, around in enumerate(size.around))
 
 
 def _text(board: Sequence[str]) -> str:

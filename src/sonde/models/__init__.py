@@ -1,4 +1,4 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
-HELPERS = ("batching", "cache", "convert", "fetch", "retry")
+HELPERS = ("batching", "cache", "chat", "convert", "decode", "draw", "fetch", "retry", "slots")
 """Files beside the backends that are not backends themselves."""

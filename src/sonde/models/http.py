@@ -194,7 +194,8 @@ class Http(Model):
         """Close the connections of the running event loop and of those that have ended. A later call opens new ones."""
         running = asyncio.get_running_loop()
         for loop in [loop for loop in self._pools if loop is running or loop.is_closed()]:
-            await self._pools.pop(loop).session.close()
+            if pool := self._pools.pop(loop, None):  # another task may close at the same time
+                await pool.session.close()
 
 
 class _Pool:

@@ -18,7 +18,7 @@ from .parts import Part, covered, fresh, open_parts, parquet_path, shards
 from .tables import TABLES
 
 GROUP_RECORDS = 1024
-GROUP_BYTES = 2 * 1024 * 1024
+GROUP_BYTES = 1024 * 1024
 """A row group is full at this many trajectories or about this many bytes of JSON, whichever comes first."""
 
 

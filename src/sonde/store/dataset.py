@@ -60,10 +60,6 @@ class TrajectoryDataset(Sequence[Trajectory]):
         """Id and key of every trajectory, in order, without reading them."""
         return self._only_chosen(self._all_entries())
 
-    def keys(self) -> Iterator[Key]:
-        """The key of every trajectory, in order, without reading them."""
-        return (entry.key for entry in self.entries())
-
     def scan(self, table: str, columns: Sequence[str] | None = None) -> Iterator[Row]:
         """The rows of `trajectories` or `acts`, with these columns of `docs/store.md` only (None: all).
 

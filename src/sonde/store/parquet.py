@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from .frames import Entry
 from .tables import COMPLETION, TABLES, Row, restore, rows
 
 _META = b"sonde"
+_KINDS = {**TABLES["trajectories"], **TABLES["acts"]}
 _KEYS = ("id", "task_id", "seed", "sample", "error")
 
 
@@ -107,7 +108,7 @@ class ParquetPart:
         if len(set(footers.values())) != 1 or self.meta.get("records") != sum(counts):
             raise StoreError(f"{folder}: its files do not belong together")
         self._firsts = [0, *accumulate(counts)]
-        self._group: Callable[[int], list[dict[str, Any]]] = lru_cache(2)(self._read_group)
+        self._group: Callable[[int], tuple[Any, Any, list[int]]] = lru_cache(4)(self._read_group)
 
     def __len__(self) -> int:
         return self._firsts[-1]
@@ -118,38 +119,49 @@ class ParquetPart:
 
     def record(self, i: int) -> dict[str, Any]:
         group = int(np.searchsorted(self._firsts, i, "right")) - 1
-        return self._group(group)[i - self._firsts[group]]
+        heads, acts, ends = self._group(group)
+        n = i - self._firsts[group]
+        return restore(_rows(heads.slice(n, 1))[0], _rows(acts.slice(ends[n], ends[n + 1] - ends[n])))
 
     def records(self) -> Iterator[dict[str, Any]]:
         for group in range(len(self._firsts) - 1):
-            yield from self._read_group(group)
+            heads, acts, ends = self._read_group(group)
+            yield from map(restore, _rows(heads), _parted(_rows(acts), ends))
 
-    def _read_group(self, group: int) -> list[dict[str, Any]]:
-        heads = self._read("trajectories", group, list(TABLES["trajectories"]))
-        per_record = self._split(self._read("acts", group, list(TABLES["acts"])), [h["n_acts"] for h in heads])
-        return [restore(head, found) for head, found in zip(heads, per_record, strict=True)]
-
-    def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
+    def rows(self, table: str, columns: Sequence[str]) -> Iterator[Sequence[Row]]:
         for group in range(len(self._firsts) - 1):
-            found = self._read(table, group, columns)
-            if table == "trajectories":
-                yield from ([row] for row in found)
-            else:
-                counts = [row["n_acts"] for row in self._read("trajectories", group, ["n_acts"])]
-                yield from self._split(found, counts)
+            found = _rows(self._read(table, group, columns))
+            ends = (
+                range(len(found) + 1)
+                if table == "trajectories"
+                else _ends(self._read("trajectories", group, ["n_acts"]))
+            )
+            yield from _parted(found, ends)
 
-    def _split(self, found: list[Row], counts: Sequence[int]) -> Iterator[list[Row]]:
-        ends = list(accumulate(counts))
-        return (found[end - n : end] for n, end in zip(counts, ends, strict=True))
+    def _read_group(self, group: int) -> tuple[Any, Any, list[int]]:
+        """The row group of both tables, and where each record's acts begin, with the end of the last."""
+        heads, acts = (self._read(table, group, list(columns)) for table, columns in TABLES.items())
+        return heads, acts, _ends(heads)
 
-    def _read(self, table: str, group: int, columns: Sequence[str]) -> list[Row]:
+    def _read(self, table: str, group: int, columns: Sequence[str]) -> Any:
         names = [c.replace("completions.", "completions.list.element.") for c in columns]
         found = self._files[table].read_row_group(group, columns=names, use_threads=False)
         # Pages that were read may leave memory; otherwise a scan would end with the whole file resident.
         self._maps[table].madvise(mmap.MADV_DONTNEED)
-        kinds = TABLES[table]
-        lists = [[_from_cell(v, kinds[name]) for v in found[name].to_pylist()] for name in found.column_names]
-        return [dict(zip(found.column_names, cells, strict=True)) for cells in zip(*lists, strict=True)]
+        return found
+
+
+def _ends(heads: Any) -> list[int]:
+    return [0, *accumulate(heads["n_acts"].to_pylist())]
+
+
+def _parted(found: Sequence[Row], ends: Sequence[int]) -> Iterator[Sequence[Row]]:
+    return (found[a:b] for a, b in pairwise(ends))
+
+
+def _rows(found: Any) -> list[Row]:
+    columns = [[_from_cell(v, _KINDS[name]) for v in found[name].to_pylist()] for name in found.column_names]
+    return [dict(zip(found.column_names, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 def _mapped(path: Path) -> mmap.mmap:

@@ -39,7 +39,7 @@ class Part(Protocol):
         """All records, one after the other."""
         ...
 
-    def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+    def rows(self, table: str, columns: Sequence[str]) -> Iterator[Sequence[dict[str, Any]]]:
         """Per record, its rows of a table of `docs/store.md`, with these columns only."""
         ...
 
@@ -87,7 +87,7 @@ class Shards:
         for frame in range(len(self._places)):
             yield from map(loads, self._read(frame))
 
-    def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+    def rows(self, table: str, columns: Sequence[str]) -> Iterator[Sequence[dict[str, Any]]]:
         return (rows(data, table, columns) for data in self.records())
 
 

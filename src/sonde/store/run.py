@@ -45,7 +45,7 @@ class Run:
 
         Equal runs give equal bytes, in whatever order and at whatever concurrency their episodes were played.
         """
-        order = sorted((key, i) for i, key in enumerate(self.trajectories.keys()))
+        order = sorted((entry.key, i) for i, entry in enumerate(self.trajectories.entries()))
         return (encode(self.trajectories[i].without_timings(), sort=True) + b"\n" for _, i in order)
 
     def annotations(self, name: str) -> dict[tuple[str, int | None], Annotation]:

@@ -13,7 +13,7 @@ from sonde.run import EVALUATION, load_evaluation
 from sonde.store import Run
 
 from .svg import FLOOR, PALETTE, REFERENCE, VARIABLES
-from .text import plain
+from .text import compact, plain
 
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -144,14 +144,19 @@ def _role(env: Env[Any], evaluation: Evaluation) -> str:
 
 
 def _names(sources: Sequence[Source]) -> list[str]:
-    """The labels; where runs that differ share one, with the settings in which they differ."""
+    """The labels; with the settings in which agents of one label differ, where such agents meet in an environment."""
     settings = [_settings(source) for source in sources]
+    keys: dict[str, set[str]] = {}
+    for a, mine in zip(sources, settings, strict=True):
+        for b, other in zip(sources, settings, strict=True):
+            if a.evaluation.label == b.evaluation.label and a.evaluation.env == b.evaluation.env:
+                differing = {k for k in {*mine, *other} if mine.get(k) != other.get(k)}
+                keys.setdefault(a.evaluation.label, set()).update(differing)
     names: list[str] = []
     for source, mine in zip(sources, settings, strict=True):
         label = source.evaluation.label
-        twins = [s for s, o in zip(settings, sources, strict=True) if o.evaluation.label == label]
-        keys = sorted({k for s in twins for k in {*s, *mine} if s.get(k) != mine.get(k)})
-        names.append(plain(" ".join([label, *(f"{k}={mine.get(k, 'none')}" for k in keys)])))
+        parts = [f"{k.rpartition('.')[2]}={compact(mine.get(k), 24)}" for k in sorted(keys[label])]
+        names.append(" ".join([plain(label), *parts]))
     return names
 
 

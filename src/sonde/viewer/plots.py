@@ -98,14 +98,15 @@ def efficiencies(section: Section, name: str) -> str | None:
 def lost_by_turn(agent: Agent, found: Losses, top: float, name: str) -> str:
     """Bits taken and lost at every turn, per cause; `top` is the scale that the agents of a section share."""
     with _axes(left=0.13) as ax:
-        at = list(range(1, len(found.taken) + 1))
-        bottom = [0.0] * len(at)
+        bottom = [0.0] * len(found.taken)
         for key, values in {"taken": found.taken, **found.lost}.items():
-            ax.bar(at, values, 0.84, bottom, **_fill(agent.colour, key))
+            at = [i for i, value in enumerate(values) if value > 0.002 * top]
+            bars = [values[i] for i in at], 0.84, [bottom[i] for i in at]
+            ax.bar([i + 1 for i in at], *bars, **_fill(agent.colour, key))
             bottom = [b + v for b, v in zip(bottom, values, strict=True)]
         ax.set(xlabel="turn", ylabel="bits on offer", ylim=(0, 1.06 * top))
         ax.grid(axis="y")
-        _whole_turns(ax, 1, len(at))
+        _whole_turns(ax, 1, len(bottom))
         _tag(ax, agent.short, agent)
         return inline(ax.figure, name, f"Bits on offer at each turn to {agent.name}, taken and lost by cause")
 
@@ -117,7 +118,9 @@ def lost_in_all(rows: Sequence[tuple[Agent, Losses]], name: str) -> str:
         for y, (agent, found) in enumerate(rows):
             left = 0.0
             for key, value in {"taken": sum(found.taken), **{k: sum(v) for k, v in found.lost.items()}}.items():
-                ax.barh(y, value, 0.62, left, **_fill(agent.colour, key)).patches[0].set_gid(f"agent-{agent.number}")
+                if value > 0:
+                    bar = ax.barh(y, value, 0.62, left, **_fill(agent.colour, key))
+                    bar.patches[0].set_gid(f"agent-{agent.number}")
                 left += value
             share = f" {100 * sum(found.taken) / found.offered:.0f} %" if found.offered > 0 else " n/a"
             ax.text(left, y, share, va="center", fontsize=8.5)

@@ -48,6 +48,7 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _ID = re.compile(r'\bid="([^"]*)"')
 _LINK = re.compile(r'(url\(#|href="#)')
 _CLASS = re.compile(r"agent-\d+")
+_BLANK = re.compile(r"\n\s*")
 
 
 def inline(figure: Any, name: str, description: str) -> str:
@@ -60,6 +61,7 @@ def inline(figure: Any, name: str, description: str) -> str:
     text = buffer.getvalue()
     body = text[text.index("<svg") :].split(">", 1)[1]
     width, height = (72 * side for side in figure.get_size_inches())
+    body = _BLANK.sub("\n", body)
     body = _TAG.sub(lambda m: _themed(m[0], name), re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL))
     # Labels of figures are drawn after the page was escaped, so the description is escaped here.
     label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")

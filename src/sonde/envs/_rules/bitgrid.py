@@ -46,6 +46,11 @@ class Grid:
         """For every cell its up to eight neighbours."""
         return tuple(self.spread(1 << i) ^ 1 << i for i in range(self.size))
 
+    @cached_property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Every cell as a board of its own, with its neighbours."""
+        return tuple((1 << i, around) for i, around in enumerate(self.around))
+
     def spread(self, board: Board) -> Board:
         """The set cells and all their neighbours."""
         wide = board | board << 1 & self.not_left | board >> 1 & self.not_right

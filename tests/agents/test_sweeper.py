@@ -1,0 +1,71 @@
+"""The sweeper: its choice by hand, and its win rate beside random play on a seeded sample."""
+
+from __future__ import annotations
+
+import pytest
+
+from sonde.agents.random import Random
+from sonde.agents.sweeper import Sweeper, best_reveal
+from sonde.core import Episode, ProgramPolicy, UserError
+from sonde.envs.mastermind import Mastermind
+from sonde.envs.minesweeper import Minesweeper
+
+ENV = Minesweeper()
+
+
+class Known:
+    def __init__(self, **cells: tuple[float, float]) -> None:
+        self.cells = cells
+
+    def mine_probabilities(self) -> dict[str, float]:
+        return {name: risk for name, (risk, _) in self.cells.items()}
+
+    def expected_gains(self) -> dict[str, float]:
+        return {name: gain for name, (_, gain) in self.cells.items()}
+
+
+def test_takes_the_least_risk_then_the_most_informative_then_reading_order() -> None:
+    assert best_reveal(Known(a=(0.1, 3.0), b=(0.0, 0.0), c=(0.2, 5.0))) == "b"
+    assert best_reveal(Known(a=(0.1, 1.0), b=(0.1, 2.0), c=(0.5, 5.0))) == "b"
+    assert best_reveal(Known(a=(0.1, 1.0), b=(0.1, 1.0 + 1e-13))) == "a"
+
+
+def play(policy: ProgramPolicy, n: int) -> list[Episode]:
+    played: list[Episode] = []
+    for task in ENV.tasks("test")[:n]:
+        ep = Episode.begin(ENV, task)
+        while ep.to_act is not None:
+            ep = ep.step(policy.act_now(ep.view()))
+        played.append(ep)
+    return played
+
+
+def wins(played: list[Episode]) -> int:
+    return sum(ep.outcome is not None and ep.outcome.success for ep in played)
+
+
+def test_wins_nearly_always_where_random_play_rarely_does() -> None:
+    """Over 10,000 training games 97.2 %: fewer than 92 in 100 is three standard errors below."""
+    games = play(Sweeper(), 100)
+    assert wins(games) >= 92
+    assert wins(play(Random(), 100)) <= 35
+    assert {turn.info["result"] for ep in games for turn in ep.turns} <= {"safe", "win", "mine"}
+
+
+def test_never_steps_on_a_mine_it_could_have_known() -> None:
+    for ep in play(Sweeper(), 60):
+        if ep.outcome is not None and ep.outcome.kind == "loss":
+            known = Episode.begin(ENV, ep.task)
+            for turn in ep.turns[:-1]:
+                known = known.step(turn.text)
+            risks = known.filter().mine_probabilities()  # type: ignore[union-attr]
+            assert min(risks.values()) > 0.0
+
+
+def test_refuses_games_without_mines_and_worlds_without_a_filter() -> None:
+    other = Mastermind()
+    with pytest.raises(UserError, match="mine probabilities"):
+        Sweeper().act_now(Episode.begin(other, other.task("0427")).view())
+    large = ENV.task({"rows": 7, "cols": 7, "mines": [[0, c] for c in range(7)]})
+    with pytest.raises(UserError, match="mine probabilities"):
+        Sweeper().act_now(Episode.begin(ENV, large).view())

@@ -1,0 +1,65 @@
+"""Task lists, splits, and the draws of an environment that lists its outcomes."""
+
+from __future__ import annotations
+
+import pytest
+
+import sonde
+from sonde.core import Rng, Task, TaskList, UnknownName
+from sonde.core.env import pick
+
+
+def listed(n: int, built: list[int] | None = None) -> TaskList:
+    def build(i: int) -> Task:
+        if built is not None:
+            built.append(i)
+        return Task("e", "p", "train", i)
+
+    return TaskList(n, build)
+
+
+def test_a_task_list_builds_what_is_asked_for() -> None:
+    built: list[int] = []
+    tasks = listed(1_000_000, built)
+    assert len(tasks) == 1_000_000
+    assert tasks[7].index == 7
+    assert tasks[-1].index == 999_999
+    assert built == [7, 999_999]
+
+
+def test_a_task_list_slices_without_building() -> None:
+    built: list[int] = []
+    some = listed(10, built)[2:9:3]
+    assert len(some) == 3
+    assert built == []
+    assert [t.index for t in some] == [2, 5, 8]
+    assert [t.index for t in listed(5)[::-1][1:3]] == [3, 2]
+
+
+def test_a_task_list_ends() -> None:
+    assert [t.index for t in listed(3)] == [0, 1, 2]
+    for i in (3, -4):
+        with pytest.raises(IndexError, match="of a split with 3"):
+            listed(3)[i]
+
+
+def test_an_unknown_split_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="split: unknown name 'tests' .did you mean 'test'"):
+        sonde.make("mastermind").tasks("tests")
+
+
+def test_picks_follow_the_probabilities() -> None:
+    drawn = [pick([(0.5, "a"), (0.2, "b"), (0.0, "never"), (0.3, "c")], Rng(0, "pick", i)) for i in range(5000)]
+    assert set(drawn) == {"a", "b", "c"}
+    assert drawn.count("a") / 5000 == pytest.approx(0.5, abs=0.03)
+    assert drawn.count("b") / 5000 == pytest.approx(0.2, abs=0.03)
+
+
+def test_picks_need_no_sum_of_one_and_never_take_what_is_impossible() -> None:
+    class Last:
+        def random(self) -> float:
+            return 1.0
+
+    assert pick([(3, "a"), (1, "b"), (0.0, "never")], Last()) == "b"  # type: ignore[arg-type]
+    drawn = [pick([(3, "a"), (1, "b")], Rng(0, "weights", i)) for i in range(4000)]
+    assert drawn.count("a") / 4000 == pytest.approx(0.75, abs=0.03)

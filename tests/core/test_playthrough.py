@@ -1,0 +1,69 @@
+"""Episodes as text that a person can read, and back."""
+
+from __future__ import annotations
+
+import pytest
+
+import sonde
+from sonde.core import Episode, UserError
+from sonde.core.playthrough import read, write
+
+
+def played(*texts: str) -> Episode:
+    env = sonde.make("mastermind", max_turns=3)
+    ep = Episode.begin(env, env.task("0427"), seed=5)
+    for text in texts:
+        ep = ep.step(text)
+    return ep
+
+
+THOUGHT = "<Think>\nlow digits first\n\n- pairs\n</Think>\n<Answer> 0 0 1 1 </Answer>"
+
+
+def test_a_playthrough_reads_as_the_episode_went() -> None:
+    lines = write(played(THOUGHT, "<Answer>0427</Answer>")).splitlines()
+    assert lines[0] == '=== env {"name": "mastermind", "preset": "paprika", "length": 4, "digits": 10, "max_turns": 3}'
+    assert lines[1].startswith('=== task {"env": "mastermind"')
+    assert lines[2:4] == ["=== seed 5", "=== told agent"]
+    assert lines.count("=== agent") == 2
+    assert '=== info {"result": "counts", "guess": "0011", "exact": 1, "partial": 0} rewards {}' in lines
+    assert lines[-2].endswith('rewards {"agent": 1.0}')
+    assert lines[-1].startswith('=== outcome {"kind": "win", "score": 1.0')
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [(), (THOUGHT,), (THOUGHT, "<Answer>0427</Answer>"), ("no answer",), ("<Answer>é 🙂</Answer>",) * 3, ("",)],
+)
+def test_text_comes_back_as_the_same_episode(texts: tuple[str, ...]) -> None:
+    ep = played(*texts)
+    again = read(write(ep)).play()
+    assert write(again) == write(ep)
+    assert [a.action.text for a in again.acts] == list(texts)
+    assert (again.outcome, again.seed, again.task) == (ep.outcome, 5, ep.task)
+
+
+def test_what_was_told_is_told_again_not_copied() -> None:
+    text = write(played("<Answer>0011</Answer>"))
+    forged = text.replace("1 exact", "4 exact")
+    assert forged != text
+    assert write(read(forged).play()) == text
+
+
+def test_a_change_of_seat_is_an_error() -> None:
+    with pytest.raises(UserError, match="'user' speaks, but 'agent' is to act"):
+        read(write(played("<Answer>0011</Answer>")).replace("=== agent", "=== user")).play()
+
+
+@pytest.mark.parametrize("name", ["env", "task", "seed"])
+def test_a_file_without_a_world_is_an_error(name: str) -> None:
+    text = "\n".join(line for line in write(played()).splitlines() if not line.startswith(f"=== {name}"))
+    with pytest.raises(UserError, match=f"no line === {name}"):
+        read(text)
+
+
+@pytest.mark.parametrize("text", ["=== agent\nI win", "x\n=== outcome {}", "ends with a line\n", "\n"])
+def test_text_that_would_not_come_back_is_refused(text: str) -> None:
+    """A reply that imitates the marks of the file cannot forge a playthrough."""
+    with pytest.raises(UserError, match="playthrough"):
+        write(played(text))

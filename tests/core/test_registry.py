@@ -1,0 +1,161 @@
+"""Names, and what happens to wrong ones; configurations that build equal objects."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, dataclass
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde.core import Action, ProgramPolicy, UnknownName, UserError, View, build, content_hash, find, make, names
+
+HERE = __name__
+
+
+@dataclass(frozen=True, kw_only=True)
+class Echo(ProgramPolicy):
+    """A plug-in policy that nests another one."""
+
+    inner: Any = None
+    words: tuple[str, ...] = ("a", "b")
+    table: Mapping[str, int] | None = None
+
+    def act_now(self, view: View) -> Action:
+        return Action(self.words[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needy(ProgramPolicy):
+    must: int
+    also: str
+
+    def act_now(self, view: View) -> Action:
+        return Action("")
+
+
+class Plain:
+    pass
+
+
+def test_files_are_names() -> None:
+    assert {"mastermind", "wordle"} <= set(names())
+    assert {"random", "entropy"} <= set(names("agents"))
+    assert list(names()) == sorted(names())
+    assert not any(name.startswith("_") for kind in ("envs", "agents", "users", "models") for name in names(kind))
+
+
+def test_listing_imports_nothing() -> None:
+    code = "import sonde, sys; sonde.names('envs'); sonde.names('models'); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "sonde.envs" in loaded
+    assert not [m for m in loaded if m.startswith(("sonde.envs.", "sonde.models."))]
+    assert not {"torch", "transformers", "numpy", "aiohttp", "pyarrow", "matplotlib", "rich"} & set(loaded)
+
+
+def test_a_plain_step_needs_no_numpy() -> None:
+    code = (
+        "import sonde, sys\n"
+        "env = sonde.make('mastermind')\n"
+        "sonde.Episode.begin(env, env.task('0427')).step('<Answer>1234</Answer>')\n"
+        "print('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("wordel", "environment: unknown name 'wordel' .did you mean 'wordle'"),
+        ("agents:entropi", "agent: unknown name 'entropi' .did you mean 'entropy'"),
+        ("models:fakes", "model: unknown name 'fakes'"),
+        ("zzz", "environment: unknown name 'zzz'; known: .*mastermind, .*wordle"),
+    ],
+)
+def test_an_unknown_name_suggests_the_nearest(name: str, says: str) -> None:
+    with pytest.raises(UnknownName, match=says):
+        make(name)
+
+
+def test_an_unknown_kind_is_an_error() -> None:
+    with pytest.raises(UnknownName, match="kind: unknown name 'env' .did you mean 'envs'"):
+        names("env")
+
+
+@pytest.mark.parametrize("name", ["no.such.module:Thing", f"{HERE}:Nothing", "agent:random"])
+def test_a_plug_in_that_is_not_there_is_an_error(name: str) -> None:
+    with pytest.raises(UserError, match="cannot be loaded"):
+        make(name)
+
+
+def test_a_plug_in_must_be_something_that_can_be_configured() -> None:
+    with pytest.raises(UserError, match="not a dataclass derived from Env, Policy or Model"):
+        make(f"{HERE}:Plain")
+
+
+def test_an_unknown_argument_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="wordle: argument: unknown name 'presets' .did you mean 'preset'"):
+        make("wordle", presets="paprika")
+
+
+def test_missing_arguments_are_all_named() -> None:
+    with pytest.raises(UserError, match="missing argument also$"):
+        make(f"{HERE}:Needy", must=1)
+    with pytest.raises(UserError, match="missing argument must, also$"):
+        make(f"{HERE}:Needy")
+
+
+def test_what_is_made_knows_its_name_and_cannot_be_changed() -> None:
+    env = make("mastermind", length=3)
+    assert env.name == "mastermind"
+    assert env == make("mastermind", length=3) != make("mastermind")
+    assert find("mastermind") is type(env)
+    with pytest.raises(FrozenInstanceError):
+        env.length = 4
+
+
+def test_a_configuration_is_every_argument() -> None:
+    assert make("mastermind").config == {
+        "name": "mastermind", "preset": "paprika", "length": 4, "digits": 10, "max_turns": 12,
+    }  # fmt: skip
+    assert make("agents:random").config == {"name": "agents:random"}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        make("mastermind", length=3, max_turns=5),
+        make("wordle", preset="lmrl", as_published=True),
+        make("agents:random"),
+        make(f"{HERE}:Echo", inner=make("agents:entropy"), words=("x",)),
+        make(f"{HERE}:Echo", inner=make(f"{HERE}:Echo", inner=make("agents:random"))),
+    ],
+    ids=lambda made: made.name,
+)
+def test_a_configuration_builds_an_equal_object(made: Any) -> None:
+    again = build(json.loads(json.dumps(made.config)))
+    assert again == made
+    assert again.config == made.config
+    assert again.fingerprint == made.fingerprint == content_hash(made.config)
+
+
+def test_fingerprints_tell_configurations_apart() -> None:
+    made = [make("mastermind"), make("mastermind", length=3), make("wordle"), make("agents:random"), make(f"{HERE}:Echo")]
+    assert len({m.fingerprint for m in made}) == len(made)
+
+
+def test_a_nested_configuration_is_built_first() -> None:
+    echo = build({"name": f"{HERE}:Echo", "inner": {"name": "agents:random"}, "table": {"a": 1}})
+    assert echo.inner == make("agents:random")
+    assert echo.table == {"a": 1}
+    assert echo.config["inner"] == {"name": "agents:random"}
+
+
+def test_the_package_promises_its_names() -> None:
+    assert sonde.make is make
+    assert set(sonde.__all__) >= {"Episode", "make", "Task", "Filter", "derive"}
+    assert all(hasattr(sonde, name) for name in sonde.__all__)

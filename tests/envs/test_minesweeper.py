@@ -1,0 +1,411 @@
+"""Minesweeper: rules by hand-made boards, answers, tasks, and the exact filter against brute force."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sonde
+from sonde.core import Episode, Rng, TabularEnv, TabularFilter, UserError, entropy, gains
+from sonde.envs._rules.bitgrid import grid
+from sonde.envs._rules.mines import MineFilter, floods, moved
+from sonde.envs.minesweeper import Minesweeper, State, flood, parse_reveal, show
+
+ENV = Minesweeper()
+PAPER = {"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}
+"""The example of the paper's appendix B.4.9."""
+AFTER = ("##1**", "111**", "*****", "*111*", "*1#1*")
+"""Its board once row 2, column 2 is revealed."""
+
+
+def play(cells: list[str], hidden: object = PAPER, env: Minesweeper = ENV) -> Episode:
+    ep = Episode.begin(env, env.task(hidden))
+    for cell in cells:
+        ep = ep.step(env.say(f"reveal {cell}"))
+    return ep
+
+
+def results(ep: Episode) -> list[str]:
+    return [turn.info["result"] for turn in ep.turns]
+
+
+def board(ep: Episode) -> tuple[str, ...]:
+    return ep.turns[-1].info["board"]
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_the_paper() -> None:
+    ep = play(["2 2"])
+    assert board(ep) == AFTER and results(ep) == ["safe"] and ep.turns[-1].info["cell"] == (2, 2)
+    assert "# # 1 * *\n1 1 1 * *\n* * * * *\n* 1 1 1 *\n* 1 # 1 *\n" in ep.turns[-1].told
+    ep = ep.step(ENV.say("reveal 0 0"))
+    assert ep.outcome is not None and ep.outcome.success and ep.outcome.score == 1.0
+    assert results(ep) == ["safe", "win"] and [t.rewards.get("agent", 0.0) for t in ep.turns] == [0.0, 1.0]
+    assert board(ep) == ("1#1**", *AFTER[1:]) and ep.to_act is None
+
+
+def test_a_mine_loses_and_no_other_mine_is_shown() -> None:
+    ep = play(["2 2", "4 2"])
+    assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.score) == ("loss", 0.0)
+    assert results(ep) == ["safe", "mine"] and board(ep) == AFTER
+    assert ep.turns[-1].told.count("X") == 2 and "* 1 X 1 *" in ep.turns[-1].told
+    assert ep.turns[-1].told.count("#") == 2
+
+
+def test_wasted_turns_change_nothing_and_cost_a_turn() -> None:
+    ep = play(["2 2", "2 2", "5 0", "0 5", "-1 0", "0 -1", "there"])
+    assert results(ep) == ["safe", "repeat", "outside", "outside", "outside", "outside", "invalid"]
+    assert board(ep) == AFTER and ep.state.turn == 7 and ep.outcome is None
+    assert [t.info["cell"] for t in ep.turns][1:] == [(2, 2), (5, 0), (0, 5), (-1, 0), (0, -1), None]
+    assert "rows go from 0 to 4, columns from 0 to 4" in ep.turns[2].told
+
+
+def test_turns_run_out() -> None:
+    ep = play(["2 2", "9 9"], env=Minesweeper(max_turns=2))
+    assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
+    assert play(["2 2", "0 0"], env=Minesweeper(max_turns=2)).outcome is not None
+    assert play(["2 2", "0 0"], env=Minesweeper(max_turns=2)).outcome.kind == "win"  # type: ignore[union-attr]
+
+
+def test_an_answer_that_cannot_be_read_ends_the_game() -> None:
+    ep = Episode.begin(ENV, ENV.task(PAPER)).step("reveal 2 2")
+    assert ep.outcome is not None and ep.outcome.kind == "format"
+    assert dict(ep.turns[0].info) == {"result": "format"}
+
+
+def test_a_mine_under_the_first_reveal_moves_to_the_first_free_cell() -> None:
+    ep = play(["2 2"], {"rows": 4, "cols": 4, "mines": [[0, 0], [0, 1], [2, 2]]})
+    assert ep.state == State(4, 4, layout=0b10000000011, mines=0b111, opened=0xFFF0, turn=1)
+    assert board(ep) == ("####", "2321", "****", "****")
+    assert ENV.hypothesis(ep.state) == ((0, 0), (0, 1), (2, 2)), "the hypothesis stays the layout as drawn"
+
+
+def test_a_first_reveal_on_the_first_cell_moves_its_mine_past_the_others() -> None:
+    ep = play(["0 0"], {"rows": 4, "cols": 4, "mines": [[0, 0], [0, 1]]})
+    assert ep.state.mines == 0b110 and board(ep) == ("1###", "####", "####", "####")
+    assert results(ep.step(ENV.say("reveal 0 2"))) == ["safe", "mine"]
+
+
+def test_only_the_first_reveal_moves_a_mine() -> None:
+    ep = play(["nowhere", "9 9", "0 1"])
+    assert results(ep) == ["invalid", "outside", "safe"], "wasted turns reveal nothing"
+    assert results(ep.step(ENV.say("reveal 0 0"))) == ["invalid", "outside", "safe", "mine"]
+
+
+@pytest.mark.parametrize("cell", ["0 0", "3 3"])
+def test_the_first_reveal_may_win(cell: str) -> None:
+    ep = play(
+        [cell], {"rows": 4, "cols": 4, "mines": [[r, c] for r, c in product(range(4), range(4)) if (r, c) != (0, 0)]}
+    )
+    assert ep.outcome is not None and ep.outcome.success
+    assert play(["3 3"], {"rows": 4, "cols": 4, "mines": [[0, 0]]}).outcome is not None
+
+
+def test_a_flood_stops_at_digits_and_goes_round_corners() -> None:
+    """A wall of mines in column 2 leaves a gap at the bottom: the flood passes it."""
+    ep = play(["0 0"], {"rows": 7, "cols": 7, "mines": [[r, 3] for r in range(4)]})
+    assert board(ep) == ("**2#2**", "**3#3**", "**3#3**", "**2#2**", "**111**", "*******", "*******")
+    assert ep.outcome is not None and ep.outcome.success
+    walled = play(["0 0"], {"rows": 7, "cols": 7, "mines": [[r, 3] for r in range(7)]})
+    assert board(walled) == ("**2####", *["**3####"] * 5, "**2####")
+
+
+def test_eight_mines_around_a_cell() -> None:
+    ring = [[r, c] for r, c in product(range(3), range(3)) if (r, c) != (1, 1)]
+    assert board(play(["1 1"], {"rows": 4, "cols": 4, "mines": ring}))[1] == "#8##"
+
+
+def reference_flood(rows: int, cols: int, mines: set[tuple[int, int]], cell: tuple[int, int]) -> set[tuple[int, int]]:
+    """The rule as one says it, with a stack."""
+    opened, stack = {cell}, [cell]
+    while stack:
+        r, c = stack.pop()
+        around = {(r + i, c + j) for i, j in product((-1, 0, 1), repeat=2) if 0 <= r + i < rows and 0 <= c + j < cols}
+        if not around & mines:
+            stack += around - opened
+            opened |= around
+    return opened
+
+
+boards = st.tuples(st.integers(4, 7), st.integers(4, 7)).flatmap(
+    lambda size: st.tuples(st.just(size), st.integers(0, 2 ** (size[0] * size[1]) - 1), st.integers(0, 2**49))
+)
+
+
+@given(boards)
+def test_flood_and_numbers_are_those_of_plain_code(case: tuple[tuple[int, int], int, int]) -> None:
+    (rows, cols), some, more = case
+    size = grid(rows, cols)
+    mines = some & more  # about a quarter of the cells
+    cells = set(size.cells(mines))
+    assert size.board(cells) == mines
+    digits = size.counts(mines)
+    for i in range(size.size):
+        r, c = divmod(i, cols)
+        near = {(r + a, c + b) for a, b in product((-1, 0, 1), repeat=2)} - {(r, c)}
+        assert sum((d >> i & 1) << k for k, d in enumerate(digits)) == len(near & cells)
+        if (r, c) not in cells:
+            assert set(size.cells(flood(size, mines, i))) == reference_flood(rows, cols, cells, (r, c))
+    many = size.counts(np.array([mines, 0], np.uint64))
+    assert [int(d[0]) for d in many] == list(digits) and not any(int(d[1]) for d in many)
+
+
+def test_show_on_a_hand_made_board() -> None:
+    assert show(State(4, 4, 1, 1, 0xFFFE)) == ("#1**", "11**", "****", "****")
+    assert show(State(4, 5, 1, 1)) == ("#####",) * 4
+
+
+def test_render_is_the_opening_with_the_board_of_now() -> None:
+    ep = play(["2 2"])
+    now = ENV.render(ep.state, "agent")
+    assert now is not None and "# # 1 * *\n1 1 1 * *" in now and "Turns left: 19" in now and "with 2 mines" in now
+    assert ENV.render(Episode.begin(ENV, ENV.task(PAPER)).state, "agent") == ep.messages["agent"][0].content
+
+
+def test_legal_answers_are_the_closed_cells() -> None:
+    assert ENV.actions(play(["2 2"]).state) == ["reveal 0 0", "reveal 0 1", "reveal 4 2"]
+    assert len(ENV.actions(Episode.begin(ENV, ENV.task(PAPER)).state) or ()) == 25
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["reveal 2 3", "Reveal 2, 3", "REVEAL (2,3)", " reveal\n02  3 ", "reveal (2) (3)"])
+def test_ways_to_write_an_answer(text: str) -> None:
+    assert parse_reveal(text) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "2 3", "reveal", "reveal 2", "reveal 2 3 4", "reveal a b", "reveal ² 3", "reveal ٢ 3", "reveal 2.0 3"]
+    + ["open 2 3", "reveal 23", "reveal2 3", "reveal 1234567 0"],
+)
+def test_what_is_no_answer(text: str) -> None:
+    assert parse_reveal(text) is None
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    found = parse_reveal(text)
+    assert found is None or parse_reveal(f"reveal {found[0]} {found[1]}") == found
+
+
+@given(st.integers(-999, 999), st.integers(-999, 999))
+def test_cells_are_read_back(row: int, col: int) -> None:
+    assert parse_reveal(f"reveal {row} {col}") == (row, col)
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+def test_tasks_are_sizes_and_nothing_more() -> None:
+    train, test = ENV.tasks("train"), ENV.tasks("test")
+    assert (len(train), len(test)) == (1000, 200)
+    sizes = Counter((t.public["rows"], t.public["cols"]) for t in train)
+    assert set(sizes) == set(product(range(4, 8), repeat=2)) and min(sizes.values()) > 30
+    for task in (*train, *test):
+        rows, cols = task.public["rows"], task.public["cols"]
+        assert dict(task.public) == {"rows": rows, "cols": cols, "mines": max(1, rows * cols // 10)}
+        assert task.hidden is None
+    assert len({t.id for t in (*train, *test)}) == 1200
+
+
+def test_mines_are_uniform_over_layouts() -> None:
+    public = {"rows": 4, "cols": 5, "mines": 2}
+    n = 19_000
+    drawn = Counter(ENV.draw(public, Rng(k, "x"))["mines"] for k in range(n))
+    assert len(drawn) == 190
+    chi2 = sum((count - 100) ** 2 / 100 for count in drawn.values())
+    assert chi2 < 189 + 5 * math.sqrt(2 * 189)
+
+
+def test_seeds_give_layouts_and_samples_share_them() -> None:
+    task = ENV.tasks("test")[0]
+    layouts = [ENV.hypothesis(Episode.begin(ENV, task, seed=s, sample=k).state) for s in range(5) for k in range(2)]
+    assert layouts[::2] == layouts[1::2] and len(set(layouts)) > 2
+
+
+def test_a_custom_task_keeps_its_setup() -> None:
+    task = ENV.task({"rows": 5, "cols": 5, "mines": [[4, 2], [0, 1]]})
+    assert dict(task.public) == {"rows": 5, "cols": 5, "mines": 2}
+    assert task.hidden["mines"] == ((0, 1), (4, 2)) and ENV.task(task.hidden) == task
+    assert ENV.hypothesis(Episode.begin(ENV, task).state) == ((0, 1), (4, 2))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"rows": 3}, "rows"), ({"cols": 8}, "cols"), ({"rows": True}, "rows"), ({"rows": "5"}, "rows"),
+        ({"mines": []}, "mines"), ({"mines": 2}, "mines"), ({"mines": [[0, 1], [0, 1]]}, "mines"),
+        ({"mines": [[5, 0]]}, "mines"), ({"mines": [[0, -1]]}, "mines"), ({"mines": [[0, 1, 2]]}, "mines"),
+        ({"mines": ["01"]}, "mines"), ({"mines": [[0.0, 1]]}, "mines"), ({"more": 1}, "hidden"),
+        ({"mines": [list(c) for c in product(range(5), repeat=2)]}, "mines"),
+    ],
+)  # fmt: skip
+def test_bad_setups_name_the_field(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(UserError, match=f"{field}.*allowed"):
+        ENV.task(PAPER | change)
+
+
+def test_bad_configurations() -> None:
+    with pytest.raises(UserError, match="preset"):
+        Minesweeper(preset="paprica")
+    with pytest.raises(UserError, match="max_turns"):
+        Minesweeper(max_turns=0)
+
+
+# --- exact beliefs ---------------------------------------------------------------------------------------------------
+
+
+def brute(public: dict[str, int]) -> TabularFilter:
+    known = TabularEnv.filter(ENV, public)
+    assert isinstance(known, TabularFilter)
+    return known
+
+
+def mine_filter(public: Any) -> MineFilter:
+    known = ENV.filter(public)
+    assert known is not None
+    return known
+
+
+def assert_equal(fast: MineFilter, slow: TabularFilter, legal: list[str]) -> None:
+    mine, other = fast.belief(), slow.belief()
+    assert dict(zip(mine.hypotheses, mine.probs, strict=True)) == pytest.approx(
+        dict(zip(other.hypotheses, other.probs, strict=True))
+    )
+    assert fast.entropy == pytest.approx(slow.entropy, abs=1e-9)
+    slow_gains = {answer: slow.expected_gain(ENV.say(answer)) for answer in legal}
+    assert dict(fast.expected_gains()) == pytest.approx(slow_gains, abs=1e-9)
+    assert fast.best_question()[1] == pytest.approx(max(slow_gains.values()), abs=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "cols", "mines"), [(4, 4, 1), (4, 4, 2), (4, 5, 2), (4, 4, 13)])
+def test_filter_equals_brute_force(rows: int, cols: int, mines: int) -> None:
+    """Random games, played on after wasted turns and up to a mine, checked at every turn."""
+    public = {"rows": rows, "cols": cols, "mines": mines}
+    for game in range(4):
+        rng = Rng(game, "game", rows, cols, mines)
+        hidden = ENV.draw(public, rng)
+        ep = Episode.begin(ENV, ENV.task(hidden))
+        slow = brute(public)
+        while ep.to_act is not None:
+            legal = list(ENV.actions(ep.state) or ())
+            fast = ep.filter()
+            assert isinstance(fast, MineFilter)
+            assert_equal(fast, slow, legal)
+            ep = ep.step(ENV.say(rng.choice([*legal, "reveal 9 9", "hello"])))
+            slow = slow.observe(ep.turns[-1])
+        fast = ep.filter()
+        assert fast is not None and fast.entropy == pytest.approx(slow.entropy, abs=1e-9)
+
+
+def test_mine_probabilities_by_hand() -> None:
+    """After the example's first reveal the two mines are certain."""
+    known = play(["2 2"]).filter()
+    assert isinstance(known, MineFilter)
+    assert dict(known.mine_probabilities()) == {"reveal 0 0": 0.0, "reveal 0 1": 1.0, "reveal 4 2": 1.0}
+    assert known.best_question() == ("reveal 0 0", 0.0)
+    assert known.belief().top(1) == [(((0, 1), (4, 2)), 1.0)] and known.prob(((0, 1), (4, 2))) == 1.0
+
+
+def test_a_moved_mine_is_reckoned_with() -> None:
+    """One mine on 4x4: a 1 at row 3, column 3 puts it beside; had it been under, it would lie at row 0, column 0."""
+    public = {"rows": 4, "cols": 4, "mines": 1}
+    known = play(["3 3"], {"rows": 4, "cols": 4, "mines": [[2, 2]]}).filter()
+    assert isinstance(known, MineFilter) and known.entropy == pytest.approx(math.log2(3))
+    third = pytest.approx(1 / 3)
+    risks = known.mine_probabilities()
+    assert [risks["reveal 2 2"], risks["reveal 2 3"], risks["reveal 3 2"]] == [third] * 3 and sum(risks.values()) == 1.0
+    far = play(["3 3"], {"rows": 4, "cols": 4, "mines": [[3, 3]]})
+    known = far.filter()
+    assert far.outcome is not None and far.outcome.success
+    assert known is not None and dict(known.belief().top(3)) == {((0, 0),): 0.5, ((3, 3),): 0.5}
+    assert sum(mine_filter(public).mine_probabilities().values()) == 0.0, "the first reveal is safe"
+
+
+def test_mine_probabilities_sum_to_the_number_of_mines() -> None:
+    for task in ENV.tasks("train")[:20]:
+        ep = Episode.begin(ENV, task)
+        for cell in ("0 0", "3 3", "1 2"):
+            ep = ep if ep.to_act is None else ep.step(ENV.say(f"reveal {cell}"))
+            known = ep.filter()
+            assert isinstance(known, MineFilter)
+            assert math.fsum(known.mine_probabilities().values()) == pytest.approx(task.public["mines"])
+
+
+def test_unreadable_and_open_cells_gain_nothing() -> None:
+    known = play(["2 2"]).filter()
+    assert known is not None
+    for text in ("", "reveal 0 0", ENV.say("reveal 2 2"), ENV.say("reveal 5 5"), ENV.say("reveal -1 0"), ENV.say("hi")):
+        assert known.expected_gain(text) == 0.0
+    assert mine_filter({"rows": 5, "cols": 5, "mines": 2}).expected_gain(ENV.say("reveal 2 2")) > 1.0
+
+
+def test_gains_along_a_game() -> None:
+    ep = play(["2 2", "hello", "0 0"])
+    prior = mine_filter(ep.task.public)
+    rows = gains(prior, ep.turns, ENV.hypothesis(ep.state), expected=True)
+    assert [r.realised for r in rows] == pytest.approx([math.log2(300), 0.0, 0.0])
+    assert math.fsum(r.truth for r in rows) == pytest.approx(math.log2(300))
+    assert rows[0].efficiency is not None and 0.3 < rows[0].efficiency < 1.0 and rows[1].efficiency is None
+
+
+def test_an_impossible_turn_is_an_error() -> None:
+    known = mine_filter({"rows": 5, "cols": 5, "mines": 1})
+    with pytest.raises(ValueError, match="impossible"):
+        known.observe(play(["2 2"]).turns[0])
+
+
+def test_the_largest_prior_and_what_is_outside_it() -> None:
+    known = mine_filter({"rows": 7, "cols": 7, "mines": 4})
+    belief = known.belief()
+    assert len(belief) == 211_876 and known.entropy == pytest.approx(math.log2(211_876))
+    assert known.prob(((0, 0), (0, 1), (0, 2), (6, 6))) == pytest.approx(1 / 211_876)
+    for outside in ((), ((0, 0),), ((0, 0), (0, 1), (0, 2), (6, 7)), ((-1, 0), (0, 1), (0, 2), (6, 6))):
+        assert known.prob(outside) == 0.0
+    assert belief.hypotheses[1:3] == [belief.hypotheses[1], belief.hypotheses[2]]
+    assert next(iter(belief.hypotheses)) == belief.hypotheses[0] == ((0, 0), (0, 1), (0, 2), (0, 3))
+
+
+def test_worlds_too_large_to_list_have_no_filter() -> None:
+    public = {"rows": 7, "cols": 7, "mines": 5}
+    assert ENV.filter(public) is None
+    with pytest.raises(UserError, match="layouts"):
+        ENV.prior({"rows": 7, "cols": 7, "mines": 4})
+    ep = play(["6 6"], {"rows": 7, "cols": 7, "mines": [[r, c] for r in range(3) for c in range(7)]})
+    assert ep.posterior() is None and board(ep)[3] == "2333332"
+
+
+@pytest.mark.parametrize("cell", [0, 9, 24, 48])
+def test_no_two_outcomes_of_a_first_reveal_share_a_number(cell: int) -> None:
+    """The 64-bit numbers against whole boards, over some 3000 layouts of the largest size."""
+    size = grid(7, 7)
+    mines = moved(mine_filter({"rows": 7, "cols": 7, "mines": 4}).layouts, cell)
+    empty = mines[mines & (size.around[cell] | 1 << cell) == 0]
+    empty = empty[:: len(empty) // 3000]
+    opened = [flood(size, int(m), cell) for m in empty]
+    shown = [show(State(7, 7, int(m), int(m), o)) for m, o in zip(empty, opened, strict=True)]
+    pairs = set(zip(shown, floods(size, empty, cell).tolist(), strict=True))
+    assert len(pairs) == len(set(shown)) == len({number for _, number in pairs}) > 20
+
+
+def test_gain_of_a_first_reveal_from_frequencies() -> None:
+    """Over all 300 layouts of the paper's size, the entropy of what the simulator shows."""
+    public = {"rows": 5, "cols": 5, "mines": 2}
+    seen = Counter(board(play(["1 3"], hidden)) for _, hidden in ENV.prior(public))
+    bits = entropy(n / 300 for n in seen.values())
+    assert mine_filter(public).expected_gain(ENV.say("reveal 1 3")) == pytest.approx(bits, abs=1e-9)
+
+
+def test_registry_finds_it() -> None:
+    assert isinstance(sonde.make("minesweeper", max_turns=5), Minesweeper)
