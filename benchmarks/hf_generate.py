@@ -99,8 +99,7 @@ def conversation(hf: HF, episodes: int, turns: int, opening_words: int) -> str:
         f"{episodes} episodes x {turns} turns after {opening_words} shared words: {seconds:.1f} s, {decoded} sampled,\n"
         f"  needed {needed}, prefilled {prefilled} (ratio {prefilled / needed:.3f}), "
         f"padding {now.padding - before.padding}, steps {now.steps - before.steps}, "
-        f"slots {now.kept_bytes / 2**20:.0f} MiB"
-        + (f"; beyond the opening about {later}" if opening_words else "")
+        f"slots {now.kept_bytes / 2**20:.0f} MiB" + (f"; beyond the opening about {later}" if opening_words else "")
     )
 
 
@@ -115,7 +114,12 @@ def main() -> None:
     timed(lambda: hf.generate((Message("user", "warm up"),), replace(SAMPLING, max_new_tokens=4)))
     print(f"{args.model} {args.dtype}, {args.threads} thread(s)")
     print(prefill(hf, 2, 400, seed=1), flush=True)
-    for rows, words, new, shared in ((1, 200, 16, False), (8, 200, 16, False), (32, 200, 12, False), (32, 900, 8, True)):
+    for rows, words, new, shared in (
+        (1, 200, 16, False),
+        (8, 200, 16, False),
+        (32, 200, 12, False),
+        (32, 900, 8, True),
+    ):
         if args.quick and rows * words > 2000:
             continue
         print(decode(hf, rows, words, new, rows + words, shared=shared), flush=True)

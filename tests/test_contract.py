@@ -34,7 +34,9 @@ def cases() -> list[Any]:
             continue
         if any(f.name == "as_published" for f in dataclasses.fields(cls)):
             configs.append({"preset": cls.presets[0], "as_published": True})
-        found += [pytest.param(name, c, id="-".join([name, *(k if v is True else v for k, v in c.items())])) for c in configs]
+        found += [
+            pytest.param(name, c, id="-".join([name, *(k if v is True else v for k, v in c.items())])) for c in configs
+        ]
     return found
 
 

@@ -127,7 +127,9 @@ def test_gains_leave_out_what_was_not_asked_for() -> None:
 
 
 def test_a_turn_that_rules_out_the_truth_is_minus_infinity() -> None:
-    known = TabularFilter([(1, "a"), (1, "b")], lambda s, t: [(1.0, say(s, s))], lambda s: s, lambda s: None, lambda a: a)
+    known = TabularFilter(
+        [(1, "a"), (1, "b")], lambda s, t: [(1.0, say(s, s))], lambda s: s, lambda s: None, lambda a: a
+    )
     assert gains(known, [turn("", "b")], "a")[0].truth == -math.inf
     assert gains(known, [turn("", "b")], "outside")[0].truth == -math.inf
 

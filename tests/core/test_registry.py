@@ -144,7 +144,13 @@ def test_a_configuration_builds_an_equal_object(made: Any) -> None:
 
 
 def test_fingerprints_tell_configurations_apart() -> None:
-    made = [make("mastermind"), make("mastermind", length=3), make("wordle"), make("agents:random"), make(f"{HERE}:Echo")]
+    made = [
+        make("mastermind"),
+        make("mastermind", length=3),
+        make("wordle"),
+        make("agents:random"),
+        make(f"{HERE}:Echo"),
+    ]
     assert len({m.fingerprint for m in made}) == len(made)
 
 

@@ -27,6 +27,7 @@ class Server:
 
     handlers: tuple[Handler, ...]
     requests: list[Request] = field(default_factory=list)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
     connections: int = 0
     running: int = 0
     most_running: int = 0
@@ -62,6 +63,7 @@ class Server:
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
         handler = self.handlers[min(len(self.requests), len(self.handlers) - 1)]
         self.requests.append(request)
+        self.asked.set()
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         try:

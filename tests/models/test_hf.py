@@ -127,7 +127,10 @@ def test_score_is_the_log_softmax_of_the_plain_pass(tiny_folder: Path) -> None:
 
     first, later, backwards = run(both())
     prompt = tok.apply_chat_template([m.to_json() for m in chat], add_generation_prompt=True)["input_ids"]
-    start = [*sequences(opening)[0], *tok.encode(_between(opening[0]) + "<|im_start|>user\nso?<|im_end|>\n<|im_start|>assistant\n")]
+    start = [
+        *sequences(opening)[0],
+        *tok.encode(_between(opening[0]) + "<|im_start|>user\nso?<|im_end|>\n<|im_start|>assistant\n"),
+    ]
     for text, now, then in zip(texts, first, later, strict=True):
         ids = tok.encode(text)
         assert now == pytest.approx(plain_logprobs(net, [*prompt, *ids], len(ids)) if ids else [], abs=1e-4)
@@ -184,9 +187,7 @@ def test_forks_share_their_past_and_nothing_more(tiny_folder: Path) -> None:
     chat = (Message("user", TEXT + WORDS[0]),)
 
     async def fork() -> list[Completion]:
-        return await asyncio.gather(
-            *(hf.generate(said(chat, trunk, f"branch {i}"), seeded(WARM, i)) for i in range(4))
-        )
+        return await asyncio.gather(*(hf.generate(said(chat, trunk, f"branch {i}"), seeded(WARM, i)) for i in range(4)))
 
     before = hf.stats.prefilled
     branches = run(fork())
@@ -262,7 +263,15 @@ def test_a_template_that_changes_history_is_rendered_whole_and_counted(tmp_path:
     assert hf.stats.rewritten == 1
     assert list((c.prompt_ids + c.ids)[: again.shared] + again.prompt_ids) == expected
     assert again.shared == len(c.prompt_ids)  # true up to where the history was changed
-    check_exact(folder, [[replace(c, logprobs=array("f"), ids=array("i")), replace(again, shared=0, prompt_ids=array("i", expected))][1:]])
+    check_exact(
+        folder,
+        [
+            [
+                replace(c, logprobs=array("f"), ids=array("i")),
+                replace(again, shared=0, prompt_ids=array("i", expected)),
+            ][1:]
+        ],
+    )
     run(hf.close())
 
 

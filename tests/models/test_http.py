@@ -231,8 +231,7 @@ async def _ask_and_close(model: Http) -> None:
 def test_a_cancelled_call_frees_its_slot() -> None:
     async def cancel_then_ask(server: Server, model: Http) -> tuple[str, int]:
         call = asyncio.create_task(model.generate(HELLO, ASKED))
-        while not server.requests:
-            await asyncio.sleep(0.005)
+        await server.asked.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call

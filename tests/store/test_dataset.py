@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sonde.core import Act, Action, Completion, Frozen, StoreError, Trajectory, Turn, UnknownName, UserError
-from sonde.store import Run, RunWriter, TrajectoryDataset, compact, compaction, parquet
+from sonde.store import Run, RunWriter, StoreWarning, TrajectoryDataset, compact, compaction, parquet
 from sonde.store.codec import encode
 from sonde.store.tables import TABLES
 
@@ -98,6 +98,8 @@ def test_any_parquet_reader_sees_the_documented_types(tmp_path: Path, play) -> N
 
 def test_a_compacted_run_is_continued_and_compacted_again(tmp_path: Path, play) -> None:
     folder = write(tmp_path / "run", play(3))
+    (folder / ".parquet-00001.tmp").mkdir()  # a compaction that was killed
+    (folder / ".parquet-00001.tmp" / "acts.parquet").write_text("half")
     compact(folder, delete=True)
     with RunWriter.open(folder, {}) as run:
         assert len(run.finished) == 3
@@ -111,6 +113,17 @@ def test_a_compacted_run_is_continued_and_compacted_again(tmp_path: Path, play) 
     assert compact(folder, delete=True) == folder / "parquet-00002"
     assert shards(folder) == []
     assert lines(folder) == [encode(t) for t in play(5)]
+
+
+def test_a_torn_shard_is_cut_before_it_is_compacted(tmp_path: Path, play) -> None:
+    folder = write(tmp_path / "run", play(3))
+    shard = folder / "trajectories-00000.jsonl.zst"
+    shard.write_bytes(shard.read_bytes()[:-1])
+    with pytest.warns(StoreWarning, match="cut"):
+        compact(folder)
+    with RunWriter.open(folder, {}) as run:
+        run.append(play(1, first=2)[0])
+    assert lines(folder) == [encode(t) for t in play(3)]
 
 
 def test_row_groups_stay_aligned_when_some_have_no_acts(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:

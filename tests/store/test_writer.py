@@ -100,6 +100,14 @@ def test_another_configuration_is_refused_with_its_first_difference(tmp_path: Pa
     RunWriter.open(tmp_path, CONFIG).close()  # the refusal let go of the lock
 
 
+def test_what_a_kill_left_of_a_beginning_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    (tmp_path / ".config.json.tmp").write_text('{"for')
+    RunWriter.open(tmp_path, CONFIG).close()
+    assert Run.load(tmp_path).config == CONFIG
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", "config.json", "trajectories-00000.jsonl.zst"]
+
+
 def test_a_run_of_another_version_is_refused(tmp_path: Path) -> None:
     RunWriter.open(tmp_path, CONFIG).close()
     saved = json.loads((tmp_path / "config.json").read_text())

@@ -54,7 +54,8 @@ class Playthrough:
 
 
 def write(ep: Episode) -> str:
-    """The text of an episode."""
+    """The text of an episode. Raises `UserError` where `read` would not find the same words in it: after a reply with
+    lines that look like the marks of this format, or with line ends at its end."""
     start = Episode.begin(ep.env, ep.task, seed=ep.seed)
     lines = [f"{_MARK}env {_json(ep.env.config)}", f"{_MARK}task {_json(ep.task.to_json())}", f"{_MARK}seed {ep.seed}"]
     for seat, messages in start.messages.items():
@@ -63,7 +64,10 @@ def write(ep: Episode) -> str:
         lines += _act(act)
     if ep.outcome is not None:
         lines.append(f"{_MARK}outcome {_json(ep.outcome._asdict())}")
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    if read(text).acts != tuple((act.seat, act.action.text) for act in ep.acts):
+        raise UserError(f"playthrough: a text ends with a line end, or has a line that begins with {_MARK!r}")
+    return text
 
 
 def _act(act: Act) -> Iterable[str]:

@@ -51,7 +51,7 @@ class Task:
     from the world seed at reset. Both are JSON values.
 
     >>> Task(env="wordle", preset="paprika", split="test", index=3, public={"length": 5}, hidden="toast").id
-    '0a54b4dd5a2cd0ed06d9'
+    '4144316429a0615a93f5'
     """
 
     env: str
@@ -210,7 +210,10 @@ class Step(NamedTuple):
     """What an environment makes of one act.
 
     `told` maps each seat to what it is told; `rewards` likewise; `info` holds structured facts that follow from what
-    the agent has been told so far, never more. `outcome` is set exactly on the last step.
+    the agent has been told so far, never more. All three are `Frozen`. `outcome` is set exactly on the last step.
+
+    >>> Step(state=("toast", 1), told=Frozen(agent="absent"), info=Frozen(result="marks")).rewards
+    {}
     """
 
     state: Hashable

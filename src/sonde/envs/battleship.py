@@ -115,7 +115,7 @@ class Battleship(TabularEnv[State]):
         return TaskList(len(setups), lambda i: self._task(*setups[i], split, i))
 
     def task(self, hidden: Json) -> Task:
-        """`hidden`: `{"size": 6, "carrier": ["A1", ...], "battleship": [...], "destroyer": [...]}`."""
+        """`{"size": 6, "carrier": ["A1", ...], "battleship": [...], "destroyer": [...]}`: the cells of every ship."""
         if _keys(hidden) != {"size", *SHIPS}:
             raise invalid("battleship: hidden", hidden, f"an object with exactly size, {', '.join(SHIPS)}")
         size = hidden["size"]

@@ -38,7 +38,7 @@ def score(code: str, guess: str) -> tuple[int, int]:
     """Exact and partial matches.
 
     >>> score("0427", "4420")
-    (1, 2)
+    (2, 1)
     """
     exact = common = 0
     for mine, theirs in zip(guess, code, strict=True):
@@ -92,6 +92,7 @@ class Mastermind(TabularEnv[State]):
         return TaskList(last - first, lambda i: self._task(codes[first + i], split, i))
 
     def task(self, hidden: Json) -> Task:
+        """`"0427"`: a code, as text."""
         if not isinstance(hidden, str) or self.parse_code(hidden) is None:
             raise invalid("mastermind: hidden", hidden, f"{self.length} digits of {self._symbols}, as text")
         return self._task(hidden, "custom", 0)

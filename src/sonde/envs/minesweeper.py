@@ -34,6 +34,7 @@ _SIZES = {"train": 1000, "test": 200}
 _SIDES = range(4, 8)
 _MOST_FILTERED = 250_000
 _MOST_LISTED = 10_000
+"""Layouts that a filter may hold, and that `prior` may list."""
 _WIN = Frozen({AGENT: 1.0})
 _MARKS = "*12345678"
 _SPACED = str.maketrans("(),", "   ")
@@ -120,11 +121,8 @@ class Minesweeper(TabularEnv[State]):
     def task(self, hidden: Json) -> Task:
         """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: any mines that leave at least one cell free."""
         field = "minesweeper: hidden"
-        if not isinstance(hidden, Mapping) or set(setup := cast("Mapping[Any, Any]", hidden)) != {
-            "rows",
-            "cols",
-            "mines",
-        }:
+        setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        if set(setup) != {"rows", "cols", "mines"}:
             raise invalid(field, cast("object", hidden), "a mapping with rows, cols and mines")
         rows, cols = (_side(f"{field}[{k!r}]", setup[k]) for k in ("rows", "cols"))
         mines = _mines(f"{field}['mines']", setup["mines"], rows, cols)

@@ -108,6 +108,7 @@ class Wordle(TabularEnv[State]):
         return TaskList(len(found), lambda i: self._task(found[i], split, i))
 
     def task(self, hidden: Json) -> Task:
+        """`"toast"`: one of the preset's answer words, in lower case."""
         lengths = _PRESETS[self.preset].lengths
         if not isinstance(hidden, str) or len(hidden) not in lengths or hidden not in self._words(len(hidden)):
             allowed = f"an answer word of {', '.join(map(str, lengths))} letters, in lower case"

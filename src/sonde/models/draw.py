@@ -18,6 +18,9 @@ from torch import Tensor
 from sonde.core.model import Sampling
 from sonde.core.seeding import derive
 
+NUCLEUS = 512
+"""Most likely tokens looked at first for top-p."""
+
 
 def uniform(sampling: Sampling, position: int) -> float:
     """The number in [0, 1) that decides the token at `position` of a completion, whatever else runs beside it."""
@@ -59,6 +62,11 @@ def truncate(probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor) -> Tensor:
 
 
 def _nucleus(probs_BV: Tensor, top_p_B1: Tensor) -> Tensor:
-    sorted_BV, order_BV = torch.sort(probs_BV, dim=-1, descending=True, stable=True)
-    before_BV = sorted_BV.cumsum(-1, dtype=torch.float64) - sorted_BV
-    return torch.zeros_like(probs_BV, dtype=torch.bool).scatter_(-1, order_BV, before_BV < top_p_B1)
+    size = probs_BV.shape[-1]
+    for k in (min(NUCLEUS, size), size):  # the top few nearly always suffice, and all of them cost a sort
+        top_BK, order_BK = probs_BV.topk(k)
+        reached_BK = top_BK.cumsum(-1, dtype=torch.float64)
+        if (reached_BK[:, -1:] >= top_p_B1).all():
+            break
+    before_BK = reached_BK - top_BK
+    return torch.zeros_like(probs_BV, dtype=torch.bool).scatter_(-1, order_BK, before_BK < top_p_B1)

@@ -12,9 +12,9 @@ from sonde.core import StoreError, UserError
 
 from .codec import Digest
 from .folder import acquire, read_config
-from .log import sync_folder
+from .log import Log, sync_folder
 from .parquet import ParquetPart, ParquetSink, file_of
-from .parts import Part, covered, fresh, open_parts, parquet_path, shards
+from .parts import Part, covered, fresh, open_parts, parquet_path, shard_path, shards
 from .tables import TABLES
 
 GROUP_RECORDS = 1024
@@ -33,7 +33,9 @@ def compact(folder: Path | str, *, delete: bool = False) -> Path:
     held = acquire(folder)
     try:
         if len(fresh(folder)):
-            _write(folder, max(shards(folder)) + 1)
+            last = max(shards(folder))
+            Log(shard_path(folder, last)).close()  # cuts a torn end, which only a last shard may have
+            _write(folder, last + 1)
         elif not covered(folder):
             raise UserError(f"compact: {folder} holds no trajectories yet")
         target = parquet_path(folder, covered(folder))

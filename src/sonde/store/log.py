@@ -42,15 +42,15 @@ class Log:
             lock(self._fd, path)
             sync_folder(path.parent)
             data = path.read_bytes()
-            self.frames = walk(data, path)
+            frames = walk(data, path)
         except BaseException:
             os.close(self._fd)
             raise
-        self.size = self.frames[-1].end if self.frames else 0
+        self.size = frames[-1].end if frames else 0
         if len(data) > self.size:
             self._trim()
             cut = f"{path}: cut {len(data) - self.size} bytes at byte {self.size}"
-            warnings.warn(f"{cut}; the last flush had not been finished, its records are lost", StoreWarning, 5)
+            warnings.warn(f"{cut}; the last flush had not been finished, its records are lost", StoreWarning, 4)
 
     def add(self, line: bytes, entry: Any) -> None:
         """Take in one line and its entry for the index."""

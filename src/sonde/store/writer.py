@@ -27,9 +27,9 @@ class RunWriter:
         self.config: dict[str, Any] = read_config(folder)["config"]
         first = covered(folder)
         last = max([first, *shards(folder)])
+        self._finished = {e.key for part in open_parts(folder) for e in part.entries() if not e.failed}
         self._log = Log(shard_path(folder, last), fsync=fsync)
         self._shard = last
-        self._finished = {e.key for part in open_parts(folder) for e in part.entries() if not e.failed}
 
     @classmethod
     def open(cls, folder: Path | str, config: Mapping[str, Any], *, fsync: bool = False) -> Self:

@@ -137,8 +137,13 @@ def gains_add_up(p: Probe) -> None:
             return
         truth = p.env.hypothesis(ep.state)
         fall, rise = prior.entropy - known.entropy, math.log2(known.prob(truth) / prior.prob(truth))
-        for name, parts, whole in (("realised", [g.realised for g in rows], fall), ("truth", [g.truth for g in rows], rise)):
-            require(abs(math.fsum(parts) - whole) < 1e-6, f"the {name} gains sum to {math.fsum(parts)}, not {whole} bits")
+        for name, parts, whole in (
+            ("realised", [g.realised for g in rows], fall),
+            ("truth", [g.truth for g in rows], rise),
+        ):
+            require(
+                abs(math.fsum(parts) - whole) < 1e-6, f"the {name} gains sum to {math.fsum(parts)}, not {whole} bits"
+            )
 
 
 RULES = (

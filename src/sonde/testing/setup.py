@@ -71,7 +71,9 @@ def tasks_are_values(p: Probe) -> None:
         tasks = p.env.tasks(split)
         n = len(tasks)
         require(n > 0, f"split {split!r} is empty")
-        require(tasks[-1] == tasks[n - 1] and len(tasks[1:3]) == len(range(n)[1:3]), f"{split}: indexing is not a list's")
+        require(
+            tasks[-1] == tasks[n - 1] and len(tasks[1:3]) == len(range(n)[1:3]), f"{split}: indexing is not a list's"
+        )
         _refuses(lambda tasks=tasks, n=n: tasks[n], f"{split}[{n}], past the end,", IndexError)
         for i in _some(n, p.rng("tasks", split), 300):
             _check_task(p.env, tasks[i], split, i)

@@ -34,12 +34,12 @@ class Agent:
         """The name for the margin of a figure: what is in its brackets, cut in the middle.
 
         >>> Agent(0, "llm (SmolLM2-135M-Instruct)", "", "-", "o").short
-        'SmolLM2…Instruct'
+        'SmolLM…nstruct'
         """
         head, bracket, rest = self.name.partition(" (")
         inner = rest[: rest.index(")")] + rest[rest.index(")") + 1 :] if bracket and ")" in rest else ""
         name = inner or head
-        return name if len(name) <= 16 else f"{name[:7]}…{name[-8:]}"
+        return name if len(name) <= 14 else f"{name[:6]}…{name[-7:]}"
 
     @property
     def variable(self) -> str:
@@ -197,5 +197,3 @@ def sections(runs: Sequence[Loaded]) -> list[Section]:
     for run in runs:
         grouped.setdefault(content_hash(run.env.config), []).append(run)
     return [Section(f"env-{i}", group[0].env, tuple(group)) for i, group in enumerate(grouped.values())]
-
-

@@ -144,7 +144,7 @@ def key(name: str) -> str:
         ax.set(xlim=(0, WIDTH), ylim=(0, 0.46))
         ax.axis("off")
         for i, (cause, text) in enumerate(names.items()):
-            x, y = 0.1 + 1.5 * (i % 3), 0.26 - 0.22 * (i // 3)
+            x, y = (0.1, 1.2, 3.0)[i % 3], 0.26 - 0.22 * (i // 3)
             ax.add_patch(Rectangle((x, y), 0.22, 0.14, **_fill(MUTED, cause)))
             ax.text(x + 0.3, y + 0.07, text if cause == "taken" else f"lost: {text}", va="center", fontsize=8.5)
         return inline(figure, name, "Key: " + ", ".join(names.values()))
@@ -240,8 +240,4 @@ def _whole_turns(ax: Any, first: int, last: int) -> None:
 
 def scale_of(found: Sequence[Losses]) -> float:
     """The highest bar of all."""
-    return max(
-        [1e-9, *(t + sum(v[i] for v in f.lost.values()) for f in found for i, t in enumerate(f.taken))]
-    )
-
-
+    return max([1e-9, *(t + sum(v[i] for v in f.lost.values()) for f in found for i, t in enumerate(f.taken))])

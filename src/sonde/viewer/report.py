@@ -75,7 +75,8 @@ class Shown:
     section: Section
     runs: Sequence[ShownRun]
     figures: dict[str, str | None]
-    by_turn: Sequence[str]
+    by_turn: Sequence[tuple[Agent, str]]
+    nothing_to_learn: bool
     scale: tuple[Estimate, Estimate] | None
     reference: str
     split: str
@@ -98,12 +99,15 @@ class ShownRun:
 def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]]) -> Shown:
     runs = [_shown_run(run, chosen[id(run)]) for run in section.runs]
     known = [(r.run.agent, r.losses) for r in runs if r.losses is not None]
+    if all(found.offered <= 0 for _, found in known):
+        known = []
     names = section.env.spec.reference, section.env.spec.floor
     return Shown(
         section=section,
         runs=runs,
         figures=_figures(section, known),
         by_turn=_by_turn(section, known),
+        nothing_to_learn=not known and any(r.losses is not None for r in runs),
         scale=headline.scale(section.runs[0]),
         reference=names[0],
         split=section.runs[0].evaluation.split,
@@ -122,10 +126,11 @@ def _figures(section: Section, known: Sequence[tuple[Agent, Losses]]) -> dict[st
     }
 
 
-def _by_turn(section: Section, known: Sequence[tuple[Agent, Losses]]) -> list[str]:
+def _by_turn(section: Section, known: Sequence[tuple[Agent, Losses]]) -> list[tuple[Agent, str]]:
     top = plots.scale_of([found for _, found in known])
     return [
-        plots.lost_by_turn(agent, found, top, f"{section.anchor}-b{i}") for i, (agent, found) in enumerate(known)
+        (agent, plots.lost_by_turn(agent, found, top, f"{section.anchor}-b{i}"))
+        for i, (agent, found) in enumerate(known)
     ]
 
 
@@ -147,8 +152,9 @@ def _shown_run(run: Loaded, chosen: Sequence[tuple[str, Any]]) -> ShownRun:
 
 def _versions(sources: Sequence[Source]) -> str:
     """Which code measured all this."""
-    found = {f"sonde {s.run.version}" + (f" at commit {s.run.commit[:12]}" if s.run.commit else "") for s in sources}
-    return ", ".join(sorted(found))
+    versions = " and ".join(sorted({s.run.version for s in sources}))
+    commits = sorted({s.run.commit[:10] + "-dirty" * s.run.commit.endswith("-dirty") for s in sources if s.run.commit})
+    return f"sonde {versions}" + (f" (commit {', '.join(commits)})" if commits else "")
 
 
 def _asset(name: str) -> str:

@@ -45,10 +45,13 @@ STYLE: dict[str, Any] = {
 
 _TAG = re.compile(r"<[^>]+>")
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
-_ID = re.compile(r'\bid="([^"]*)"')
+_ID = re.compile(r' id="([^"]*)"')
 _LINK = re.compile(r'(url\(#|href="#)')
 _CLASS = re.compile(r"agent-\d+")
 _BLANK = re.compile(r"\n\s*")
+_NOISE = re.compile(r'<metadata>.*?</metadata>|<style.*?</style>|<g [^>]*/>| transform="rotate\(-0 [^"]*\)"', re.DOTALL)
+"""What no reader needs: the drawing library's name, its style for all elements, empty groups, turns by nothing."""
+_DIGITS = re.compile(r"(\.\d\d)\d+")
 
 
 def inline(figure: Any, name: str, description: str) -> str:
@@ -57,19 +60,28 @@ def inline(figure: Any, name: str, description: str) -> str:
     Artists whose gid is `agent-N` become elements of class `of-agent agent-N`.
     """
     buffer = StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    figure.savefig(
+        buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    )
     text = buffer.getvalue()
     body = text[text.index("<svg") :].split(">", 1)[1]
     width, height = (72 * side for side in figure.get_size_inches())
-    body = _BLANK.sub("\n", body)
-    body = _TAG.sub(lambda m: _themed(m[0], name), re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL))
+    body = _BLANK.sub("\n", _NOISE.sub("", body))
+    body = _TAG.sub(lambda m: _themed(m[0], name), body)
     # Labels of figures are drawn after the page was escaped, so the description is escaped here.
     label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{label}">{body}'
 
 
 def _themed(tag: str, name: str) -> str:
-    """A tag with CSS variables for colours, and with ids of its own."""
-    tag = _COLOUR.sub(lambda m: f"var(--{VARIABLES[m[0]]})" if m[0] in VARIABLES else m[0], tag)
-    tag = _ID.sub(lambda m: f'class="of-agent {m[1]}"' if _CLASS.fullmatch(m[1]) else f'id="{name}-{m[1]}"', tag)
+    """A tag with CSS variables for colours, numbers of two decimals, and ids of its own."""
+    tag = _COLOUR.sub(lambda m: f"var(--{VARIABLES[m[0]]})" if m[0] in VARIABLES else m[0], _DIGITS.sub(r"\1", tag))
+    tag = _ID.sub(lambda m: _identity(tag, m[1], name), tag)
     return _LINK.sub(lambda m: f"{m[1]}{name}-", tag)
+
+
+def _identity(tag: str, found: str, name: str) -> str:
+    """An agent's class for an agent's artist, nothing for other groups, and the id for what is referred to."""
+    if _CLASS.fullmatch(found):
+        return f' class="of-agent {found}"'
+    return "" if tag.startswith("<g ") else f' id="{name}-{found}"'

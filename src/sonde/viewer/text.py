@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-LIMIT = 2400
+LIMIT = 2000
 """Characters of one message that are shown; of a longer one the beginning and the end."""
-_TAIL = 600
+_TAIL = 500
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 

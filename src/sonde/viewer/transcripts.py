@@ -41,7 +41,7 @@ CHOICES = (
     Choice("longest win", lambda r: r.win, lambda r: -r.turns),
     Choice("best efficiency", lambda r: efficiency(r) is not None, lambda r: -(efficiency(r) or 0.0)),
     Choice("world failed", lambda r: bool(r.error), lambda r: 0.0),
-    Choice("next in order", lambda r: True, lambda r: 0.0),
+    Choice("one more", lambda r: True, lambda r: 0.0),
 )
 
 

@@ -1,0 +1,294 @@
+"""Wordle: marks by hand under both rules, words read from text, exact filters, and the entropy strategy."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sonde
+from sonde.core import Episode, Filter, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
+from sonde.envs._rules import marks, words
+from sonde.envs._rules.guessing import encode
+from sonde.envs.wordle import Wordle
+
+ENV = Wordle()
+LMRL = Wordle(preset="lmrl")
+PAIR = st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.text("abc", min_size=n, max_size=n)] * 2))
+
+
+@pytest.mark.parametrize(
+    ("secret", "guess", "standard", "membership"),
+    [
+        ("toast", "toast", "ggggg", "ggggg"),
+        ("toast", "boost", "bgbgg", "bgygg"),
+        ("toast", "stoat", "yyyyg", "yyyyg"),
+        ("toast", "trust", "gbbgg", "gbbgg"),
+        ("toast", "zebra", "bbbby", "bbbby"),
+        # One of two copies: the right place takes it, and earlier copies get none.
+        ("those", "geese", "bbbgg", "byygg"),
+        ("abbey", "kebab", "bygyy", "bygyy"),
+        ("abbey", "babes", "yyggb", "yyggb"),
+        ("crane", "eerie", "bbybg", "yyybg"),
+        ("hello", "lolly", "byggb", "yyggb"),
+        ("level", "eleve", "yyyyb", "yyyyy"),
+        ("sassy", "asses", "yygby", "yygby"),
+        ("aaaab", "baaaa", "ygggy", "ygggy"),
+        ("abcde", "aaaaa", "gbbbb", "gyyyy"),
+    ],
+)
+def test_marks_by_hand(secret: str, guess: str, standard: str, membership: str) -> None:
+    assert marks.standard(secret, guess) == standard
+    assert marks.membership(secret, guess) == membership
+    assert ENV.marks(secret, guess) == standard
+    assert Wordle(as_published=True).marks(secret, guess) == membership
+
+
+@given(PAIR)
+def test_marks_count_no_letter_twice(pair: tuple[str, str]) -> None:
+    secret, guess = pair
+    seen = marks.standard(secret, guess)
+    found = Counter(g for g, mark in zip(guess, seen, strict=True) if mark != "b")
+    assert found == Counter(secret) & Counter(guess)
+    assert [m == "g" for m in seen] == [s == g for s, g in zip(secret, guess, strict=True)]
+    for letter in set(guess):
+        not_placed = [m for g, m in zip(guess, seen, strict=True) if g == letter and m != "g"]
+        assert not_placed == sorted(not_placed, reverse=True), "yellow before black, from left to right"
+
+
+@given(PAIR)
+def test_the_published_rule_looks_at_each_letter_alone(pair: tuple[str, str]) -> None:
+    secret, guess = pair
+    seen = marks.membership(secret, guess)
+    for i, letter in enumerate(guess):
+        alone = "g" if secret[i] == letter else "y" if letter in secret else "b"
+        assert seen[i] == alone
+    if len(set(guess)) == len(guess):
+        assert seen == marks.standard(secret, guess)
+
+
+def test_marks_as_a_number_in_base_three() -> None:
+    assert marks.number("b") == 0
+    assert marks.number("ybg") == 1 * 9 + 0 * 3 + 2
+    assert len({marks.number("".join(m)) for m in itertools.product("byg", repeat=4)}) == 81
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "guess"),
+    [
+        ("<Answer>toast</Answer>", "toast"),
+        ("<Think>hm</Think> <answer> TOAST </answer>", "toast"),
+        ("<Answer>t o a s t</Answer>", "toast"),
+        ("<Answer>qzxjk</Answer>", "qzxjk"),
+        ("<Answer>toasts</Answer>", None),
+        ("<Answer>toas</Answer>", None),
+        ("<Answer>toas7</Answer>", None),
+        ("<Answer>toasté</Answer>", None),
+        ("<Answer>tоast</Answer>", None),
+        ("<Answer>toast or boost</Answer>", None),
+        ("<Answer>toast.</Answer>", None),
+        ("<Answer></Answer>", None),
+        ("toast", None),
+        ("t o a s t", None),
+    ],
+)
+def test_words_by_hand(text: str, guess: str | None) -> None:
+    assert ENV.parse(text, 5) == guess
+
+
+@pytest.mark.parametrize(
+    ("text", "guess"),
+    [
+        ("t o a s t", "toast"),
+        ("T O A S T\n", "toast"),
+        ("toast", "toast"),
+        ("<Answer>t o a s t</Answer>", "toast"),
+        ("My guess is t o a s t", None),
+        ("t o a s", None),
+        ("", None),
+        ("<Think>t o a s t</Think>", None),
+        (" " * 100 + "toast", None),
+    ],
+)
+def test_words_without_tags(text: str, guess: str | None) -> None:
+    assert LMRL.parse(text, 5) == guess
+
+
+@given(st.text(), st.sampled_from([ENV, LMRL]), st.booleans())
+def test_whatever_is_read_is_a_word(text: str, env: Wordle, tagged: bool) -> None:
+    guess = env.parse(f"<Answer>{text}</Answer>" if tagged else text, 5)
+    assert guess is None or (len(guess) == 5 and set(guess) <= set("abcdefghijklmnopqrstuvwxyz"))
+
+
+# --- play ------------------------------------------------------------------------------------------------------------
+
+
+def play(env: Wordle, word: str, *texts: str) -> Episode:
+    ep = Episode.begin(env, env.task(word))
+    for text in texts:
+        ep = ep.step(text)
+    return ep
+
+
+def test_a_game_by_hand() -> None:
+    ep = play(ENV, "toast", "<Answer>boost</Answer>", "<Answer>toasty</Answer>", "<Answer>toast</Answer>")
+    assert [dict(t.info) for t in ep.turns] == [
+        {"result": "marks", "guess": "boost", "feedback": "bgbgg"},
+        {"result": "invalid"},
+        {"result": "win", "guess": "toast", "feedback": "ggggg"},
+    ]
+    lines = ["b: absent", "o: right place", "o: absent", "s: right place", "t: right place"]
+    assert ep.turns[0].told.splitlines()[:5] == lines
+    assert "Guesses left: 5" in ep.turns[0].told
+    assert [t.rewards.get("agent", 0.0) for t in ep.turns] == [0.0, 0.0, 1.0]
+    assert ep.outcome == Outcome("win", 1.0)
+
+
+def test_the_published_rule_is_played_and_told() -> None:
+    ep = play(Wordle(as_published=True), "toast", "<Answer>boost</Answer>")
+    assert ep.turns[0].info["feedback"] == "bgygg"
+    first, plain = ep.messages["agent"][0].content, play(ENV, "toast").messages["agent"][0].content
+    assert "judged each time on its own" in first
+    assert "only as often as the secret has it" in plain
+    assert ep.env.spec.departures != ENV.spec.departures
+
+
+def test_a_guess_need_not_be_a_known_word() -> None:
+    assert play(ENV, "toast", "<Answer>aeiou</Answer>").turns[0].info["feedback"] == "ybbyb"
+
+
+def test_the_end_comes_with_the_last_guess() -> None:
+    miss, hit = "<Answer>boost</Answer>", "<Answer>toast</Answer>"
+    assert play(ENV, "toast", *[miss] * 5, hit).outcome == Outcome("win", 1.0)
+    late = play(ENV, "toast", *[miss] * 6)
+    assert late.outcome == Outcome("timeout", truncated="turns")
+    assert "toast" not in late.turns[-1].told
+    assert play(ENV, "toast", "toast").outcome == Outcome("format")
+    assert play(Wordle(max_turns=1), "toast", miss).outcome == Outcome("timeout", truncated="turns")
+
+
+def test_lmrl_speaks_in_signs_and_counts_misses() -> None:
+    ep = play(LMRL, "space", "t r a c e", "nothing of the kind", "s p a c e")
+    assert ep.turns[0].told == "b b g g g"
+    assert [t.rewards["agent"] for t in ep.turns] == [-1.0, -1.0, 0.0]
+    assert [t.info["result"] for t in ep.turns] == ["marks", "invalid", "win"]
+    assert ep.outcome == Outcome("win", 1.0)
+    lost = play(LMRL, "space", *["t r a c e"] * 6)
+    assert sum(t.rewards["agent"] for t in lost.turns) == -6.0
+    assert lost.outcome == Outcome("timeout", truncated="turns")
+
+
+def test_modified_words_have_other_lengths_and_ten_turns() -> None:
+    env = Wordle(preset="modified")
+    lengths = Counter(len(t.hidden) for t in env.tasks("test"))
+    assert set(lengths) == {4, 6, 7, 8, 9, 10}
+    assert env.spec.max_turns == 10
+    ep = play(env, "know", "<Answer>iron</Answer>", "<Answer>knows</Answer>")
+    assert ep.turns[0].info["feedback"] == "bbgy"
+    assert ep.turns[1].info["result"] == "invalid"
+    assert "word of 4 letters" in ep.messages["agent"][0].content
+
+
+@pytest.mark.parametrize(
+    ("preset", "train", "test"), [("paprika", 1515, 800), ("modified", None, 1000), ("lmrl", None, None)]
+)
+def test_tasks_are_those_of_the_papers_in_number(preset: str, train: int | None, test: int | None) -> None:
+    env = Wordle(preset=preset)
+    n_train, n_test = len(env.tasks("train")), len(env.tasks("test"))
+    assert train in (None, n_train)
+    assert test in (None, n_test)
+    if preset == "lmrl":
+        assert n_train + n_test == 400
+
+
+@pytest.mark.parametrize("hidden", ["", "Toast", "toas", "xxxxx", "toasty", None, 5, ["toast"]])
+def test_what_is_no_answer_word_is_an_error(hidden: object) -> None:
+    with pytest.raises(UserError, match="wordle: hidden: got .*an answer word of 5 letters"):
+        ENV.task(hidden)
+
+
+def test_a_bad_configuration_is_an_error() -> None:
+    with pytest.raises(UserError, match="wordle: preset: unknown name 'papprika' .did you mean 'paprika'"):
+        sonde.make("wordle", preset="papprika")
+    with pytest.raises(UserError, match="wordle: max_turns: got 0"):
+        sonde.make("wordle", max_turns=0)
+
+
+# --- the filter ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [4, 5, 7, 10])
+def test_the_tables_of_marks_are_the_rules(length: int) -> None:
+    rng = Rng(0, "tables", length)
+    some = rng.sample(words.answers(length), 150) + ["a" * length, "ab" * (length // 2) + "a" * (length % 2)]
+    guesses = some[-30:]
+    standard = marks.standard_table(encode(guesses), encode(some))
+    membership = marks.membership_table(encode(guesses), encode(some))
+    for (i, guess), (j, secret) in itertools.product(enumerate(guesses), enumerate(some)):
+        assert standard[i, j] == marks.number(marks.standard(secret, guess))
+        assert membership[i, j] == marks.number(marks.membership(secret, guess))
+
+
+@given(st.lists(st.text("ab", min_size=6, max_size=6), min_size=2, max_size=5))
+def test_the_tables_agree_where_letters_repeat(some: list[str]) -> None:
+    codes = encode(some)
+    for table, rule in ((marks.standard_table, marks.standard), (marks.membership_table, marks.membership)):
+        expected = [[marks.number(rule(secret, guess)) for secret in some] for guess in some]
+        assert table(codes, codes).tolist() == expected
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_the_filter_is_brute_force(as_published: bool) -> None:
+    """On the 400 words of `lmrl`, with guesses in and out of the list."""
+    env = Wordle(preset="lmrl", as_published=as_published, max_turns=20)
+    found = words.lmrl_answers()
+    for i in range(3):
+        rng = Rng(i, "game", int(as_published))
+        ep = Episode.begin(env, env.task(rng.choice(found)))
+        fast: Filter = env.filter(ep.task.public)
+        slow = TabularEnv.filter(env, ep.task.public)
+        while ep.to_act and len(ep.turns) < 4:
+            assert slow is not None
+            mine, theirs = fast.belief(), slow.belief()
+            assert list(mine.hypotheses) == list(theirs.hypotheses)
+            assert np.allclose(mine.probs, theirs.probs)
+            assert fast.entropy == pytest.approx(slow.entropy)
+            texts = [env.say(w) for w in rng.sample(found, 3)] + ["e e e e e", "a b c d e", "no word"]
+            for text in texts:
+                assert fast.expected_gain(text) == pytest.approx(slow.expected_gain(text), abs=1e-9)
+            if len(theirs) < 60:
+                assert fast.best_question()[1] == pytest.approx(slow.best_question()[1], abs=1e-9)
+            ep = ep.step(rng.choice(texts))
+            fast, slow = fast.observe(ep.turns[-1]), slow.observe(ep.turns[-1])
+
+
+def test_the_prior_is_uniform_over_the_answer_words() -> None:
+    prior = ENV.filter({"length": 5})
+    assert prior.entropy == pytest.approx(np.log2(1515 + 800))
+    assert prior.prob("toast") == pytest.approx(1 / 2315)
+    assert prior.prob("qzxjk") == 0.0
+    assert LMRL.filter({"length": 5}).entropy == pytest.approx(np.log2(400))
+
+
+@pytest.mark.parametrize(
+    ("preset", "mean"), [("paprika", 3.6), ("modified", 3.1), ("lmrl", 3.0)]
+)  # measured on the sample below
+def test_the_entropy_strategy_on_a_sample_of_words(preset: str, mean: float) -> None:
+    env, agent = Wordle(preset=preset), sonde.make("agents:entropy")
+    assert isinstance(agent, ProgramPolicy)
+    turns: list[int] = []
+    tasks = env.tasks("test")
+    for i in Rng(0, "words", preset).sample(range(len(tasks)), 60):
+        ep = Episode.begin(env, tasks[i])
+        while ep.to_act:
+            ep = ep.step(agent.act_now(ep.view()))
+        assert ep.outcome == Outcome("win", 1.0)
+        turns.append(len(ep.turns))
+    assert np.mean(turns) == pytest.approx(mean, abs=0.25)
