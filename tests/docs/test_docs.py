@@ -1,21 +1,15 @@
 """What the documentation shows is what happens.
 
-Every `python` block runs, the blocks of a page one after another. A `text` block right after one is what it prints. A
-block under `<!-- file: NAME -->` is saved as that file, for the blocks after it to import. Every `sonde ...` line of a
-`console` block parses, and all but those under `<!-- not run -->` are run and print what is shown. `quickstart.ipynb`
-runs and prints what it holds.
+Every `python` block and every command of a `console` block runs and prints what is shown (`docs/build_outputs.py` says
+how); every `sonde ...` line parses, those that are not run included; `quickstart.ipynb` runs and prints what it holds.
 """
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import io
 import json
 import re
 import runpy
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,55 +20,58 @@ from sonde.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
-CONSOLE = runpy.run_path(str(ROOT / "docs" / "build_console.py"))
-_BLOCK = re.compile(
-    r"^(?:<!-- file: (?P<file>\S+) -->\n)?```python\n(?P<code>.*?)^```$(?:\n+```text\n(?P<printed>.*?)^```$)?",
-    re.MULTILINE | re.DOTALL,
-)
+OUTPUTS = runpy.run_path(str(ROOT / "docs" / "build_outputs.py"))
 _COMMAND = typer.main.get_command(app)
 
 
-def python_pages() -> list[Any]:
-    return [pytest.param(page, id=page.name) for page in PAGES if "```python\n" in page.read_text("utf-8")]
+def pages(kind: str) -> list[Any]:
+    return [pytest.param(page, id=page.name) for page in PAGES if f"```{kind}\n" in page.read_text("utf-8")]
 
 
-@pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to be in, from which modules can be imported."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if any(kind in p.read_text("utf-8") for kind in OUTPUTS["NEEDED"])], ids=lambda p: p.name
+)
+def test_examples_run_and_print_what_is_shown(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert OUTPUTS["filled"](text).splitlines() == text.splitlines(), "out of date: run `python docs/build_outputs.py`"
 
 
-def printed_by(code: str, where: str, namespace: dict[str, Any]) -> str:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(code, where, "exec"), namespace)
-    return out.getvalue()
+@pytest.mark.parametrize(
+    ("page", "wrong"),
+    [
+        ("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", "3"),
+        ("```console\n$ echo one\ntwo\n```\n", "two"),
+        (
+            "<!-- file: mod.py -->\n```python\nx = 5\n```\n\n```python\nimport mod\nprint(mod.x)\n```\n```text\n6\n```\n",
+            "6",
+        ),
+    ],
+)
+def test_wrong_output_is_replaced(page: str, wrong: str) -> None:
+    assert wrong in page
+    assert wrong not in OUTPUTS["filled"](page)
 
 
-@pytest.mark.parametrize("page", python_pages())
-def test_python_blocks_run_and_print_what_is_shown(page: Path, empty: Path) -> None:
-    text, namespace = page.read_text("utf-8"), {"__name__": "__main__"}
-    saved: set[str] = set()
-    for block in _BLOCK.finditer(text):
-        where = f"{page.name}:{text.count(chr(10), 0, block.start('code')) + 1}"
-        if block["file"]:
-            ast.parse(block["code"])
-            (empty / block["file"]).write_text(block["code"], "utf-8")
-            saved.add(Path(block["file"]).stem)
-        else:
-            printed = printed_by(block["code"], where, namespace)
-            assert printed == (block["printed"] or ""), where
-    for module in saved:
-        assert sys.modules.pop(module, None), f"{page.name}: {module} is shown, but never used"
+def test_examples_that_fail_are_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        OUTPUTS["filled"]("```python\n1 / 0\n```\n")
+    with pytest.raises(SystemExit, match="no text block"):
+        OUTPUTS["filled"]("```python\nprint(1)\n```\n")
+
+
+def test_what_is_not_run_is_left_alone() -> None:
+    page = "<!-- not run -->\n```console\n$ false\nas it was\n```\n"
+    assert OUTPUTS["filled"](page) == page
 
 
 @pytest.mark.parametrize("page", [pytest.param(p, id=p.name) for p in PAGES])
-def test_every_python_block_is_found(page: Path) -> None:
+def test_no_block_is_missed(page: Path) -> None:
+    """Blocks begin and end at the start of a line, and are of a kind that is checked or is no example of ours."""
     text = page.read_text("utf-8")
-    assert len(_BLOCK.findall(text)) == text.count("```python")
-    assert text.count("\n```") % 2 == 0
+    fences = [line.removeprefix("```") for line in text.splitlines() if line.lstrip().startswith("```")]
+    assert len(fences) % 2 == 0
+    assert set(fences[::2]) <= {"python", "console", "text", "sh", "yaml", ""}
+    assert set(fences[1::2]) <= {""}
 
 
 def parse(line: str) -> None:
@@ -91,7 +88,7 @@ def parse(line: str) -> None:
 
 
 def sonde_lines() -> list[Any]:
-    lines = [(page, line) for page in PAGES for line in CONSOLE["commands"](page.read_text("utf-8"))]
+    lines = [(page, line) for page in PAGES for line in OUTPUTS["commands"](page.read_text("utf-8"))]
     parts = [(page, part.strip()) for page, line in lines for part in re.split(r"\s\|\s|\s&&\s", line)]
     return [pytest.param(part, id=f"{page.name}:{part}") for page, part in parts if part.startswith("sonde ")]
 
@@ -107,13 +104,8 @@ def test_a_wrong_command_does_not_parse() -> None:
             parse(line)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```console\n" in p.read_text("utf-8")], ids=lambda p: p.name)
-def test_commands_print_what_is_shown(page: Path) -> None:
-    text = page.read_text("utf-8")
-    assert CONSOLE["filled"](text).splitlines() == text.splitlines(), "out of date: run `python docs/build_console.py`"
-
-
-def test_quickstart_runs_and_prints_what_it_holds(empty: Path) -> None:
+def test_quickstart_runs_and_prints_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     cells = json.loads((ROOT / "quickstart.ipynb").read_text("utf-8"))["cells"]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     code = [cell for cell in cells if cell["cell_type"] == "code"]
@@ -121,5 +113,5 @@ def test_quickstart_runs_and_prints_what_it_holds(empty: Path) -> None:
     for i, cell in enumerate(code):
         held = "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
         assert cell["execution_count"] == i + 1, "cells were run out of order"
-        assert printed_by("".join(cell["source"]), f"cell {i}", namespace) == held
+        assert OUTPUTS["printed_by"]("".join(cell["source"]), namespace) == held
     assert "torch" not in namespace

@@ -277,18 +277,16 @@ def test_the_prior_is_uniform_over_the_answer_words() -> None:
     assert LMRL.filter({"length": 5}).entropy == pytest.approx(np.log2(400))
 
 
-@pytest.mark.parametrize(
-    ("preset", "mean"), [("paprika", 3.6), ("modified", 3.1), ("lmrl", 3.0)]
-)  # measured on the sample below
-def test_the_entropy_strategy_on_a_sample_of_words(preset: str, mean: float) -> None:
+@pytest.mark.parametrize(("preset", "mean"), [("paprika", 3.5025), ("modified", 2.675), ("lmrl", 2.923)])
+def test_the_entropy_strategy_wins_every_test_word(preset: str, mean: float) -> None:
+    """The means were measured on these lists when they were made; ties between guesses may fall otherwise elsewhere."""
     env, agent = Wordle(preset=preset), sonde.make("agents:entropy")
     assert isinstance(agent, ProgramPolicy)
     turns: list[int] = []
-    tasks = env.tasks("test")
-    for i in Rng(0, "words", preset).sample(range(len(tasks)), 60):
-        ep = Episode.begin(env, tasks[i])
+    for task in env.tasks("test"):
+        ep = Episode.begin(env, task)
         while ep.to_act:
             ep = ep.step(agent.act_now(ep.view()))
         assert ep.outcome == Outcome("win", 1.0)
         turns.append(len(ep.turns))
-    assert np.mean(turns) == pytest.approx(mean, abs=0.25)
+    assert np.mean(turns) == pytest.approx(mean, abs=0.03)

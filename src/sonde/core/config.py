@@ -46,7 +46,8 @@ class Configured:
 
 def _plain(value: Any) -> Json:
     if isinstance(value, Configured):
-        return value.config
+        config = value.config
+        return config if ":" in config["name"] else {**config, "name": f"{value.kind}:{config['name']}"}
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}  # type: ignore[misc]
     if isinstance(value, tuple | list | frozenset):

@@ -111,7 +111,10 @@ def build(config: Mapping[str, Json]) -> Any:
 
 def _build(value: Json) -> Any:
     if isinstance(value, Mapping):
-        return build(value) if "name" in value else {k: _build(v) for k, v in value.items()}  # type: ignore[misc]
+        name = value.get("name")
+        if isinstance(name, str) and ":" in name:
+            return build(value)
+        return {k: _build(v) for k, v in value.items()}
     if isinstance(value, list):
         return tuple(_build(v) for v in value)  # type: ignore[misc]
     return value

@@ -232,8 +232,6 @@ def _whole_turns(ax: Any, first: int, last: int) -> None:
     """Ticks at whole turns, few enough to be read."""
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, last) if (last - first) / s <= 12)
     ticks = [first, *(t for t in range(first + 1, last + 1) if t % step == 0)]
-    if step > 1 and len(ticks) > 1 and ticks[1] - first < step / 2:
-        ticks = ticks[1:] if first else ticks
     ax.set_xticks(ticks)
     ax.set_xlim(first - 0.6, last + 0.6)
 

@@ -1,0 +1,113 @@
+"""Fill the documentation with what its examples really print.
+
+    python docs/build_outputs.py
+
+- A `python` block runs; the blocks of a page share their names. A `text` block right after one is what it prints.
+- A block under `<!-- file: NAME -->` is not run but saved as that file, for the blocks after it to import.
+- In a `console` block, a line `$ command` is a command, and everything up to the next one what it prints: standard
+  output, or standard error where it fails. A block under `<!-- not run -->` (it needs weights, an endpoint or a person)
+  stays as it is.
+
+Everything on a page runs in one folder, which is empty at first. `tests/docs/test_docs.py` fails when a page is not
+what this would write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+COLUMNS = 100
+NEEDED = ("```console\n", "```python\n")
+_BLOCK = re.compile(
+    r"^(?:<!-- (?P<note>not run|file: \S+) -->\n)?```(?P<kind>python|console)\n(?P<body>.*?)^```$"
+    r"(?:(?P<between>\n+)```text\n(?P<printed>.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def filled(text: str) -> str:
+    """The page with its outputs as they are now."""
+    with tempfile.TemporaryDirectory() as folder, _inside(folder):
+        names: dict[str, Any] = {"__name__": "__main__"}
+        return _BLOCK.sub(lambda block: block[0].replace(*_renewed(block, names)), text)
+
+
+def commands(text: str) -> Iterator[str]:
+    """The commands of a page, those that are not run included."""
+    for block in _BLOCK.finditer(text):
+        if block["kind"] == "console":
+            yield from _asked(block["body"])
+
+
+def printed_by(code: str, names: dict[str, Any]) -> str:
+    """What a piece of Python prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "<documentation>", "exec"), names)
+    return out.getvalue()
+
+
+def _renewed(block: re.Match[str], names: dict[str, Any]) -> tuple[str, str]:
+    """The part of a block to replace, and what replaces it."""
+    note, body = block["note"] or "", block["body"]
+    if note.startswith("file: "):
+        Path(note.removeprefix("file: ")).write_text(body, "utf-8")
+    elif block["kind"] == "python":
+        printed = printed_by(body, names)
+        if block["printed"] is not None:
+            return f"```text\n{block['printed']}```", f"```text\n{printed}```"
+        if printed:
+            raise SystemExit(f"a block prints, but no text block follows it:\n{body}")
+    elif not note:
+        return body, "".join(f"$ {command}\n{_output(command)}" for command in _asked(body))
+    return "", ""
+
+
+def _asked(body: str) -> list[str]:
+    return [line[2:] for line in body.splitlines() if line.startswith("$ ")]
+
+
+def _output(command: str) -> str:
+    """What a command prints, without spaces at the ends of lines."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "COLUMNS": str(COLUMNS), "OMP_NUM_THREADS": "1", "PATH": path}
+    done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, check=False)
+    shown = done.stderr if done.returncode else done.stdout
+    return "".join(f"{line.rstrip()}\n" for line in shown.strip("\n").splitlines())
+
+
+@contextlib.contextmanager
+def _inside(folder: str) -> Iterator[None]:
+    """Be in `folder`, import from it, and forget what was imported."""
+    before = set(sys.modules)
+    sys.path.insert(0, folder)
+    try:
+        with contextlib.chdir(folder):
+            yield
+    finally:
+        sys.path.remove(folder)
+        for name in set(sys.modules) - before:
+            if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
+                del sys.modules[name]
+
+
+def main() -> None:
+    """Rewrite the pages."""
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text("utf-8")
+        if any(kind in text for kind in NEEDED):
+            page.write_text(filled(text), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
