@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import math
 import random
+import resource
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -94,13 +95,34 @@ def conversation(hf: HF, episodes: int, turns: int, opening_words: int) -> str:
     now = hf.stats
     needed, prefilled = now.needed - before.needed, now.prefilled - before.prefilled
     decoded = now.requests - before.requests + now.decoded - before.decoded
-    later = needed - episodes * opening_words  # what it would be without sharing the opening
     return (
         f"{episodes} episodes x {turns} turns after {opening_words} shared words: {seconds:.1f} s, {decoded} sampled,\n"
         f"  needed {needed}, prefilled {prefilled} (ratio {prefilled / needed:.3f}), "
         f"padding {now.padding - before.padding}, steps {now.steps - before.steps}, "
-        f"slots {now.kept_bytes / 2**20:.0f} MiB" + (f"; beyond the opening about {later}" if opening_words else "")
+        f"slots {now.kept_bytes / 2**20:.0f} MiB"
     )
+
+
+def rounding(hf_args: dict[str, Any]) -> str:
+    """How far log-probabilities of the same tokens move when other rows share the batch."""
+    rng = random.Random(3)
+    chats = [(Message("user", text(rng, 20 * (i + 1))),) for i in range(8)]
+    answers = [text(rng, 5 * (i + 1)) for i in range(8)]
+
+    async def work() -> float:
+        alone = [await _score(hf_args, [pair]) for pair in zip(chats, answers, strict=True)]
+        together = await _score(hf_args, list(zip(chats, answers, strict=True)))
+        pairs = [(a, b) for (one,), many in zip(alone, together, strict=True) for a, b in zip(one, many, strict=True)]
+        return max(abs(a - b) for a, b in pairs)
+
+    return f"largest difference of a log-probability, alone or among 7 others: {asyncio.run(work()):.1e}"
+
+
+async def _score(hf_args: dict[str, Any], pairs: list[tuple[tuple[Message, ...], str]]) -> list[list[float]]:
+    hf = HF(**{**hf_args, "kv_bytes": 0})
+    scores = await asyncio.gather(*(hf.score(chat, [answer]) for chat, answer in pairs))
+    await hf.close()
+    return [rows[0] for rows in scores]
 
 
 def main() -> None:
@@ -110,7 +132,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
     args = parser.parse_args()
-    hf = endless({"model": args.model, "dtype": args.dtype, "threads": args.threads, "kv_bytes": 4 << 30})
+    hf_args = {"model": args.model, "dtype": args.dtype, "threads": args.threads}
+    hf = endless(hf_args)
     timed(lambda: hf.generate((Message("user", "warm up"),), replace(SAMPLING, max_new_tokens=4)))
     print(f"{args.model} {args.dtype}, {args.threads} thread(s)")
     print(prefill(hf, 2, 400, seed=1), flush=True)
@@ -126,6 +149,8 @@ def main() -> None:
     print(conversation(hf, 8, 3 if args.quick else 10, 0), flush=True)
     print(conversation(hf, 8, 2 if args.quick else 4, 600), flush=True)
     asyncio.run(hf.close())
+    print(rounding(hf_args), flush=True)
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB")
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ def run_stage(name: str, folder: Path, n: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="The run store at 100,000 six-turn trajectories.")
     parser.add_argument("--n", type=int, default=100_000)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--stage", choices=STAGES)

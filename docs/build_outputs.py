@@ -25,14 +25,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
+PAGES = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md")
 COLUMNS = 100
-NEEDED = ("```console\n", "```python\n")
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<note>not run|file: \S+) -->\n)?```(?P<kind>python|console)\n(?P<body>.*?)^```$"
     r"(?:(?P<between>\n+)```text\n(?P<printed>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
+
+
+def has_examples(text: str) -> bool:
+    """Whether a page has blocks to run."""
+    return any(block["note"] != "not run" for block in _BLOCK.finditer(text))
 
 
 def filled(text: str) -> str:
@@ -53,7 +58,7 @@ def printed_by(code: str, names: dict[str, Any]) -> str:
     """What a piece of Python prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, "<documentation>", "exec"), names)
+        exec(compile(code, "<documentation>", "exec", dont_inherit=True), names)
     return out.getvalue()
 
 
@@ -79,6 +84,8 @@ def _asked(body: str) -> list[str]:
 
 def _output(command: str) -> str:
     """What a command prints, without spaces at the ends of lines."""
+    if "sonde " not in command:
+        raise SystemExit(f"not a command of sonde, so its block needs `<!-- not run -->`: {command}")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "COLUMNS": str(COLUMNS), "OMP_NUM_THREADS": "1", "PATH": path}
     done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, check=False)
@@ -103,9 +110,9 @@ def _inside(folder: str) -> Iterator[None]:
 
 def main() -> None:
     """Rewrite the pages."""
-    for page in sorted(DOCS.glob("*.md")):
+    for page in PAGES:
         text = page.read_text("utf-8")
-        if any(kind in text for kind in NEEDED):
+        if has_examples(text):
             page.write_text(filled(text), "utf-8")
 
 

@@ -12,13 +12,11 @@ import pytest
 
 from sonde.core import (
     AGENT,
-    Action,
     ContractError,
     Env,
     Filter,
     Frozen,
     Outcome,
-    ProgramPolicy,
     Rng,
     Spec,
     Step,
@@ -246,6 +244,16 @@ class Parroting(Hunt):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Slow(Hunt):
+    """Looks through the rest of the text at every tag."""
+
+    def read(self, text: str) -> str | None:
+        for at in range(0, len(text), 160):
+            text.count("<", at)
+        return super().read(text)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gullible(Hunt):
     """Lets an agent win that says it has."""
 
@@ -460,9 +468,16 @@ def test_a_sound_environment_passes() -> None:
 
 @pytest.mark.parametrize(("cls", "rule", "says"), BROKEN, ids=[f"{c.__name__}-{r}" for c, r, _ in BROKEN])
 def test_every_broken_promise_is_caught(cls: Any, rule: str, says: str) -> None:
-    with pytest.raises(Exception) as caught:  # noqa: B017 (what a broken environment raises is anyone's guess)
+    with pytest.raises(Exception) as caught:
         RULES[rule](Probe(env=cls(), episodes=100))
     assert says in str(caught.value)
+
+
+def test_slow_reading_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonde.testing.play._SLOWEST", 0.1)
+    RULES["huge_text_is_harmless"](Probe(env=Hunt(), episodes=5))
+    with pytest.raises(ContractError, match="characters took"):
+        RULES["huge_text_is_harmless"](Probe(env=Slow(), episodes=5))
 
 
 def test_every_rule_is_shown_to_catch_something() -> None:
@@ -500,86 +515,3 @@ def test_hostile_replies_vary_and_repeat_under_one_seed() -> None:
 def test_huge_replies_are_huge() -> None:
     view = view_of(Hunt())
     assert all(len(huge(view, Rng(i, "huge"))) >= 1 << 20 for i in range(30))
-
-
-class Talk(NamedTuple):
-    word: str
-    asked: int = 0
-    listening: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refereed(Env[Talk]):
-    """Find a word by asking a user who knows it. A sound environment of two seats, without a list of outcomes."""
-
-    presets: ClassVar[tuple[str, ...]] = ("small",)
-    preset: str = "small"
-    max_turns: int = 4
-    split, task, _task, actions, say, read = Hunt.split, Hunt.task, Hunt._task, Hunt.actions, Hunt.say, Hunt.read  # type: ignore[assignment]
-    __post_init__ = Hunt.__post_init__  # type: ignore[assignment]
-    looks: ClassVar[bool] = True
-
-    @cached_property
-    def spec(self) -> Spec:
-        return Spec(
-            name=self.name, version="1", summary="find a word by asking", preset=self.preset, max_turns=self.max_turns,
-            reward_range=(0.0, 1.0), support="36 words", source="this file", seats=Frozen({AGENT: None, "user": None}),
-        )  # fmt: skip
-
-    def reset(self, task: Task, rng: Rng) -> Talk:
-        return Talk(task.hidden)
-
-    def to_act(self, state: Talk) -> str | None:
-        return None if state.asked > self.max_turns else AGENT if state.listening else "user"
-
-    def intro(self, state: Talk, seat: str) -> str:
-        return "Ask for the word." if seat == AGENT else ""
-
-    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        return Frozen(word=state.word) if seat == "user" or not self.looks else Frozen()
-
-    def hypothesis(self, state: Talk) -> str:
-        return state.word
-
-    def step(self, state: Talk, text: str, rng: Rng) -> Step:
-        if not state.listening:
-            over = state.asked == self.max_turns
-            outcome = Outcome("timeout", truncated="turns") if over else None
-            return Step(Talk(state.word, state.asked), Frozen({AGENT: text}), outcome=outcome)
-        if self.read(text) == state.word:  # type: ignore[arg-type]
-            end = Talk(state.word, self.max_turns + 1)
-            return Step(end, Frozen({AGENT: "Yes."}), Frozen({AGENT: 1.0}), outcome=Outcome("win", 1.0))
-        guess = (self.read(text) or "nothing")[:9]  # type: ignore[arg-type]
-        return Step(Talk(state.word, state.asked + 1, False), Frozen({"user": f"The agent says {guess}."}))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Overheard(Refereed):
-    """Shows the agent what only the user may see."""
-
-    looks: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Umpire(ProgramPolicy):
-    """Says whether the word is the one it knows."""
-
-    def act_now(self, view: View) -> Action:
-        said = view.messages[-1].content.split()[-1]
-        return Action("It is earlier." if view.private["word"] < said else "It is later.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Blabbing(ProgramPolicy):
-    def act_now(self, view: View) -> Action:
-        return Action(f"It is {view.private['word']}!")
-
-
-def test_other_seats_are_played_by_the_policies_given() -> None:
-    check_env(Refereed(), episodes=40, policies={"user": Umpire()})
-    with pytest.raises(ContractError, match="private depends on what is hidden"):
-        check_env(Overheard(), episodes=40, policies={"user": Umpire()})
-    with pytest.raises(ContractError, match="is told the hidden answer"):
-        check_env(Refereed(), episodes=40, policies={"user": Blabbing()})
-    with pytest.raises(ContractError, match="seat 'user': check_env needs a ProgramPolicy"):
-        check_env(Refereed(), episodes=2)

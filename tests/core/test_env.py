@@ -44,7 +44,7 @@ def test_a_task_list_ends() -> None:
 
 
 def test_an_unknown_split_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="split: unknown name 'tests' .did you mean 'test'"):
+    with pytest.raises(UnknownName, match=r"split: unknown name 'tests' .did you mean 'test'"):
         sonde.make("mastermind").tasks("tests")
 
 

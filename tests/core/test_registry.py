@@ -82,7 +82,7 @@ def test_an_unknown_name_suggests_the_nearest(name: str, says: str) -> None:
 
 
 def test_an_unknown_kind_is_an_error() -> None:
-    with pytest.raises(UnknownName, match="kind: unknown name 'env' .did you mean 'envs'"):
+    with pytest.raises(UnknownName, match=r"kind: unknown name 'env' .did you mean 'envs'"):
         names("env")
 
 
@@ -98,14 +98,14 @@ def test_a_plug_in_must_be_something_that_can_be_configured() -> None:
 
 
 def test_an_unknown_argument_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="wordle: argument: unknown name 'presets' .did you mean 'preset'"):
+    with pytest.raises(UnknownName, match=r"wordle: argument: unknown name 'presets' .did you mean 'preset'"):
         make("wordle", presets="paprika")
 
 
 def test_missing_arguments_are_all_named() -> None:
-    with pytest.raises(UserError, match="missing argument also$"):
+    with pytest.raises(UserError, match=r"missing argument also$"):
         make(f"{HERE}:Needy", must=1)
-    with pytest.raises(UserError, match="missing argument must, also$"):
+    with pytest.raises(UserError, match=r"missing argument must, also$"):
         make(f"{HERE}:Needy")
 
 

@@ -68,7 +68,7 @@ def test_first_randoms_are_uniform() -> None:
     # Kolmogorov and Smirnov's distance; 1.95 / sqrt(n) is passed by 999 of 1000 uniform samples.
     distance = max(abs(u - i / 10_000) for i, u in enumerate(drawn))
     assert distance < 1.95 / 100
-    assert 0.0 <= drawn[0]
+    assert drawn[0] >= 0.0
     assert drawn[-1] < 1.0
 
 

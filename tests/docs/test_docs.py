@@ -10,6 +10,7 @@ import json
 import re
 import runpy
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +20,30 @@ import typer
 from sonde.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 OUTPUTS = runpy.run_path(str(ROOT / "docs" / "build_outputs.py"))
+PAGES: tuple[Path, ...] = OUTPUTS["PAGES"]
 _COMMAND = typer.main.get_command(app)
 
 
-def pages(kind: str) -> list[Any]:
-    return [pytest.param(page, id=page.name) for page in PAGES if f"```{kind}\n" in page.read_text("utf-8")]
+def pages(wanted: Callable[[str], bool]) -> list[Any]:
+    return [pytest.param(page, id=page.name) for page in PAGES if wanted(page.read_text("utf-8"))]
 
 
-@pytest.mark.parametrize(
-    "page", [p for p in PAGES if any(kind in p.read_text("utf-8") for kind in OUTPUTS["NEEDED"])], ids=lambda p: p.name
-)
+@pytest.mark.parametrize("page", pages(OUTPUTS["has_examples"]))
 def test_examples_run_and_print_what_is_shown(page: Path) -> None:
     text = page.read_text("utf-8")
     assert OUTPUTS["filled"](text).splitlines() == text.splitlines(), "out of date: run `python docs/build_outputs.py`"
+
+
+FILE = "<!-- file: shown.py -->\n```python\nx = 5\n```\n\n"
 
 
 @pytest.mark.parametrize(
     ("page", "wrong"),
     [
         ("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", "3"),
-        ("```console\n$ echo one\ntwo\n```\n", "two"),
-        (
-            "<!-- file: mod.py -->\n```python\nx = 5\n```\n\n```python\nimport mod\nprint(mod.x)\n```\n```text\n6\n```\n",
-            "6",
-        ),
+        ("```console\n$ echo sonde is\nwrong\n```\n", "wrong"),
+        (FILE + "```python\nimport shown\nprint(shown.x)\n```\n\n```text\n6\n```\n", "6"),
     ],
 )
 def test_wrong_output_is_replaced(page: str, wrong: str) -> None:
@@ -57,6 +56,8 @@ def test_examples_that_fail_are_not_hidden() -> None:
         OUTPUTS["filled"]("```python\n1 / 0\n```\n")
     with pytest.raises(SystemExit, match="no text block"):
         OUTPUTS["filled"]("```python\nprint(1)\n```\n")
+    with pytest.raises(SystemExit, match="not run"):
+        OUTPUTS["filled"]("```console\n$ make demo\n```\n")
 
 
 def test_what_is_not_run_is_left_alone() -> None:
@@ -64,7 +65,7 @@ def test_what_is_not_run_is_left_alone() -> None:
     assert OUTPUTS["filled"](page) == page
 
 
-@pytest.mark.parametrize("page", [pytest.param(p, id=p.name) for p in PAGES])
+@pytest.mark.parametrize("page", pages(bool))
 def test_no_block_is_missed(page: Path) -> None:
     """Blocks begin and end at the start of a line, and are of a kind that is checked or is no example of ours."""
     text = page.read_text("utf-8")
@@ -88,9 +89,14 @@ def parse(line: str) -> None:
 
 
 def sonde_lines() -> list[Any]:
-    lines = [(page, line) for page in PAGES for line in OUTPUTS["commands"](page.read_text("utf-8"))]
-    parts = [(page, part.strip()) for page, line in lines for part in re.split(r"\s\|\s|\s&&\s", line)]
-    return [pytest.param(part, id=f"{page.name}:{part}") for page, part in parts if part.startswith("sonde ")]
+    """Every command of this library in a `console` or `sh` block, without what it is piped from or into."""
+    found: list[Any] = []
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        shell = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)).splitlines()
+        parts = [part.strip() for line in (*OUTPUTS["commands"](text), *shell) for part in re.split(r" \| | && ", line)]
+        found += [pytest.param(part, id=f"{page.name}: {part}") for part in parts if part.startswith("sonde ")]
+    return found
 
 
 @pytest.mark.parametrize("line", sonde_lines())

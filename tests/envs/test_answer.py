@@ -99,13 +99,15 @@ class Counted(str):
 
 
 UNITS = (
-    "a", "é", "<", "<think>", "</think>", "<answer>", "</answer>", "<think></think>", "<think><answer>", "</think><think>",
-    "<think><answer></think>", "<think><answer></answer></think>", "<answer><think></think>", "</answer><answer>",
-    "<think>é</think>", "<think></think></answer>", "<answer></think><think>",
+    "a", "é", "<", "<think>", "</think>", "<answer>", "</answer>", "<think></think>", "<think><answer>",
+    "</think><think>", "<think><answer></think>", "<think><answer></answer></think>", "<answer><think></think>",
+    "</answer><answer>", "<think>é</think>", "<think></think></answer>", "<answer></think><think>",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("tail", ["", "<answer>x</answer>", "<answer>", "</think>", "</answer>", "</think><answer>x</answer>"])
+@pytest.mark.parametrize(
+    "tail", ["", "<answer>x</answer>", "<answer>", "</think>", "</answer>", "</think><answer>x</answer>"]
+)
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_work_grows_with_the_length_and_no_faster(unit: str, tail: str) -> None:
     text = Counted(unit * 2000 + tail)

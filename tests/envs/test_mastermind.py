@@ -145,7 +145,7 @@ def test_tasks_are_those_of_the_paper_in_number() -> None:
 
 @pytest.mark.parametrize("hidden", ["042", "04275", "042a", 427, None, ["0", "4", "2", "7"], "٠٤٢٧"])
 def test_no_code_is_an_error(hidden: object) -> None:
-    with pytest.raises(UserError, match="mastermind: hidden: got .*4 digits of 0123456789"):
+    with pytest.raises(UserError, match=r"mastermind: hidden: got .*4 digits of 0123456789"):
         ENV.task(hidden)
 
 

@@ -210,12 +210,12 @@ def test_tasks_are_those_of_the_papers_in_number(preset: str, train: int | None,
 
 @pytest.mark.parametrize("hidden", ["", "Toast", "toas", "xxxxx", "toasty", None, 5, ["toast"]])
 def test_what_is_no_answer_word_is_an_error(hidden: object) -> None:
-    with pytest.raises(UserError, match="wordle: hidden: got .*an answer word of 5 letters"):
+    with pytest.raises(UserError, match=r"wordle: hidden: got .*an answer word of 5 letters"):
         ENV.task(hidden)
 
 
 def test_a_bad_configuration_is_an_error() -> None:
-    with pytest.raises(UserError, match="wordle: preset: unknown name 'papprika' .did you mean 'paprika'"):
+    with pytest.raises(UserError, match=r"wordle: preset: unknown name 'papprika' .did you mean 'paprika'"):
         sonde.make("wordle", preset="papprika")
     with pytest.raises(UserError, match="wordle: max_turns: got 0"):
         sonde.make("wordle", max_turns=0)
@@ -227,7 +227,7 @@ def test_a_bad_configuration_is_an_error() -> None:
 @pytest.mark.parametrize("length", [4, 5, 7, 10])
 def test_the_tables_of_marks_are_the_rules(length: int) -> None:
     rng = Rng(0, "tables", length)
-    some = rng.sample(words.answers(length), 150) + ["a" * length, "ab" * (length // 2) + "a" * (length % 2)]
+    some = [*rng.sample(words.answers(length), 150), "a" * length, "ab" * (length // 2) + "a" * (length % 2)]
     guesses = some[-30:]
     standard = marks.standard_table(encode(guesses), encode(some))
     membership = marks.membership_table(encode(guesses), encode(some))

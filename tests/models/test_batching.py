@@ -76,8 +76,7 @@ def test_newcomers_join_while_the_server_runs() -> None:
 
     async def main() -> list[int]:
         first = asyncio.ensure_future(batcher.submit(1))
-        while not running.is_set():
-            await asyncio.sleep(0)
+        assert await asyncio.to_thread(running.wait, 30)
         second = asyncio.ensure_future(batcher.submit(2))
         await asyncio.sleep(0)
         go.set()
@@ -155,8 +154,7 @@ def test_a_loop_that_ends_early_does_not_strand_another() -> None:
 
     async def abandon() -> None:
         tasks = [asyncio.ensure_future(batcher.submit(x)) for x in range(3)]
-        while not running.is_set():
-            await asyncio.sleep(0)
+        assert await asyncio.to_thread(running.wait, 30)
         for task in tasks:
             task.cancel()
 

@@ -1,9 +1,10 @@
-"""The local backend, on tiny random models: what it samples is what one plain forward pass says, however it is batched."""
+"""The local backend, on tiny random models: it samples what one plain forward pass says, however it is batched."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import threading
 from array import array
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
@@ -435,7 +436,7 @@ def test_a_steered_model_is_not_taken_for_the_plain_one() -> None:
     assert "steer" not in plain.config
     assert steered.config["steer"].endswith("steer")
     assert plain.fingerprint != steered.fingerprint
-    with pytest.raises(UserError, match="hf: steer: got '.*', allowed: a function"):
+    with pytest.raises(UserError, match=r"hf: steer: got '.*', allowed: a function"):
         sonde.core.registry.build(steered.config)
 
 
@@ -472,7 +473,7 @@ def test_a_folder_without_chat_template_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_without_model_is_named(tmp_path: Path) -> None:
     hf = HF(model=str(tmp_path))
-    with pytest.raises(UserError, match="hf: model: .* cannot be loaded"):
+    with pytest.raises(UserError, match=r"hf: model: .* cannot be loaded"):
         run(hf.generate((Message("user", "go"),), WARM))
     run(hf.close())
 
@@ -537,21 +538,45 @@ def test_numbers_that_are_none_are_the_worlds_failure(tiny_folder: Path) -> None
     run(hf.close())
 
 
-def test_a_closed_model_loads_again_and_a_cancelled_call_leaves_the_batch(tiny_folder: Path) -> None:
-    hf = HF(model=str(tiny_folder))
+def test_a_cancelled_call_leaves_the_batch_and_a_closed_model_loads_again(tiny_folder: Path) -> None:
+    sizes: list[int] = []
+    stepped = threading.Event()
+
+    def steer(hidden: Any, logits: Any) -> Any:
+        sizes.append(len(logits))
+        stepped.set()
+        return logits.index_fill(-1, torch.tensor([2]), -math.inf)
+
+    hf = HF(model=str(tiny_folder), steer=steer)
 
     async def cancel() -> Completion:
-        gone = asyncio.ensure_future(hf.generate((Message("user", "go"),), replace(WARM, max_new_tokens=2000)))
-        stays = asyncio.ensure_future(hf.generate((Message("user", "stay"),), WARM))
-        while not hf.stats.steps:
-            await asyncio.sleep(0.001)
+        gone = asyncio.ensure_future(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=2000)))
+        stays = asyncio.ensure_future(hf.generate((Message("user", "stay"),), Sampling(max_new_tokens=200)))
+        assert await asyncio.to_thread(stepped.wait, 30)
         gone.cancel()
         return await stays
 
-    assert run(cancel()).ids
+    assert len(run(cancel()).ids) == 200
     run(hf.close())
+    assert len(sizes) < 500
+    assert (max(sizes), sizes[-1]) == (2, 1)
     run(hf.close())
     assert run(hf.generate((Message("user", "go"),), WARM)).ids
+    run(hf.close())
+
+
+@pytest.mark.slow
+def test_smollm2_is_exact_and_knows_a_capital() -> None:
+    from sonde.models.fetch import fetch
+
+    folder = fetch("smollm2")
+    hf = HF(model="smollm2", dtype="float32")
+    conversations = run(play(hf, 6, 3, opening="Say something about this. "))
+    check_exact(folder, conversations)
+    assert hf.stats.prefilled <= 1.05 * hf.stats.needed
+    chat = (Message("user", "What is the capital of France? Answer with one word."),)
+    paris, banana = run(hf.score(chat, ["Paris", "Banana"]))
+    assert sum(paris) > sum(banana)
     run(hf.close())
 
 

@@ -53,8 +53,8 @@ else:
         """A `random.Random` for one path, created when it is needed.
 
         Most steps of most environments draw nothing, the others usually one number; deriving and seeding costs some
-        5 us, making this object 0.2. So a `random()` that is the first draw is the derived seed itself, scaled to [0, 1);
-        everything after it, and every other method, comes from a generator seeded with it.
+        5 us, making this object 0.2. So a `random()` that is the first draw is the derived seed itself, scaled to
+        [0, 1); everything after it, and every other method, comes from a generator seeded with it.
 
         >>> Rng(7, "step", "wordle", 0).random() == Rng(7, "step", "wordle", 0).random()
         True

@@ -317,7 +317,8 @@ class Engine:
         """Jobs with a similar number of missing tokens together, within the limits of one pass."""
         for job in jobs:
             job.kept = min(job.most, self.slots.match(job.ids)[0])
-        most_rows = max(1, SCORED_LOGITS // (max(1, logits) * self.model.config.get_text_config().vocab_size))
+        rows_scored = SCORED_LOGITS // (max(1, logits) * self.model.config.get_text_config().vocab_size)
+        most_rows = max(1, min(rows_scored, self.max_batch - len(self.rows)))
         chunk: list[_Job] = []
         for job in sorted(jobs, key=lambda job: job.missing, reverse=True):
             if chunk:
@@ -353,7 +354,9 @@ class Engine:
         lengths_B1 = torch.tensor(self.deck.lengths[first : first + len(tokens)], device=device)[:, None]
         width = max(fed, *self.deck.lengths[first : first + len(tokens)])
         if fed == 1:
-            width += 1  # a masked column: without any mask, single queries take a path that is 5 times slower in bfloat16
+            width += (
+                1  # a masked column: without any mask, single queries take a path that is 5 times slower in bfloat16
+            )
         out = self.model(
             input_ids=torch.tensor(tokens, device=device),
             attention_mask=torch.arange(width, device=device) >= width - lengths_B1,

@@ -15,7 +15,8 @@ Departure: models that keep anything but keys and values per token (recurrent or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -167,7 +168,6 @@ class _Loaded:
 def _load(hf: HF) -> _Loaded:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging as hf_logging
 
     from .chat import Chat
     from .decode import Engine
@@ -178,11 +178,11 @@ def _load(hf: HF) -> _Loaded:
     local = Path(source).is_dir()
     device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
-    hf_logging.disable_progress_bar()
+    options: dict[str, Any] = {"revision": hf.revision, "local_files_only": local}
     try:
-        options: dict[str, Any] = {"revision": hf.revision, "local_files_only": local}
-        tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
-        model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
+        with _no_bars():
+            tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
+            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
         model = model.to(device).eval()
     except (OSError, ValueError) as error:
         raise UserError(f"hf: model: {hf.model!r} cannot be loaded: {_first_line(error)}") from error
@@ -211,6 +211,20 @@ def _layers(model: Any, name: str) -> int:
     if strange:
         raise UserError(f"hf: model: {name!r} keeps {', '.join(sorted(strange))}, allowed: keys and values per token")
     return len(layers)
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Without transformers' progress bars, which would cross the caller's own."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _ends(ids: int | Sequence[int] | None) -> tuple[int, ...]:

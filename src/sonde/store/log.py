@@ -27,7 +27,7 @@ class StoreWarning(UserWarning):
 class Log:
     """A file of frames, open for appending by this process alone.
 
-    Opening cuts a torn end, with a warning; `frames` are those found. `fsync` makes every flush durable against a loss
+    Opening cuts a torn end, with a warning. `fsync` makes every flush durable against a loss
     of power; without it flushes survive the end of the process, however it ends, and `close` makes them durable.
     """
 

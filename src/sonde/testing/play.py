@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
+from time import process_time
 from typing import Any, get_args
 
 from sonde.core import (
@@ -32,6 +33,8 @@ from .probe import Probe, mixed, require, sensible, transcript
 
 _LONGEST = 20_000
 """Characters that one act may tell a seat, however long the reply was."""
+_SLOWEST = 2.0
+"""Seconds of CPU for a megabyte: a hundred times what is needed, a tenth of what quadratic work takes."""
 
 
 def episodes_are_deterministic(p: Probe) -> None:
@@ -94,11 +97,13 @@ def hostile_text_is_harmless(p: Probe) -> None:
 
 
 def huge_text_is_harmless(p: Probe) -> None:
-    """The same for replies of a megabyte."""
-    for i in range(min(p.episodes, 12)):
-        before = p.begin(i)
+    """The same for replies of a megabyte; none takes longer to read than a few passes over it."""
+    for i in range(min(p.episodes, 25)):
+        before, start = p.begin(i), process_time()
         after = p.next(before, huge, "huge", i)
-        _check_turn(p, before, after.turns[-1], after.outcome)
+        spent, turn = process_time() - start, after.turns[-1]
+        require(spent < _SLOWEST, f"a reply of {len(turn.text)} characters took {spent:.1f} s: {turn.text[:40]!r}...")
+        _check_turn(p, before, turn, after.outcome)
 
 
 def _check_turn(p: Probe, before: Episode, turn: Turn, outcome: Outcome | None) -> None:

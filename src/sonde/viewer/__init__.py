@@ -1,4 +1,4 @@
-"""Runs as one page that a person wants to read: a self-contained HTML file, no server, nothing loaded from elsewhere."""
+"""Runs as one page that a person wants to read: a self-contained HTML file that loads nothing from elsewhere."""
 
 from .report import write_report
 

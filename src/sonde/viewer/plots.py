@@ -50,13 +50,12 @@ def success(section: Section, name: str) -> str:
 
 def entropy(section: Section, name: str) -> str | None:
     """Mean posterior entropy after every turn; None where no run has it."""
-    runs = [run for run in section.runs if run.evaluation.entropy is not None]
+    runs = [(run, curve) for run in section.runs if (curve := run.evaluation.entropy)]
     if not runs:
         return None
     with _axes(right=0.76) as ax:
         ends: list[tuple[float, Agent]] = []
-        for run in runs:
-            curve = run.evaluation.entropy or ()
+        for run, curve in runs:
             _line(ax, run.agent, range(len(curve)), curve)
             ends.append((curve[-1], run.agent))
         ax.set(xlabel="turns", ylabel="still unknown (bits)")
@@ -71,7 +70,8 @@ def turns(section: Section, name: str) -> str:
     rows: list[tuple[Agent, Mapping[float, float], Mapping[float, float], str]] = []
     for run in section.runs:
         n = max(1, len(run.rows))
-        won, other = Counter(r.turns for r in run.rows if r.win), Counter(r.turns for r in run.rows if not r.win)
+        won = Counter(float(r.turns) for r in run.rows if r.win)
+        other = Counter(float(r.turns) for r in run.rows if not r.win)
         mean = sum(r.turns for r in run.rows) / n
         rows.append((run.agent, _shares(won, n), _shares(other, n), f"mean {mean:.1f}" if run.rows else "no episodes"))
     with _ridge(rows, width=0.84) as ax:

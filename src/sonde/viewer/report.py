@@ -59,7 +59,7 @@ def render(folders: Sequence[Path], n_transcripts: int) -> str:
         versions=_versions(sources),
         n_runs=len(runs),
         n_episodes=sum(len(run.rows) for run in runs),
-        privileged=any(run.evaluation.privileged for run in runs),
+        any_privileged=any(run.evaluation.privileged for run in runs),
         kinds=headline.KIND_MEANINGS,
         causes={key: (name, MEANINGS[key]) for key, name in CAUSES.items()},
         css=_asset("report.css"),
@@ -158,7 +158,7 @@ def _versions(sources: Sequence[Source]) -> str:
 
 
 def _asset(name: str) -> str:
-    return (files(__package__) / "templates" / name).read_text("utf-8")
+    return (files("sonde.viewer") / "templates" / name).read_text("utf-8")
 
 
 def _hash(script: str) -> str:

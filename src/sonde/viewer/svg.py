@@ -17,7 +17,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b8589a", "#c28800", "#3fa3dc")
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", FLOOR: "floor", REFERENCE: "reference"}
 VARIABLES |= {colour: f"agent{i}" for i, colour in enumerate(PALETTE)}
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sonde",
     "font.family": "DejaVu Sans",

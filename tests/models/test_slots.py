@@ -1,0 +1,114 @@
+"""Kept keys and values: the longest prefix is found, what is found is what was put in, and the budget holds."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from sonde.models.slots import Deck, Slots  # noqa: E402 (needs torch)
+
+TOKEN = 2 * 2 * 4  # bytes of one token below: keys and values, two heads, one float each
+
+Runs = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=25)
+
+
+def kv(ids: array[int], a: int, b: int) -> list[Any]:
+    """Keys that say which tokens they stand for: the sum of all tokens up to each."""
+    sums = torch.tensor([float(sum(ids[: i + 1]) + 100 * i) for i in range(len(ids))])
+    return [sums[None, a:b, None].expand(2, -1, 1).clone(), -sums[None, a:b, None].expand(2, -1, 1).clone()]
+
+
+def found(slots: Slots, ids: array[int]) -> tuple[int, list[float]]:
+    n, path = slots.match(ids)
+    return n, [x for node, m in path for x in node.kv[0][0, :m, 0].tolist()]
+
+
+@given(Runs)
+def test_the_tree_is_a_set_of_prefixes(runs: list[list[int]]) -> None:
+    slots = Slots(1 << 30)
+    seen: list[array[int]] = []
+    for run in runs:
+        ids = array("i", run)
+        expected = max((_common(ids, other) for other in seen), default=0)
+        n, values = found(slots, ids)
+        assert n == expected
+        assert values == kv(ids, 0, n)[0][0, :, 0].tolist()
+        slots.insert(ids, lambda a, b, ids=ids: kv(ids, a, b))
+        seen.append(ids)
+        assert found(slots, ids) == (len(ids), kv(ids, 0, len(ids))[0][0, :, 0].tolist())
+    assert slots.nbytes == TOKEN * len({tuple(ids[: i + 1]) for ids in seen for i in range(len(ids))})
+
+
+@given(Runs, st.integers(0, 20))
+def test_the_budget_holds_and_what_is_left_is_right(runs: list[list[int]], tokens: int) -> None:
+    slots = Slots(tokens * TOKEN)
+    for run in runs:
+        ids = array("i", run)
+        slots.insert(ids, lambda a, b, ids=ids: kv(ids, a, b))
+        assert slots.nbytes <= tokens * TOKEN
+        n, values = found(slots, ids)
+        assert values == kv(ids, 0, n)[0][0, :, 0].tolist()
+
+
+def _common(a: array[int], b: array[int]) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def test_what_was_used_longest_ago_goes_first() -> None:
+    slots = Slots(9 * TOKEN)
+    runs = [array("i", [first, 5, 6]) for first in range(3)]
+    for ids in runs:
+        slots.insert(ids, lambda a, b, ids=ids: kv(ids, a, b))
+    slots.match(runs[0])
+    new = array("i", [9, 9])
+    slots.insert(new, lambda a, b: kv(new, a, b))
+    assert [slots.match(ids)[0] for ids in (*runs, new)] == [3, 0, 3, 2]
+    assert slots.evicted == 3
+
+
+def test_chains_stay_short() -> None:
+    slots = Slots(1 << 30)
+    ids = array("i")
+    for turn in range(400):
+        ids = ids + array("i", [turn % 7] * 10)
+        whole = ids[:]
+        slots.insert(whole, lambda a, b, whole=whole: kv(whole, a, b))
+    n, path = slots.match(ids)
+    assert n == 4000
+    assert len(path) <= 12
+
+
+def test_rows_stay_whole_while_a_deck_grows_and_shrinks() -> None:
+    deck = Deck(1)
+    rows: list[tuple[int, list[float]]] = []
+    step = 0
+    for length in (3, 7, 2, 400, 5):
+        first = len(deck.lengths)
+        deck.fit(first + 1, length + 1, 1)
+        deck.lengths.append(length)
+        values = [float(1000 * length + i) for i in range(length)]
+        deck.open(first, first + 1, length, length)
+        deck.write(0, torch.tensor(values)[None, None, :, None])
+        rows.append((length, values))
+        for _ in range(90):
+            deck.fit(len(rows), max(deck.lengths) + 1, 1)
+            deck.end += 1
+            deck.lengths = [n + 1 for n in deck.lengths]
+            deck.open(0, len(rows), max(deck.lengths), 1)
+            step += 1
+            deck.write(0, torch.full((len(rows), 1, 1, 1), float(-step)))
+            for _, values in rows:
+                values.append(float(-step))
+        if len(rows) == 3:
+            deck.remove(0)
+            rows[0] = rows.pop()
+    for row, (_, values) in enumerate(rows):
+        keys = deck.take(row, 0, deck.lengths[row])[0]
+        assert keys[0, :, 0].tolist() == values
