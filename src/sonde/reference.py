@@ -107,7 +107,8 @@ def main() -> None:
     """Measure all environments and write the shipped file."""
     measured = {fingerprint(env): measure(env) for env in environments() if env.spec.reference}
     path = Path(str(files("sonde.envs"))) / "data" / "reference.json"
-    path.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    lines = [f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in measured.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     for entry in measured.values():
         floor, top = (Estimate(**entry[role]["score"]) for role in ("floor", "reference"))
         sys.stdout.write(f"{entry['env']['name']:20} {entry['env']['preset']:10} floor {floor}  reference {top}\n")

@@ -12,7 +12,19 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
+from .errors import invalid
 from .types import Json, content_hash
+
+_PLAIN: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "str": ("text", (str,)),
+    "bool": ("true or false", (bool,)),
+    "tuple": ("a list", (tuple, list)),
+    "Mapping": ("a mapping", (Mapping,)),
+    "None": ("none", (type(None),)),
+}
+"""Annotations that a configuration file can get wrong: what they are called, and what they allow."""
 
 
 class Configured:
@@ -42,6 +54,22 @@ class Configured:
     def fingerprint(self) -> str:
         """Content hash of `config`."""
         return content_hash(self.config)
+
+
+def check_types(owner: str, cls: type, values: Mapping[str, Any]) -> None:
+    """Raise `UserError` for the first of `values` whose type the plain annotation of its field in `cls` forbids.
+
+    Files and command lines deliver `"4"` for 4; constructors can then rely on types and check only ranges. Other
+    annotations (a model, a policy) are left to the constructor.
+    """
+    for f in dataclasses.fields(cls):  # type: ignore[arg-type]
+        names = [part.strip().partition("[")[0] for part in str(f.type).split("|")]
+        if f.name not in values or not all(name in _PLAIN for name in names):
+            continue
+        value = values[f.name]
+        allowed = [t for name in names for t in _PLAIN[name][1]]
+        if not isinstance(value, tuple(allowed)) or (isinstance(value, bool) and bool not in allowed):
+            raise invalid(f"{owner}: {f.name}", value, " or ".join(_PLAIN[name][0] for name in names))
 
 
 def _plain(value: Any) -> Json:

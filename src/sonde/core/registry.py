@@ -18,7 +18,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from .config import Configured
+from .config import Configured, check_types
 from .errors import UserError, unknown
 from .types import Json
 
@@ -100,6 +100,7 @@ def make(name: str, **config: Any) -> Any:
     ]
     if missing:
         raise UserError(f"{name}: missing argument {', '.join(missing)}")
+    check_types(name, cls, config)
     return cls(**config)
 
 

@@ -47,6 +47,7 @@ def episodes_are_deterministic(p: Probe) -> None:
 
 
 def interleaved_episodes_equal_sequential_ones(p: Probe) -> None:
+    """Episodes played a turn at a time, in any order, come out as one after the other: no state is shared."""
     sequential = [content_hash(transcript(p.play(i, mixed, "woven"))) for i in range(p.episodes)]
     rng, running = p.rng("weave"), {i: p.begin(i) for i in range(p.episodes)}
     ended: dict[int, str] = {}

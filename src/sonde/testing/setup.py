@@ -22,6 +22,7 @@ _NO_SETUPS: tuple[Any, ...] = (
 
 
 def spec_is_complete(p: Probe) -> None:
+    """Every text of the spec says something, its numbers are possible, and the agents it names exist."""
     env, spec = p.env, p.env.spec
     require(spec.name == env.name, f"spec.name is {spec.name!r}, the registry says {env.name!r}")
     for field in ("version", "summary", "preset", "support", "source"):
@@ -38,6 +39,7 @@ def spec_is_complete(p: Probe) -> None:
 
 
 def presets_are_listed(p: Probe) -> None:
+    """`presets` lists what the argument `preset` may be; anything else is a `UserError`."""
     cls = type(p.env)
     require(p.env.spec.preset in cls.presets, f"preset {p.env.spec.preset!r} is not in {cls.__name__}.presets")
     for preset in cls.presets:
@@ -46,6 +48,7 @@ def presets_are_listed(p: Probe) -> None:
 
 
 def max_turns_can_be_set(p: Probe) -> None:
+    """The argument `max_turns` sets `spec.max_turns`, and episodes keep to it; less than 1 is a `UserError`."""
     for turns in (2, 3):
         changed: Env[Any] = dataclasses.replace(p.env, max_turns=turns)  # type: ignore[type-var]
         require(changed.spec.max_turns == turns, f"max_turns={turns} gives spec.max_turns = {changed.spec.max_turns}")
@@ -57,6 +60,7 @@ def max_turns_can_be_set(p: Probe) -> None:
 
 
 def config_builds_an_equal_environment(p: Probe) -> None:
+    """`registry.build(env.config)`, through JSON, is equal, with the same configuration and fingerprint."""
     env, again = p.env, build(json.loads(json.dumps(p.env.config)))
     require(again == env, f"build(env.config) is {again}, not {env}")
     require(hash(again) == hash(env), "build(env.config) has another hash")

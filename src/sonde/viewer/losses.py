@@ -22,7 +22,7 @@ CAUSES = {
 """Causes in the order they are stacked, with their names on the page."""
 MEANINGS = {
     "poor": "a valid question that teaches less than the best one",
-    "nothing": "a valid question whose answer was known already, such as a repeat",
+    "nothing": "a valid answer that could only confirm what was known: a repeat, or a move made to win",
     "invalid": "an answer the rules do not allow; it costs the turn",
     "format": "no answer could be read; it ends the episode",
 }

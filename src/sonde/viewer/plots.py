@@ -15,7 +15,7 @@ from .losses import CAUSES, Losses
 from .svg import GRID, INK, MUTED, PAPER, STYLE, inline
 
 WIDTH, HEIGHT = 4.5, 2.8
-"""Inches; a figure is scaled to its card, 340 to 560 pixels wide."""
+"""Inches; a figure is scaled to its card, at most 520 pixels wide."""
 _TINT = 0.32
 _PATTERNS = {"poor": "", "nothing": "///", "invalid": "xxx", "format": ""}
 _BINS = 20
@@ -231,7 +231,9 @@ def _tag(ax: Any, text: str, agent: Agent) -> None:
 def _whole_turns(ax: Any, first: int, last: int) -> None:
     """Ticks at whole turns, few enough to be read."""
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, last) if (last - first) / s <= 12)
-    ticks = [first, *(t for t in range(first + 1, last + 1) if t % step == 0)]
+    ticks = [t for t in range(first, last + 1) if t % step == 0]
+    if not ticks or ticks[0] - first > step / 2:
+        ticks = [first, *ticks]
     ax.set_xticks(ticks)
     ax.set_xlim(first - 0.6, last + 0.6)
 
