@@ -21,7 +21,8 @@ from typing import Any
 from sonde import Completion, Message, Sampling
 from sonde.models.hf import HF
 
-WORDS = "a probe asks where the secret lies and hears only warm or cold then moves on to the next best question".split()
+TEXT = "a probe asks where the secret lies and hears only warm or cold then moves on to the next best question"
+WORDS = TEXT.split()
 SAMPLING = Sampling(temperature=0.7, min_p=0.3)
 
 
@@ -36,7 +37,7 @@ def endless(hf_args: dict[str, Any]) -> HF:
     def steer(hidden: Any, logits: Any) -> Any:
         return logits.index_fill(-1, torch.tensor(sorted(hf._lazy[0].chat.ends), device=logits.device), -math.inf)
 
-    hf = HF(**hf_args, steer=steer)
+    hf = HF(**hf_args, steer=steer)  # named here, because the hook needs the tokenizer of the loaded model
     return hf
 
 

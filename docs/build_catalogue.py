@@ -122,9 +122,10 @@ def _turns(probe: Probe) -> Iterator[Turn]:
     for i in range(EPISODES):
         for reply in (sensible, mixed, _repeating):
             yield from probe.play(i, reply, "catalogue").turns
-    policy = probe.reference
-    for i in range(EPISODES // 8 if policy else 0):
-        yield from probe.play(i, lambda view, _: policy.act_now(view).text).turns
+    if policy := probe.reference:
+        act = policy.act_now
+        for i in range(EPISODES // 8):
+            yield from probe.play(i, lambda view, _: act(view).text).turns
 
 
 def _repeating(view: View, rng: Rng) -> str:

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md")
 COLUMNS = 100
 _BLOCK = re.compile(
-    r"^(?:<!-- (?P<note>not run|file: \S+) -->\n)?```(?P<kind>python|console)\n(?P<body>.*?)^```$"
+    r"^(?:<!-- (?P<note>not run|file: \S+) -->\n)?```(?P<kind>python|console|yaml)\n(?P<body>.*?)^```$"
     r"(?:(?P<between>\n+)```text\n(?P<printed>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )

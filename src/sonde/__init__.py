@@ -11,7 +11,5 @@ ep.turns[-1].info["feedback"], ep.posterior().entropy
 from importlib.metadata import version as _version
 
 from .core import *  # noqa: F403
-from .core import __all__ as _core
 
-__all__ = list(_core)
 __version__ = _version("sonde")

@@ -9,18 +9,21 @@ efficiency, and `reference_score` (0 = random play, 100 = the reference solver).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from . import metrics, reference
-from .core import AGENT, Env, Episode, Gain, Trajectory, UserError, build
+from .core import AGENT, Env, Episode, Gain, Spec, Trajectory, UserError, build
 from .core.types import Json
 from .metrics import Estimate
 from .rollout import tokens
 
 SCHEMA = 1
 KINDS = ("win", "loss", "format", "timeout", "error", "missing")
+UNPLAYED = ("format", "error")
+"""Kinds of episodes that broke off. Like missing ones they get the worst score, whatever they had earned: where every
+turn costs, breaking off early must not pay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,19 +104,21 @@ def _row_from_json(row: Mapping[str, Any]) -> Row:
 
 
 def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
-    """One trajectory as a row. `gains` replays it through the exact filter and weighs every question it asked."""
+    """One finished trajectory as a row. `gains` replays it through the exact filter and weighs every question asked."""
     outcome = trajectory.outcome
+    if outcome is None:
+        raise UserError(f"evaluate: trajectory {trajectory.id} is unfinished, allowed: an outcome or an error")
     entropy, found = _information(env, trajectory) if gains else (None, None)
     return Row(
         task=trajectory.task.id,
         index=trajectory.task.index,
         sample=trajectory.sample,
         trajectory=trajectory.id,
-        kind=outcome.kind if outcome is not None and (outcome.kind != "win" or outcome.success) else "loss",
+        kind="loss" if outcome.kind == "win" and not outcome.success else outcome.kind,
         score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
         turns=len(trajectory.turns),
         tokens=tokens(trajectory),
-        truncated=outcome.truncated if outcome else "",
+        truncated=outcome.truncated,
         error=trajectory.error,
         entropy=entropy,
         gains=found,
@@ -151,7 +156,7 @@ def summarise(
     for r in rows:
         by_task.setdefault(r.task, []).append(r)
     kinds = Counter(r.kind for r in rows)
-    kinds["missing"] = max(0, len(by_task) * k - len(rows))
+    kinds["missing"] = _missing(by_task, k)
     return Evaluation(
         env=env.config,
         env_name=spec.name,
@@ -174,21 +179,23 @@ def summarise(
     )
 
 
+def _missing(by_task: Mapping[str, list[Row]], k: int) -> int:
+    return sum(max(0, k - len(rows)) for rows in by_task.values())
+
+
 def _metrics(env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str) -> dict[str, Estimate | None]:
     spec = env.spec
-    wins = _table(by_task, k, lambda r: float(r.win), 0.0)
-    worst = _worst(env)
+    wins = _wins(by_task, k)
     found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
     for n in range(1, k + 1):
-        chances = [[metrics.pass_at(len(w), round(sum(w)), n)] for w in wins]
-        found[f"pass@{n}"] = metrics.rate(chances) if n == k else metrics.mean(chances)
-    score = metrics.mean(_table(by_task, k, lambda r: r.score, worst))
+        chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
+        found[f"pass@{n}"] = metrics.rate([[chance] * k for chance in chances])
+    score = metrics.estimate(_scores(by_task, k, _worst(spec)))
     found["score"] = score
     found["reference_score"] = reference.scaled(env, split, score)
-    turns = _table(by_task, k, lambda r: float(r.turns if r.win else spec.max_turns), float(spec.max_turns))
-    found["turns"] = metrics.mean(turns)
+    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns))
     found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None)
-    found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 1.0))
+    found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
     found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains))
     found["bits_per_turn"] = _mean_of(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None
@@ -198,9 +205,22 @@ def _metrics(env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str
     return found
 
 
-def _worst(env: Env[Any]) -> float:
-    """The return of an episode that is missing: the least the reward range allows, summed over all turns."""
-    return min(0.0, env.spec.reward_range[0]) * env.spec.max_turns
+def _worst(spec: Spec) -> float:
+    """The score of an episode that was not played to its end: the least reward of a turn, in every turn."""
+    return min(0.0, spec.reward_range[0]) * spec.max_turns
+
+
+def _wins(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
+    return _table(by_task, k, lambda r: float(r.win), 0.0)
+
+
+def _scores(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list[list[float]]:
+    return _table(by_task, k, lambda r: worst if r.kind in UNPLAYED else r.score, worst)
+
+
+def _turns(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:
+    """Turns to the win; episodes that were not won count with the limit."""
+    return _table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
 
 
 def _efficiency(r: Row) -> float | None:
@@ -223,8 +243,7 @@ def _mean_of(by_task: Mapping[str, list[Row]], value: Any) -> Estimate | None:
 
 def _within(by_task: Mapping[str, list[Row]], k: int, max_turns: int) -> list[float]:
     won = [r.turns if r.win else None for rows in by_task.values() for r in rows]
-    missing = max(0, len(by_task) * k - len(won))
-    return metrics.within(won + [None] * missing, max_turns)
+    return metrics.within(won + [None] * _missing(by_task, k), max_turns)
 
 
 def _mean_entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | None:
@@ -255,8 +274,10 @@ def evaluate(
     for t in found:
         if t.env != first.env or t.policies.get(AGENT) != first.policies.get(AGENT):
             raise UserError("evaluate: got several environments or agents, allowed: trajectories of one of each")
+        if t.seed != first.seed:
+            raise UserError(f"evaluate: got seeds {first.seed} and {t.seed}, allowed: trajectories of one world seed")
     env: Env[Any] = build(first.env)
-    per_task = Counter((t.task.id, t.seed) for t in found)
+    per_task = Counter(t.task.id for t in found)
     return summarise(
         env,
         [row(env, t, gains=gains) for t in found],
@@ -285,24 +306,25 @@ class Comparison:
 
 
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
-    """A - B, paired by task."""
+    """A - B, paired by task; within a task that both have begun, what is missing counts as in an evaluation."""
     if a.env != b.env:
         raise UserError(f"compare: got {a.env} and {b.env}, allowed: the same environment in both")
     shared = sorted({r.task for r in a.rows} & {r.task for r in b.rows})
     if not shared:
         raise UserError("compare: the two evaluations share no task")
 
-    def gap(value: Any) -> Estimate:
-        left, right = ([[value(r) for r in e.rows if r.task == task] for task in shared] for e in (a, b))
-        return metrics.difference(left, right)
+    tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
+    limit, worst = a.max_turns, _worst(build(a.env).spec)
 
-    limit = a.max_turns
+    def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]]) -> Estimate:
+        return metrics.difference(*(table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True)))
+
     return Comparison(
         env_name=a.env_name,
         a=a.label,
         b=b.label,
         n_tasks=len(shared),
-        success=gap(lambda r: float(r.win)),
-        score=gap(lambda r: r.score),
-        turns=gap(lambda r: float(r.turns if r.win else limit)),
+        success=gap(_wins),
+        score=gap(lambda rows, k: _scores(rows, k, worst)),
+        turns=gap(lambda rows, k: _turns(rows, k, limit)),
     )

@@ -67,6 +67,11 @@ def mean(table: Table, *, seed: int = 0) -> Estimate:
     return Estimate(float(np.mean(means)), low, high, len(means))
 
 
+def estimate(table: Table) -> Estimate:
+    """A rate where all values are 0 or 1, so that its interval never collapses to a point; else a mean."""
+    return rate(table) if all(v in (0.0, 1.0) for row in table for v in row) else mean(table)
+
+
 def difference(a: Table, b: Table, *, seed: int = 0) -> Estimate:
     """Mean of a - b over tasks that both played, row by row, with a paired bootstrap interval over tasks."""
     if len(a) != len(b):

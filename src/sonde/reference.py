@@ -60,7 +60,7 @@ def bounds(env: Env[Any], split: str = "test") -> tuple[Estimate, Estimate] | No
 def scaled(env: Env[Any], split: str, score: Estimate) -> Estimate | None:
     """`score` on the scale from floor to reference; None (n/a) where there is no scale."""
     found = bounds(env, split)
-    if found is None or found[0].overlaps(found[1]):
+    if found is None or found[0].high >= found[1].low:
         return None
     floor, top = found[0].mean, found[1].mean
 
@@ -87,7 +87,7 @@ def measure(env: Env[Any]) -> dict[str, Json]:
         table = play(env, agent, SAMPLES["random" if role == "floor" else "reference"])
         entry[role] = {
             "agent": agent,
-            "score": asdict(metrics.mean(table)),
+            "score": asdict(metrics.estimate(table)),
             "k": len(table[0]),
             "prefix": table[:PREFIX],
         }

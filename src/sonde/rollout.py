@@ -10,7 +10,8 @@ an episode is derived from its own seeds.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,6 +67,8 @@ class Plan:
         for name in ("k", "concurrency"):
             if getattr(self, name) < 1:
                 raise invalid(name, getattr(self, name), "1 or more")
+        if not 0 <= self.seed < 2**64:
+            raise invalid("seed", self.seed, "0 to 2**64 - 1")
         if self.budget is not None and self.budget < 1:
             raise invalid("budget", self.budget, "1 or more tokens")
 
@@ -91,8 +94,12 @@ def seated(env: Env[Any], policies: Seats) -> dict[str, AnyPolicy]:
 
 
 async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
-    """One episode from start to end."""
-    ep = Episode.begin(env, task, seed=seed, sample=sample)
+    """One episode from start to end. The environment's defaults play the seats that `policies` leaves out."""
+    return await _play_on(Episode.begin(env, task, seed=seed, sample=sample), seated(env, policies))
+
+
+async def _play_on(ep: Episode, policies: Seats) -> Trajectory:
+    """The record of an episode, played to its end from wherever it is."""
     error = ""
     try:
         while ep.to_act is not None:
@@ -116,16 +123,17 @@ async def rollout(
     plan: Plan | None = None,
     *,
     skip: Collection[Key] = frozenset(),
-) -> AsyncIterator[Trajectory]:
+) -> AsyncGenerator[Trajectory, None]:
     """Play `plan` over `tasks` and yield each trajectory as its episode ends. Closing the iterator cancels the rest."""
     plan = plan or Plan()
     policies = seated(env, policies)
     meter = _Meter(plan.jobs(tasks, skip), plan.budget)
     programs = all(isinstance(p, ProgramPolicy) for p in policies.values())
     stream = _lockstep(env, policies, meter, plan) if programs else _concurrent(env, policies, meter, plan)
-    async for trajectory in stream:
-        meter.spend(trajectory)
-        yield trajectory
+    async with aclosing(stream):
+        async for trajectory in stream:
+            meter.spend(trajectory)
+            yield trajectory
 
 
 class _Meter:
@@ -148,18 +156,17 @@ def tokens(trajectory: Trajectory) -> int:
     return sum(u.prompt + u.completion for u in usages)
 
 
-async def _concurrent(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncIterator[Trajectory]:
+async def _concurrent(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncGenerator[Trajectory, None]:
     """A fixed number of episodes at a time, each a coroutine of its own."""
     pending: set[asyncio.Task[Trajectory]] = set()
     try:
         while True:
             while len(pending) < plan.concurrency and (job := meter.next()) is not None:
-                episode = play(env, policies, job.task, seed=job.seed, sample=job.sample)
-                pending.add(asyncio.create_task(episode))
+                pending.add(asyncio.create_task(_play_on(_begin(env, job), policies)))
             if not pending:
                 return
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            for task in sorted(done, key=_failed):  # what has been played is handed out before a failure stops the run
                 yield task.result()
     finally:
         for task in pending:
@@ -167,31 +174,43 @@ async def _concurrent(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan)
         await asyncio.gather(*pending, return_exceptions=True)
 
 
-async def _lockstep(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncIterator[Trajectory]:
+def _begin(env: Env[Any], job: Job) -> Episode:
+    return Episode.begin(env, job.task, seed=job.seed, sample=job.sample)
+
+
+def _failed(task: asyncio.Task[Trajectory]) -> bool:
+    return task.cancelled() or task.exception() is not None
+
+
+async def _lockstep(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncGenerator[Trajectory, None]:
     """Programs only: all running episodes act together, so that a policy may share work between them."""
     running: list[Episode] = []
     while True:
         while len(running) < plan.concurrency and (job := meter.next()) is not None:
-            running.append(Episode.begin(env, job.task, seed=job.seed, sample=job.sample))
+            running.append(_begin(env, job))
         if not running:
             return
-        running = _act_together(running, policies)
-        for ep in running:
-            if ep.outcome is not None:
-                await _finish(ep, policies)
-                yield ep.trajectory(policies=policies)
+        running, alone = _act_together(running, policies)
+        for ep in (*alone, *(ep for ep in running if ep.outcome is not None)):
+            yield await _play_on(ep, policies)
         running = [ep for ep in running if ep.outcome is None]
         await asyncio.sleep(0)
 
 
-def _act_together(episodes: list[Episode], policies: Seats) -> list[Episode]:
+def _act_together(episodes: list[Episode], policies: Seats) -> tuple[list[Episode], list[Episode]]:
+    """The episodes after an act of each, and those that must go on alone, because the world failed them as a group."""
     stepped: list[Episode] = []
-    for seat, policy in policies.items():
-        mine = [ep for ep in episodes if ep.to_act == seat]
-        if mine and isinstance(policy, ProgramPolicy):
+    alone: list[Episode] = []
+    for seat in dict.fromkeys(str(ep.to_act) for ep in episodes):
+        policy, mine = policies[seat], [ep for ep in episodes if ep.to_act == seat]
+        assert isinstance(policy, ProgramPolicy)
+        try:
             actions = policy.act_many([ep.view(seat) for ep in mine])
+        except WorldError:
+            alone += mine
+        else:
             stepped += [ep.step(action) for ep, action in zip(mine, actions, strict=True)]
-    return stepped
+    return stepped, alone
 
 
 OnDone = Callable[[Trajectory], None]
@@ -207,25 +226,9 @@ def collect(
 ) -> list[Trajectory]:
     """All trajectories of a plan, in memory, sorted by task and sample. Works inside a running event loop too."""
     order = {task.id: i for i, task in enumerate(tasks)}
-
-    async def gather() -> list[Trajectory]:
-        rows: list[Trajectory] = []
-        try:
-            async for trajectory in rollout(env, policies, tasks, plan):
-                rows.append(trajectory)
-                if on_done is not None:
-                    on_done(trajectory)
-        finally:
-            await close(policies)
-        return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
-
-    return run_sync(gather())
-
-
-async def close(policies: Seats) -> None:
-    """Release what the policies hold."""
-    for policy in policies.values():
-        await policy.close()
+    rows: list[Trajectory] = []
+    run_sync(_hand_out(env, policies, tasks, plan or Plan(), frozenset(), [rows.append, on_done]))
+    return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
 
 
 def record(
@@ -246,13 +249,33 @@ def record(
 
     async def write() -> None:
         with RunWriter.open(Path(folder), config) as run:
-            try:
-                async for trajectory in rollout(env, policies, tasks, plan, skip=run.finished):
-                    run.append(trajectory)
-                    if on_done is not None:
-                        on_done(trajectory)
-            finally:
-                await close(policies)
+            await _hand_out(env, policies, tasks, plan, run.finished, [run.append, on_done])
 
     run_sync(write())
     return Run.load(Path(folder))
+
+
+async def _hand_out(
+    env: Env[Any],
+    policies: Seats,
+    tasks: Sequence[Task],
+    plan: Plan,
+    skip: Collection[Key],
+    receivers: Sequence[OnDone | None],
+) -> None:
+    """Give every trajectory to all receivers as it comes. However it ends, nothing is left running or open."""
+    policies = seated(env, policies)
+    try:
+        async with aclosing(rollout(env, policies, tasks, plan, skip=skip)) as stream:
+            async for trajectory in stream:
+                for receive in receivers:
+                    if receive is not None:
+                        receive(trajectory)
+    finally:
+        await close(policies)
+
+
+async def close(policies: Seats) -> None:
+    """Release what the policies hold."""
+    for policy in policies.values():
+        await policy.close()

@@ -9,8 +9,10 @@ The same configuration continues the same folder: finished episodes are never pl
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,24 @@ from typing import Any
 import orjson
 import yaml
 
-from .core import AGENT, AnyPolicy, Env, Task, UserError, build, content_hash, invalid, unknown
+from .core import (
+    AGENT,
+    AnyPolicy,
+    Env,
+    EpisodePolicy,
+    Policy,
+    StoreError,
+    Task,
+    UserError,
+    build,
+    content_hash,
+    invalid,
+    unknown,
+)
+from .core.config import check_types
 from .core.types import Json
 from .evaluate import Evaluation, row, summarise
-from .rollout import OnDone, Plan, record, seated
+from .rollout import Key, OnDone, Plan, record, seated
 from .store import Run
 
 EVALUATION = "evaluation.json"
@@ -43,20 +59,17 @@ class RunConfig:
     label: str = ""
 
     def __post_init__(self) -> None:
-        if "name" not in self.env:
-            raise UserError("env: missing name")
+        for field_, config in {"env": self.env, **{f"seats.{seat}": c for seat, c in self.seats.items()}}.items():
+            if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise invalid(field_, config, "a mapping with at least a name")
+            if not isinstance(config.get("name"), str):
+                raise invalid(f"{field_}.name", config.get("name"), "text")
         if self.n_tasks is not None and self.n_tasks < 1:
             raise invalid("n_tasks", self.n_tasks, "1 or more")
         self.plan()
 
     def plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget)
-
-    @property
-    def identity(self) -> dict[str, Json]:
-        """The part that decides which episodes exist; how many run at once, and the budget, do not."""
-        free = ("concurrency", "budget", "gains", "label", "n_tasks", "k")
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in free}
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,9 @@ class Prepared:
 
     @property
     def resolved(self) -> dict[str, Json]:
-        """What is saved: every default spelled out, so that the file alone builds the run again."""
+        """What is saved: all that decides which episodes there may be, every default spelled out. How many of them are
+        played, how many at once and at what cost is left out, so a run can be extended.
+        """
         return {
             "env": self.env.config,
             "seats": {seat: policy.config for seat, policy in self.policies.items()},
@@ -93,6 +108,9 @@ def prepare(config: RunConfig) -> Prepared:
     if not isinstance(env, Env):
         raise UserError(f"env: {config.env['name']!r} is not an environment")
     policies = seated(env, {seat: build(policy) for seat, policy in config.seats.items()})
+    for seat, policy in policies.items():
+        if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UserError(f"seats.{seat}: {config.seats[seat]['name']!r} is not a policy")
     tasks = env.tasks(config.split)
     if config.n_tasks is not None and config.n_tasks > len(tasks):
         raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
@@ -101,11 +119,36 @@ def prepare(config: RunConfig) -> Prepared:
     return replace(run, fingerprint=content_hash(run.resolved))
 
 
+def missing(run: Prepared, folder: Path) -> int:
+    """How many episodes of the run the folder lacks: not played, or failed."""
+    begun = (folder / "config.json").is_file()
+    held = {e.key for e in Run.load(folder).trajectories.entries() if not e.failed} if begun else set[Key]()
+    return sum(1 for _ in run.config.plan().jobs(run.tasks, held))
+
+
+def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
+    """Play what the folder lacks."""
+    return record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
+
+
 def execute(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Evaluation:
     """Play what the folder lacks, evaluate what it then holds, and keep the evaluation beside it."""
     begun = time.perf_counter()
-    stored = record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
+    stored = play(run, folder, on_done=on_done)
     return rescore(run, stored, folder, seconds=time.perf_counter() - begun)
+
+
+def reopen(stored: Run) -> Prepared:
+    """The run that a folder holds, as far as it was last evaluated, or else as far as its episodes go."""
+    config: dict[str, Json] = {key: stored.config[key] for key in ("env", "seats", "split", "seed")}
+    if (stored.folder / EVALUATION).is_file():
+        last = load_evaluation(stored.folder)
+        extent = {"k": last.k, "n_tasks": last.n_tasks, "label": last.label}
+    elif len(stored):
+        extent = {"k": 1 + max(t.sample for t in stored), "n_tasks": 1 + max(t.task.index for t in stored)}
+    else:
+        raise UserError(f"{stored.folder}: no episodes")
+    return prepare(config_from({**config, **extent}))
 
 
 def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -> Evaluation:
@@ -139,26 +182,26 @@ def load_evaluation(folder: Path) -> Evaluation:
     path = folder / EVALUATION
     if not path.is_file():
         raise UserError(f"{folder}: no {EVALUATION}; was the run finished? `sonde rescore {folder}` writes it")
-    return Evaluation.from_json(orjson.loads(path.read_bytes()))
+    try:
+        return Evaluation.from_json(orjson.loads(path.read_bytes()))
+    except (KeyError, TypeError, orjson.JSONDecodeError) as e:
+        raise StoreError(f"{path}: not an evaluation ({e!r}); `sonde rescore {folder}` after removing it") from e
+
+
+READERS: Mapping[str, Callable[[str], Json]] = {
+    ".toml": tomllib.loads, ".yaml": yaml.safe_load, ".yml": yaml.safe_load, ".json": json.loads,
+}  # fmt: skip
 
 
 def read_config(path: Path) -> dict[str, Json]:
     """A configuration file: YAML, TOML or JSON by its ending."""
-    if not path.is_file():
-        raise UserError(f"config: no file {path}")
-    text = path.read_text("utf-8")
-    if path.suffix == ".toml":
-        import tomllib
-
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as e:
-            raise UserError(f"config: {path}: {e}") from e
-    if path.suffix not in (".yaml", ".yml", ".json"):
-        raise invalid("config", path.name, "a file ending in .yaml, .yml, .toml or .json")
+    if path.suffix not in READERS:
+        raise invalid("config", path.name, f"a file ending in {', '.join(READERS)}")
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as e:
+        found = READERS[path.suffix](path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"config: no file {path}") from None
+    except (ValueError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors
         raise UserError(f"config: {path}: {' '.join(str(e).split())}") from e
     if not isinstance(found, dict):
         raise UserError(f"config: {path}: allowed: a mapping at the top")
@@ -171,9 +214,10 @@ def config_from(values: Mapping[str, Json]) -> RunConfig:
     for key in values:
         if key not in known:
             raise unknown("config", key, known)
-    missing = [key for key in ("env", "seats") if key not in values]
-    if missing:
-        raise UserError(f"config: missing {missing[0]}")
+    absent = [key for key in ("env", "seats") if key not in values]
+    if absent:
+        raise UserError(f"config: missing {absent[0]}")
+    check_types("config", RunConfig, values)
     return RunConfig(**values)
 
 
@@ -188,7 +232,10 @@ def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
         at = at.setdefault(key, {})
         if not isinstance(at, dict):
             raise UserError(f"override: {path}: {key} is not a mapping")
-    at[last] = yaml.safe_load(text)
+    try:
+        at[last] = yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as e:  # an impossible date is a ValueError
+        raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
     return result
 
 
@@ -199,9 +246,12 @@ def _copied(values: Json) -> Json:
 def _label(config: Mapping[str, Json]) -> str:
     """`llm (smollm2)` for a model's policy, the policy's name for a program."""
     name = str(config["name"]).removeprefix("agents:")
-    model = config.get("model")
-    inner = model.get("model", model["name"].removeprefix("models:")) if isinstance(model, Mapping) else None
-    return f"{name} ({str(inner).rstrip('/').rpartition('/')[2]})" if inner else name
+    inner = config.get("model")
+    if inner is None:
+        return name
+    while isinstance(inner, Mapping):  # a cache around a model
+        inner = inner.get("model", inner["name"].removeprefix("models:"))
+    return f"{name} ({str(inner).rstrip('/').rpartition('/')[2]})"
 
 
 def _slug(text: str) -> str:

@@ -470,3 +470,10 @@ def test_episodes_can_be_sent_to_another_process() -> None:
     assert again.to_json() == record.to_json()
     assert repr(play(9)).endswith("custom[0] seed 0: 3 acts, agent to act>")
     assert repr(play(4)).endswith("win>")
+
+
+def test_what_is_printed_of_a_view_or_an_episode_holds_nothing_hidden() -> None:
+    env = sonde.make("mastermind")
+    ep = Episode.begin(env, env.task("7316"))
+    assert "secret code" in repr(ep.view())
+    assert "7316" not in repr(ep.view()) + repr(ep)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ Runs = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1
 
 def kv(ids: array[int], a: int, b: int) -> list[Any]:
     """Keys that say which tokens they stand for: the sum of all tokens up to each."""
-    sums = torch.tensor([float(sum(ids[: i + 1]) + 100 * i) for i in range(len(ids))])
+    sums = torch.tensor([float(total) + 100 * i for i, total in enumerate(accumulate(ids))])
     return [sums[None, a:b, None].expand(2, -1, 1).clone(), -sums[None, a:b, None].expand(2, -1, 1).clone()]
 
 

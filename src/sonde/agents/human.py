@@ -24,13 +24,16 @@ class Human(Policy):
             line = await asyncio.to_thread(self._read, f"[bold]turn {view.turn + 1}/{view.spec.max_turns}[/bold] > ")
         except EOFError as e:
             raise WorldError("the player left") from e
-        return Action(line if "<" in line else view.say(line.strip()))
+        return Action(line if "<" in line else view.say(line))
 
     def _read(self, prompt: str) -> str:
-        line = self.console.input(prompt, stream=self.stream)
-        if self.stream is not None and not line:
-            raise EOFError
-        return line
+        """The next line that says something."""
+        while True:
+            line = self.console.input(prompt, stream=self.stream)
+            if self.stream is not None and not line:
+                raise EOFError
+            if line.strip():
+                return line.strip()
 
     async def finish(self, view: View) -> None:
         self.console.print(view.messages[-1].content, markup=False, highlight=False)

@@ -11,6 +11,7 @@ that is only considered cannot count; `keep_thinking` says whether the model mee
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,6 +20,8 @@ from importlib.resources import files
 from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
 from sonde.core.playthrough import read
 
+_REASONING = re.compile(r"(?:\s*<think>.*?(?:</think>|\Z))+", re.DOTALL)
+_TAG = re.compile("</?think>")
 _NEW_GAME = "The game is over. Here is a new one."
 
 
@@ -42,8 +45,12 @@ class LLM(Policy):
         last = self.context.removeprefix("last:")
         if self.context not in ("full", "render") and not (last.isdecimal() and int(last) > 0):
             raise invalid("agents:llm: context", self.context, "full, render or last:K with K of 1 or more")
+        if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("agents:llm: model", self.model, "a model, such as sonde.make('models:hf', ...)")
         if self.examples < 0:
             raise invalid("agents:llm: examples", self.examples, "0 or more")
+        if self.max_new_tokens is not None and self.max_new_tokens < 1:
+            raise invalid("agents:llm: max_new_tokens", self.max_new_tokens, "1 or more, or none for the environment's")
         self._sampling(1, 0)
 
     def _sampling(self, max_new_tokens: int, seed: int) -> Sampling:
@@ -96,14 +103,17 @@ class LLM(Policy):
 def split_reasoning(text: str) -> tuple[str, str]:
     """Reasoning and the rest of a completion. Reasoning that was never closed is all there is.
 
+    Some chat templates open the first `<think>` themselves, so a text may begin inside it.
+
     >>> split_reasoning("<think>hm</think> <Answer>toast</Answer>")
     ('hm', '<Answer>toast</Answer>')
     """
-    head, tag, rest = text.partition("</think>")
-    if tag:
-        return head.strip().removeprefix("<think>").strip(), rest.strip()
-    opened = text.lstrip().startswith("<think>")
-    return (text.strip().removeprefix("<think>").strip(), "") if opened else ("", text)
+    inside = not text.lstrip().startswith("<think>") and "</think>" in text
+    found = _REASONING.match(f"<think>{text}" if inside else text)
+    if found is None:
+        return "", text
+    parts = (part.strip() for part in _TAG.split(found[0]))
+    return "\n\n".join(part for part in parts if part), found.string[found.end() :].strip()
 
 
 def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Message, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+import typer
+
 from sonde.core import SondeError
 
 
@@ -16,15 +18,17 @@ def main() -> None:
     from .app import app
 
     try:
-        app(standalone_mode=False)
+        status = app(standalone_mode=False)
     except SondeError as e:
         _fail(str(e), 2)
-    except KeyboardInterrupt:
+    except OSError as e:
+        _fail(": ".join(str(part) for part in (e.filename, e.strerror or e) if part), 2)
+    except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted; what was finished is kept, the same command continues", 130)
-    except BrokenPipeError:
-        sys.stderr.close()
     except Exception as e:
         _usage(e)
+    else:
+        raise SystemExit(status if isinstance(status, int) else 0)
 
 
 def _usage(error: Exception) -> None:
@@ -36,5 +40,7 @@ def _usage(error: Exception) -> None:
 
 
 def _fail(message: str, status: int) -> None:
-    print(f"sonde: {message}", file=sys.stderr)
+    """One line, unless there is nothing to say, as after `sonde` alone, which has shown its help."""
+    if message:
+        print(f"sonde: {' '.join(message.split())}", file=sys.stderr)
     raise SystemExit(status)

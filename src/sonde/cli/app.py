@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,16 +13,18 @@ import typer
 from rich.console import Console
 
 from sonde import __version__
-from sonde.core import AGENT, Env, Episode, UserError, make, names
+from sonde.core import AGENT, Env, Episode, make, names, unknown
 from sonde.core.registry import KINDS, summary
 from sonde.evaluate import Evaluation
 from sonde.evaluate import compare as compare_evaluations
-from sonde.run import config_from, execute, load_evaluation, prepare, rescore
+from sonde.rollout import OnDone
+from sonde.run import Prepared, execute, load_evaluation, missing, prepare, reopen, rescore
+from sonde.run import play as play_run
 from sonde.store import Run, compact
 
 from . import tables
 from .estimate import estimate
-from .options import agent_config, run_config
+from .options import agent_config, config_file, run_config
 from .progress import progress
 
 app = typer.Typer(
@@ -35,19 +39,27 @@ models_app = typer.Typer(help="Small models that run on a laptop.", no_args_is_h
 app.add_typer(models_app, name="models")
 out = Console()
 
-EnvArg = Annotated[list[str], typer.Argument(help="Environments, for example wordle mastermind; see `sonde list`.")]
+EnvArg = Annotated[
+    list[str] | None,
+    typer.Argument(help="Environments such as wordle; see `sonde list`. By default the one in --config."),
+]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
 PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environment.")]
-AgentOpt = Annotated[str, typer.Option(help="Policy of the agent: llm, random, entropy, ... or module:Class.")]
+AgentOpt = Annotated[
+    str | None, typer.Option(help="Policy of the agent: llm, random, entropy, ... or module:Class.", show_default="llm")
+]
 ModelOpt = Annotated[
     str | None, typer.Option(help="hf:NAME, http:NAME, fake, smollm2 or a folder, for agents that take a model.")
 ]
 UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-SplitOpt = Annotated[str, typer.Option(help="train or test.")]
+SplitOpt = Annotated[str | None, typer.Option(help="train or test.", show_default="test")]
 TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N tasks of the split.")]
-SamplesOpt = Annotated[int, typer.Option("-k", help="Samples per task.")]
-SeedOpt = Annotated[int, typer.Option(help="World seed; the samples of a task share it.")]
+SamplesOpt = Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="4")]
+SeedOpt = Annotated[int | None, typer.Option(help="World seed; the samples of a task share it.", show_default="0")]
+ConcurrencyOpt = Annotated[int | None, typer.Option(help="Episodes at a time.", show_default="256")]
+BudgetOpt = Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")]
+ConfigOpt = Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")]
 OutOpt = Annotated[Path, typer.Option(help="Where run folders go.")]
 OverrideOpt = Annotated[
     list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, for example seats.agent.context=last:3.")
@@ -74,7 +86,7 @@ def list_(
 ) -> None:
     """List what can be made by name."""
     if kind and kind not in KINDS:
-        raise UserError(f"kind: got {kind!r}, allowed: {', '.join(KINDS)}")
+        raise unknown("kind", kind, KINDS)
     found = {k: {name: summary(k, name) for name in names(k)} for k in KINDS if kind in ("", k)}
     if as_json:
         out.print_json(json.dumps(found))
@@ -103,65 +115,77 @@ def show(
     if as_json:
         out.print_json(json.dumps({**facts, "opening": opening}))
         return
-    out.print(tables.listing(env, ((k, str(v)) for k, v in facts.items())))
+    out.print(tables.listing(env, ((k, _plain(v)) for k, v in facts.items())))
     out.print()
     out.print(opening, markup=False, highlight=False)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_plain(v)}" for k, v in value.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_plain, value)) or "none"
+    return "none" if value is None else str(value)
 
 
 @app.command()
 def play(
     env: Annotated[str, typer.Argument(help="An environment, for example wordle.")] = "wordle",
     preset: PresetOpt = None,
-    split: SplitOpt = "test",
+    split: SplitOpt = None,
     index: Annotated[
         int | None, typer.Option("--task", help="Index of the task; by default one you do not know.")
     ] = None,
-    seed: SeedOpt = 0,
+    seed: SeedOpt = None,
 ) -> None:
     """Play in the terminal. `?` shows the most informative question, `!` what is still possible, Ctrl-D ends."""
     from .play import play_in_terminal
 
-    play_in_terminal(make(env, **({"preset": preset} if preset else {})), split, index, seed, out)
+    play_in_terminal(make(env, **({"preset": preset} if preset else {})), split or "test", index, seed or 0, out)
 
 
 @app.command("eval")
 def eval_(
-    envs: EnvArg,
+    envs: EnvArg = None,
     preset: PresetOpt = None,
-    agent: AgentOpt = "llm",
+    agent: AgentOpt = None,
     model: ModelOpt = None,
     base_url: UrlOpt = None,
-    split: SplitOpt = "test",
+    split: SplitOpt = None,
     n_tasks: TasksOpt = None,
-    k: SamplesOpt = 4,
-    seed: SeedOpt = 0,
+    k: SamplesOpt = None,
+    seed: SeedOpt = None,
     max_turns: Annotated[int | None, typer.Option(help="Override the environment's turn limit.")] = None,
     temperature: Annotated[float | None, typer.Option(help="Default 0.7, as in PAPRIKA.")] = None,
     min_p: Annotated[float | None, typer.Option(help="Default 0.3, as in PAPRIKA.")] = None,
     examples: Annotated[int | None, typer.Option(help="Few-shot example games.")] = None,
     context: Annotated[str | None, typer.Option(help="full, last:K or render.")] = None,
-    concurrency: Annotated[int, typer.Option(help="Episodes at a time.")] = 256,
-    budget: Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")] = None,
-    config: Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")] = None,
+    concurrency: ConcurrencyOpt = None,
+    budget: BudgetOpt = None,
+    config: ConfigOpt = None,
     overrides: OverrideOpt = [],  # noqa: B006
     runs: OutOpt = Path("runs"),
-    gains: Annotated[bool, typer.Option(help="Exact information per turn (costs a search per turn).")] = True,
+    gains: Annotated[
+        bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write an HTML report here.")] = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
+    file = config_file(config)
     policy = agent_config(
-        agent, model, base_url, temperature=temperature, min_p=min_p, examples=examples, context=context
-    )
+        agent, model, base_url, file.get("seats", {}).get(AGENT, {}),
+        temperature=temperature, min_p=min_p, examples=examples, context=context,
+    )  # fmt: skip
     prepared = [
         prepare(
             run_config(
-                env, file=config, preset=preset, max_turns=max_turns, agent=policy, overrides=overrides, split=split,
+                env, file=file, preset=preset, max_turns=max_turns, agent=policy, overrides=overrides, split=split,
                 n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency, budget=budget, gains=gains,
             )
         )
-        for env in envs
+        for env in envs or [None]
     ]  # fmt: skip
     if dry_run:
         estimate(prepared, out, as_json)
@@ -170,10 +194,15 @@ def eval_(
     folders: list[Path] = []
     for run in prepared:
         folder = runs / run.folder_name
-        with progress(run.env.spec.name, len(run.tasks) * run.config.k) as on_done:
+        with _progress(run, folder) as on_done:
             done.append(execute(run, folder, on_done=on_done))
         folders.append(folder)
     _show(done, folders, report, as_json)
+
+
+def _progress(run: Prepared, folder: Path) -> AbstractContextManager[OnDone]:
+    total = len(run.tasks) * run.config.k
+    return progress(run.env.spec.name, total, total - missing(run, folder))
 
 
 def _show(done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool) -> None:
@@ -182,13 +211,11 @@ def _show(done: list[Evaluation], folders: list[Path], report: Path | None, as_j
 
         write_report(folders, report)
     if as_json:
-        out.print_json(
-            json.dumps([{**e.to_json(), "rows": None, "folder": str(f)} for e, f in zip(done, folders, strict=True)])
-        )
+        out.print_json(json.dumps([{**e.summary(), "folder": str(f)} for e, f in zip(done, folders, strict=True)]))
         return
     out.print(tables.evaluations(done))
     for folder in [*folders, *([report] if report else [])]:
-        out.print(f"written: {folder}", highlight=False)
+        out.print(f"written: {folder}", highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -196,42 +223,38 @@ def rollout(
     env: Annotated[str, typer.Argument(help="An environment.")],
     folder: Annotated[Path, typer.Argument(help="The run folder to write or continue.")],
     preset: PresetOpt = None,
-    agent: AgentOpt = "llm",
+    agent: AgentOpt = None,
     model: ModelOpt = None,
     base_url: UrlOpt = None,
-    split: SplitOpt = "train",
+    split: Annotated[str | None, typer.Option(help="train or test.", show_default="train")] = None,
     n_tasks: TasksOpt = None,
-    k: SamplesOpt = 1,
-    seed: SeedOpt = 0,
-    concurrency: Annotated[int, typer.Option(help="Episodes at a time.")] = 256,
-    budget: Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")] = None,
-    config: Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")] = None,
+    k: Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="1")] = None,
+    seed: SeedOpt = None,
+    concurrency: ConcurrencyOpt = None,
+    budget: BudgetOpt = None,
+    config: ConfigOpt = None,
     overrides: OverrideOpt = [],  # noqa: B006
 ) -> None:
-    """Play and record episodes without evaluating them (training data, say)."""
-    values = run_config(
-        env, file=config, preset=preset, max_turns=None, agent=agent_config(agent, model, base_url),
-        overrides=overrides, split=split, n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency, budget=budget,
-        gains=False,
+    """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
+    file = config_file(config)
+    policy = agent_config(agent, model, base_url, file.get("seats", {}).get(AGENT, {}))
+    run = prepare(
+        run_config(
+            env, file=file, preset=preset, max_turns=None, agent=policy, overrides=overrides,
+            defaults={"split": "train", "k": 1}, split=split, n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency,
+            budget=budget,
+        )
     )  # fmt: skip
-    run = prepare(values)
-    with progress(run.env.spec.name, len(run.tasks) * k) as on_done:
-        execute(run, folder, on_done=on_done)
-    out.print(f"{len(Run.load(folder))} episodes in {folder}", highlight=False)
+    with _progress(run, folder) as on_done:
+        stored = play_run(run, folder, on_done=on_done)
+    out.print(f"{len(stored)} episodes in {folder}", highlight=False, soft_wrap=True)
 
 
 @app.command("rescore")
 def rescore_(folder: RunArg, as_json: JsonOpt = False) -> None:
     """Compute the evaluation of a run again from its episodes; no policy is called."""
     stored = Run.load(folder)
-    trajectories = list(stored)
-    if not trajectories:
-        raise UserError(f"{folder}: no episodes")
-    k = 1 + max(t.sample for t in trajectories)
-    n_tasks = 1 + max(t.task.index for t in trajectories)
-    values = {key: stored.config[key] for key in ("env", "seats", "split", "seed")}
-    run = prepare(config_from({**values, "k": k, "n_tasks": n_tasks}))
-    _show([rescore(run, stored, folder)], [folder], None, as_json)
+    _show([rescore(reopen(stored), stored, folder)], [folder], None, as_json)
 
 
 @app.command()
@@ -257,13 +280,13 @@ def report(
     from sonde.viewer import write_report
 
     write_report(folders, to)
-    out.print(f"written: {to}", highlight=False)
+    out.print(f"written: {to}", highlight=False, soft_wrap=True)
 
 
 @app.command("compact")
 def compact_(folder: RunArg) -> None:
     """Write a run's episodes as Parquet beside its shards."""
-    out.print(f"written: {compact(folder)}", highlight=False)
+    out.print(f"written: {compact(folder)}", highlight=False, soft_wrap=True)
 
 
 @models_app.command("fetch")
@@ -273,7 +296,7 @@ def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows ho
 
     from .progress import stderr
 
-    out.print(str(fetch(name, progress=lambda stage: stderr.print(stage, highlight=False))), highlight=False)
+    out.print(str(fetch(name, progress=lambda stage, _: stderr.print(stage, highlight=False))), highlight=False)
 
 
 @models_app.command("list")
@@ -281,4 +304,5 @@ def models_list() -> None:
     """The models that `sonde models fetch` knows."""
     from sonde.models.fetch import KNOWN
 
-    out.print(tables.listing("models", ((name, str(weights)) for name, weights in KNOWN.items())))
+    rows = ((name, f"{w.title}, {w.size / 1e6:.0f} MB, {w.licence}, from {w.requirement}") for name, w in KNOWN.items())
+    out.print(tables.listing("models", rows))

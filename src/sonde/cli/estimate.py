@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from sonde.agents.llm import LLM
 from sonde.core import AGENT, Episode
 from sonde.core.types import Json
 from sonde.run import Prepared
@@ -23,8 +24,10 @@ def costs(run: Prepared) -> dict[str, Json]:
     episodes = len(run.tasks) * run.config.k
     reply = policy.get("max_new_tokens") or spec.max_new_tokens
     calls = episodes * spec.max_turns if "model" in policy else 0
-    opening = Episode.begin(run.env, run.tasks[0], seed=run.config.seed).view(AGENT).messages[0].content
-    base = len(opening) // CHARACTERS_PER_TOKEN * (1 + int(policy.get("examples", 0)))
+    view = Episode.begin(run.env, run.tasks[0], seed=run.config.seed).view(AGENT)
+    agent = run.policies[AGENT]
+    opening = agent.prompt(view) if isinstance(agent, LLM) else view.messages
+    base = sum(len(message.content) for message in opening) // CHARACTERS_PER_TOKEN
     history = reply * spec.max_turns * (spec.max_turns - 1) // 2
     return {
         "environment": spec.name,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sonde.core import AGENT, UserError, find, names
+from sonde.core import AGENT, EMPTY, UserError, find, invalid, names
+from sonde.core.config import check_types
 from sonde.core.types import Json
 from sonde.run import RunConfig, config_from, override, read_config
 
@@ -32,41 +34,62 @@ def model_config(spec: str, base_url: str | None) -> dict[str, Json]:
     return config
 
 
-def agent_config(agent: str, model: str | None, base_url: str | None, **settings: Json) -> dict[str, Json]:
-    """The configuration of the agent's policy; `settings` that are None are left to the policy's defaults."""
-    name = agent if ":" in agent else f"agents:{agent}"
-    config: dict[str, Json] = {"name": name, **{k: v for k, v in settings.items() if v is not None}}
+def agent_config(
+    agent: str | None, model: str | None, base_url: str | None, known: Mapping[str, Json] = EMPTY, **settings: Json
+) -> dict[str, Json]:
+    """The configuration of the agent's policy: `known` (a file's), changed by what is given.
+
+    `settings` that are None are left as they are. Another agent than the known one starts from its defaults.
+    """
+    known_name = known.get("name", "agents:llm")
+    name = known_name if agent is None else agent if ":" in agent else f"agents:{agent}"
+    changed = {k: v for k, v in settings.items() if v is not None}
+    config: dict[str, Json] = {**(known if name == known_name else {}), "name": name, **changed}
     fields: Any = find(name)
     takes_model = "model" in getattr(fields, "__dataclass_fields__", {})
+    short = name.removeprefix("agents:")
+    if model is not None and not takes_model:
+        raise UserError(f"--model: agent {short!r} takes no model")
     if model is not None:
-        if not takes_model:
-            raise UserError(f"--model: agent {agent!r} takes no model")
         config["model"] = model_config(model, base_url)
-    elif takes_model:
-        raise UserError(f"--model: agent {agent!r} needs one, for example --model smollm2 or --model http:NAME")
+    elif base_url is not None:
+        raise UserError("--base-url: allowed: together with --model http:NAME")
+    elif takes_model and "model" not in config:
+        raise UserError(f"--model: agent {short!r} needs one, for example --model smollm2 or --model http:NAME")
     return config
 
 
 def run_config(
     env: str | None,
     *,
-    file: Path | None,
+    file: Mapping[str, Json],
     preset: str | None,
     max_turns: int | None,
-    agent: dict[str, Json] | None,
+    agent: Mapping[str, Json],
     overrides: list[str],
+    defaults: Mapping[str, Json] = EMPTY,
     **settings: Json,
 ) -> RunConfig:
-    """The run's configuration; `settings` that are None are left to the file or the defaults."""
-    values: dict[str, Json] = read_config(file) if file else {}
-    if env is not None:
-        values["env"] = {"name": env}
-    for key, value in (("preset", preset), ("max_turns", max_turns)):
-        if value is not None:
-            values.setdefault("env", {})[key] = value
-    if agent is not None:
-        values.setdefault("seats", {})[AGENT] = agent
-    values |= {k: v for k, v in settings.items() if v is not None}
+    """The run's configuration: `defaults`, then the file, then what is given. `settings` that are None are not."""
+    game: Mapping[str, Json] = file.get("env", {})
+    if env is not None and game.get("name") != env:
+        game = {"name": env}
+    named = {k: v for k, v in (("preset", preset), ("max_turns", max_turns)) if v is not None}
+    given = {k: v for k, v in settings.items() if v is not None}
+    values: dict[str, Json] = {**defaults, **file, **given}
+    if game or named:
+        values["env"] = {**game, **named}
+    values["seats"] = {**file.get("seats", {}), AGENT: agent}
     for assignment in overrides:
         values = override(values, assignment)
     return config_from(values)
+
+
+def config_file(path: Path | None) -> dict[str, Json]:
+    """The content of a configuration file, its parts known to be mappings; nothing if there is none."""
+    found = read_config(path) if path else {}
+    check_types("config", RunConfig, found)
+    agent = found.get("seats", {}).get(AGENT, {})
+    if not isinstance(agent, Mapping):
+        raise invalid("config: seats.agent", agent, "a mapping")
+    return found

@@ -26,7 +26,8 @@ def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, ou
         raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
     ep = Episode.begin(env, tasks[index], seed=seed)
     start = ep.filter()
-    out.print(Panel(Text(_last(ep)), title=f"{env.spec.name} ({env.spec.preset})", subtitle="? hint   ! possibilities"))
+    title, subtitle = f"{env.spec.name} ({env.spec.preset})", "just the answer will do   ? hint   ! possibilities"
+    out.print(Panel(Text(_last(ep)), title=title, subtitle=subtitle))
     while ep.to_act is not None:
         try:
             line = out.input(f"[bold cyan]{len(ep.turns) + 1}/{env.spec.max_turns}[/] > ").strip()
@@ -58,11 +59,11 @@ def _help(ep: Episode, line: str, out: Console) -> None:
         belief = known.belief()
         out.print(Text(f"{len(belief):,} possibilities, {belief.entropy:.2f} bits; the likeliest:"))
         for hypothesis, p in belief.top(8):
-            out.print(Text(f"  {p:7.2%}  {hypothesis}"))
+            out.print(Text(f"{100 * p:9.3g} %  {hypothesis}"))
 
 
 def _information(ep: Episode, start: float, out: Console) -> None:
-    gain = (ep.gains() or ())[-1].realised
+    *_, gain = ep.information_gain() or (0.0,)
     known = ep.filter()
     left = known.entropy if known else 0.0
     filled = round(_BAR * (1 - left / start)) if start > 0 else _BAR
@@ -75,6 +76,8 @@ def _finish(ep: Episode, split: str, index: int, out: Console) -> None:
     style = "green" if ep.outcome.success else "red"
     gains = ep.gains(expected=True)
     lines = [f"{ep.outcome.kind} after {len(ep.turns)} turns (task {split}[{index}])"]
+    if not ep.outcome.success:
+        lines.append(f"It was: {ep.env.hypothesis(ep.state)}")
     if gains:
         lines += [
             f"turn {i}: {g.realised:+.2f} bits; expected {g.expected or 0:.2f} of at best {g.best or 0:.2f}"

@@ -15,8 +15,9 @@ stderr = Console(stderr=True)
 
 
 @contextmanager
-def progress(title: str, total: int) -> Iterator[Callable[[Trajectory], None]]:
-    """A bar over `total` episodes; call what it yields with each trajectory. Off a terminal, one line at the end."""
+def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Trajectory], None]]:
+    """A bar over `total` episodes, of which `before` were played earlier; call what it yields with each trajectory.
+    Off a terminal, one line at the end."""
     ends: Counter[str] = Counter()
     columns = (
         TextColumn("{task.description}"),
@@ -28,7 +29,7 @@ def progress(title: str, total: int) -> Iterator[Callable[[Trajectory], None]]:
         TextColumn("{task.fields[ends]}"),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
-        task = bar.add_task(title, total=total, rate="", ends="")
+        task = bar.add_task(title, total=total, completed=before, rate="", ends="")
 
         def done(trajectory: Trajectory) -> None:
             ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
@@ -37,7 +38,8 @@ def progress(title: str, total: int) -> Iterator[Callable[[Trajectory], None]]:
 
         yield done
     if not stderr.is_terminal:
-        stderr.print(f"{title}: {ends.total()} of {total} episodes played now  {_counts(ends)}", highlight=False)
+        earlier = f", {before} were there already" if before else ""
+        stderr.print(f"{title}: played {ends.total()} of {total} episodes{earlier}  {_counts(ends)}".rstrip())
 
 
 def _counts(ends: Counter[str]) -> str:

@@ -25,8 +25,9 @@ def interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> 
     if value is None:
         return NOT_AVAILABLE
     scale = 100.0 if percent else 1.0
+    mean = round(scale * value.mean, digits) + 0.0  # no "-0"
     half = scale * (value.high - value.low) / 2
-    return f"{scale * value.mean:.{digits}f}±{half:.{digits}f}"
+    return f"{mean:.{digits}f}±{half:.{digits}f}"
 
 
 def evaluations(rows: Sequence[Evaluation]) -> Group:
@@ -40,12 +41,22 @@ def evaluations(rows: Sequence[Evaluation]) -> Group:
     for e in rows:
         table.add_row(*_cells(e, several))
     notes = [
-        "±: half of a 95 % interval, clustered by task. score: 0 = random play, 100 = reference solver.",
-        "bits: information gained per turn about what is hidden. fmt %: episodes without a readable answer.",
+        "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.",
+        "bits: information gained per turn. fmt %: episodes without a readable answer.",
     ]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
-    return Group(table, *(Text(note, style="dim") for note in notes))
+    failures = (Text(note, style="bold red") for e in rows if (note := _failures(e)))
+    return Group(table, *(Text(note, style="dim") for note in notes), *failures)
+
+
+def _failures(e: Evaluation) -> str:
+    """What was lost to the outside world, and why the first of it was; empty if nothing was."""
+    lost = [f"{n} {kind}" for kind in ("error", "missing") if (n := e.kinds[kind])]
+    if not lost:
+        return ""
+    why = next((f"; the first: {r.error}" for r in e.rows if r.error), "")
+    return f"{e.env_name}, {e.label}: {', '.join(lost)} of {sum(e.kinds.values())} episodes count as failures{why}"
 
 
 def _cells(e: Evaluation, several: bool) -> list[str]:

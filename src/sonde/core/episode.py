@@ -54,6 +54,8 @@ class Episode:
         if task.env != env.name:
             raise UserError(f"task.env: got {task.env!r}, allowed: {env.name!r}")
         state = env.reset(task, Rng(seed, "reset", task.id))
+        if env.to_act(state) is None:
+            raise ContractError(f"{env.name}: nobody is to act in the first state")
         messages = {seat: _tell((), env.intro(state, seat)) for seat in env.spec.seats}
         return cls(env, task, seed, sample, state, env.to_act(state), messages)
 

@@ -12,11 +12,11 @@ import dataclasses
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .config import Configured, check_types
 from .errors import UserError, unknown
@@ -111,11 +111,12 @@ def build(config: Mapping[str, Json]) -> Any:
 
 
 def _build(value: Json) -> Any:
+    """Nested configurations are told by a name with its kind, such as `models:hf`; other mappings stay mappings."""
     if isinstance(value, Mapping):
-        name = value.get("name")
-        if isinstance(name, str) and ":" in name:
-            return build(value)
-        return {k: _build(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return tuple(_build(v) for v in value)  # type: ignore[misc]
+        rows = cast("Mapping[str, Json]", value)
+        name = rows.get("name")
+        nested = isinstance(name, str) and ":" in name
+        return build(rows) if nested else {k: _build(v) for k, v in rows.items()}
+    if isinstance(value, list | tuple):
+        return tuple(_build(v) for v in cast("Sequence[Json]", value))
     return value

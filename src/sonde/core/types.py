@@ -308,19 +308,19 @@ class View:
     """All that a policy may know when it acts. Everything but `messages` is computed only when asked for.
 
     `messages` alternates strictly, starting with a user message and ending with one. `seed` is the only source of
-    randomness a policy may use.
+    randomness a policy may use. What is printed of a view holds nothing hidden.
     """
 
     seat: str
     turn: int
     messages: tuple[Message, ...]
-    _env: Env[Any]
-    _state: Any
-    _public: Mapping[str, Json]
-    _turns: tuple[Turn, ...]
-    _seed_path: tuple[int | str, ...]
+    _env: Env[Any] = field(repr=False)
+    _state: Any = field(repr=False)
+    _public: Mapping[str, Json] = field(repr=False)
+    _turns: tuple[Turn, ...] = field(repr=False)
+    _seed_path: tuple[int | str, ...] = field(repr=False)
     memory: Json = None
-    _filter: Any = None
+    _filter: Any = field(default=None, repr=False)
 
     @property
     def seed(self) -> int:

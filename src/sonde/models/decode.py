@@ -149,15 +149,16 @@ class Engine:
             model.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, feed: Feed) -> None:
-        """Serve until nothing is under way and nothing waits."""
+        """Serve until nothing is under way. Whoever waits then is served by the next call, with all that come along."""
         with torch.inference_mode():
             while True:
                 new = feed.take(self.max_batch - len(self.rows))
                 try:
                     self._join(new)
+                    if self.rows:
+                        self._step()
                     if not self.rows:
                         return
-                    self._step()
                 except RuntimeError as error:
                     failed = {row.ticket for row in self.rows} | set(new)
                     self._forget()
@@ -188,6 +189,8 @@ class Engine:
             first = len(self.rows)
             logits_BTV = self._prefill(chunk, 1)
             self.rows += [self._row(job) for job in chunk]
+            for row, job in enumerate(chunk, first):
+                self._keep(job.ids, row)  # now, because others with the same opening may come before this row leaves
             self._sample(first, logits_BTV[:, -1])
 
     def _fits(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:

@@ -6,9 +6,10 @@ a byte budget, so a conversation pays for each token once (`slots.py`); log-prob
 forward pass within 1e-4 in float32.
 
 Every token is drawn with a random number that depends on `Sampling.seed` and its position alone, so what else is in the
-batch never changes which number is used. Batch shapes do change rounding (around 1e-5 in float32, 1e-2 in bfloat16), so
-the backend does not declare itself deterministic. torch and transformers are imported, and the model is loaded, on the
-first call, in the worker thread.
+batch never changes which number is used. Batch shapes do change rounding, so the backend does not declare itself
+deterministic: alone or among seven others, log-probabilities of SmolLM2 differ by up to 1e-5 in float32 and 0.15 in
+bfloat16 (`benchmarks/hf_generate.py`). torch and transformers are imported, and the model is loaded, on the first call,
+in the worker thread.
 
 Departure: models that keep anything but keys and values per token (recurrent or hybrid ones) are refused.
 """

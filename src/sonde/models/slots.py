@@ -146,16 +146,14 @@ class Deck:
             self.end = left
         if rows <= self._rows and left <= self.end and self.end + right <= self._columns:
             return
-        used = max(self.lengths, default=0)
+        used, n, end = max(self.lengths, default=0), len(self.lengths), self.end
         left = max(left, used)
-        old, end = self._stores, self.end
         self._rows, self._columns, self.end = max(rows, self._rows), left + right + ROOM, left
-        self._stores = [None] * len(old)
-        for i, store in enumerate(old):
-            if store is not None:
-                new = self._store(i, store)
-                n = len(self.lengths)
-                new[:n, :, left - used : left] = store[:n, :, end - used : end]
+        for i, old in enumerate(self._stores):
+            self._stores[i] = None
+            if old is not None and n:
+                new = self._store(i, old)
+                new[:n, :, left - used : left] = old[:n, :, end - used : end]
 
     def load(self, row: int, path: Sequence[tuple[Node, int]], length: int, fed: int) -> None:
         """Put the first `length - fed` tokens of a row where they belong; `path` is that of `Slots.match`."""

@@ -1,0 +1,239 @@
+"""An evaluation by hand: two digits of two, three tasks, two samples each, of which one is missing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde.core import AGENT, Action, Completion, Env, Episode, Filter, Task, Trajectory, Usage, UserError
+from sonde.envs.mastermind import Mastermind
+from sonde.evaluate import Evaluation, compare, evaluate, row
+
+HERE = __name__
+ENV = sonde.make("mastermind", length=2, digits=2, max_turns=3)
+AGENT_CONFIG = {AGENT: sonde.make("agents:random")}
+
+
+def played(env: Env[Any], task: Task, sample: int, *answers: str, error: str = "", seed: int = 0) -> Trajectory:
+    ep = Episode.begin(env, task, sample=sample, seed=seed)
+    for answer in answers:
+        text = env.say(answer) if answer.isalnum() else answer
+        ep = ep.step(Action(text, completions=(Completion(text=text, usage=Usage(10, 5)),)))
+    return ep.trajectory(policies=AGENT_CONFIG, error=error)
+
+
+def tasks(env: Env[Any], *codes: str) -> list[Task]:
+    return [replace(env.task(code), index=i) for i, code in enumerate(codes)]
+
+
+def by_hand(env: Env[Any] = ENV) -> Evaluation:
+    a, b, c = tasks(env, "01", "11", "10")
+    found = [
+        played(env, a, 0, "00", "01"),
+        played(env, a, 1, "00", "00", "00"),
+        played(env, b, 0, "no answer here"),
+        played(env, c, 0, "10"),
+        played(env, c, 1, "00", error="WorldError: line cut"),
+    ]
+    return evaluate(found, tasks=[a.id, b.id, c.id], k=2, label="me")
+
+
+def value(e: Evaluation, name: str) -> float:
+    found = e.metrics[name]
+    assert found is not None, f"{name} is n/a"
+    return found.mean
+
+
+def test_success_and_pass_at_k() -> None:
+    e = by_hand()
+    assert e.kinds == {"win": 2, "loss": 0, "format": 1, "timeout": 1, "error": 1, "missing": 1}
+    assert (e.n_tasks, e.k, len(e.rows)) == (3, 2, 5)
+    assert value(e, "success") == pytest.approx(1 / 3)
+    assert value(e, "pass@1") == pytest.approx(1 / 3)
+    assert value(e, "pass@2") == pytest.approx(2 / 3)
+    assert "pass@3" not in e.metrics
+    assert value(e, "format_failure") == pytest.approx(1 / 6), "what is missing is a failure, but not one of format"
+    success = e.metrics["success"]
+    assert success is not None
+    assert (success.low, success.high) == pytest.approx((0.0968, 0.7000), abs=5e-5)
+    assert e.metrics["pass@1"] == success
+
+
+def test_turns() -> None:
+    e = by_hand()
+    assert value(e, "turns") == pytest.approx((2.5 + 3 + 2) / 3), "what was not won counts with all turns"
+    assert value(e, "turns_to_win") == 1.5
+    assert e.within == pytest.approx((1 / 6, 2 / 6, 2 / 6))
+    assert [(r.index, r.sample, r.kind, r.turns, r.score) for r in e.rows] == [
+        (0, 0, "win", 2, 1.0), (0, 1, "timeout", 3, 0.0), (1, 0, "format", 1, 0.0), (2, 0, "win", 1, 1.0),
+        (2, 1, "error", 1, 0.0),
+    ]  # fmt: skip
+    assert e.rows[1].truncated == "turns"
+    assert e.rows[4].error == "WorldError: line cut"
+
+
+def test_information() -> None:
+    """Four codes are 2 bits. `00` leaves two of them and could be worth 1.5; `10` is right at once."""
+    e = by_hand()
+    first = e.rows[0].gains
+    assert first is not None
+    assert [(g.realised, g.truth, g.expected, g.best) for g in first] == pytest.approx([(1, 1, 1.5, 1.5), (1, 1, 1, 1)])
+    assert e.rows[0].entropy == pytest.approx((2, 1, 0))
+    assert e.rows[1].entropy == pytest.approx((2, 1, 1, 1))
+    assert value(e, "bits") == pytest.approx((1.5 + 0 + 1.5) / 3)
+    assert value(e, "bits_per_turn") == pytest.approx((2 / 3 + 0 + 1.5) / 3)
+    assert value(e, "efficiency") == pytest.approx((2 / 3 + 0 + 1) / 3), "asking 00 again is worth nothing"
+    assert e.entropy == pytest.approx((2, 5 / 5, 4 / 5, 4 / 5)), "episodes that ended keep their last entropy"
+
+
+def test_tokens_are_counted_per_episode() -> None:
+    assert value(by_hand(), "tokens") == pytest.approx((15 * 2.5 + 15 + 15) / 3)
+
+
+def test_scores() -> None:
+    e = by_hand()
+    assert value(e, "score") == pytest.approx(1 / 3)
+    assert e.metrics["reference_score"] is None, "this configuration has no measured scale"
+
+
+def test_breaking_off_never_beats_playing_where_every_turn_costs() -> None:
+    env = sonde.make("wordle", preset="lmrl")
+    task = env.tasks("test")[0]
+    lost = played(env, task, 1, *["t r i e d"] * 6)
+    assert lost.outcome is not None and lost.outcome.kind == "timeout"
+    cut = played(env, task, 1, error="WorldError: gone")
+    found = [evaluate([played(env, task, 0, " ".join(str(task.hidden))), t], gains=False) for t in (lost, cut)]
+    # A win at once costs nothing, a loss 6; so does an error, and a record that is not there.
+    missing = evaluate([played(env, task, 0, " ".join(str(task.hidden)))], k=2, gains=False)
+    assert [value(e, "score") for e in (*found, missing)] == [-3.0, -3.0, -3.0]
+    assert found[1].rows[1].score == 0.0, "the row keeps the raw return"
+
+
+def test_missing_samples_are_counted_task_by_task() -> None:
+    a, b = tasks(ENV, "01", "11")
+    surplus = [played(ENV, a, i, "01") for i in range(3)] + [played(ENV, b, 0, "11")]
+    e = evaluate(surplus, k=2)
+    assert e.kinds["missing"] == 1
+    assert value(e, "success") == pytest.approx((1 + 0.5) / 2)
+    assert e.within[0] == pytest.approx(4 / 5)
+
+
+def test_a_task_that_was_never_played_is_a_failure() -> None:
+    a, b = tasks(ENV, "01", "11")
+    e = evaluate([played(ENV, a, 0, "01")], tasks=[a.id, b.id])
+    assert (e.n_tasks, e.kinds["missing"], value(e, "success")) == (2, 1, 0.5)
+
+
+def test_gains_can_be_left_out() -> None:
+    task = ENV.task("01")
+    e = evaluate([played(ENV, task, 0, "01")], gains=False)
+    assert e.entropy is None and e.rows[0].gains is None
+    assert [e.metrics[m] for m in ("bits", "bits_per_turn", "efficiency")] == [None] * 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blind(Mastermind):
+    """A game that nobody can compute posteriors for."""
+
+    def filter(self, public: Any) -> Filter | None:  # type: ignore[override]
+        return None
+
+    def _task(self, code: str, split: str, index: int) -> Task:
+        return replace(super()._task(code, split, index), env=self.name)
+
+
+def test_without_a_filter_information_is_not_available_never_0() -> None:
+    e = by_hand(Blind(length=2, digits=2, max_turns=3))
+    assert e.entropy is None
+    assert all(r.gains is None and r.entropy is None for r in e.rows)
+    assert [e.metrics[m] for m in ("bits", "bits_per_turn", "efficiency", "reference_score")] == [None] * 4
+    assert value(e, "success") == pytest.approx(1 / 3)
+
+
+def test_json_holds_everything() -> None:
+    for e in (by_hand(), by_hand(Blind(length=2, digits=2, max_turns=3))):
+        again = Evaluation.from_json(json.loads(json.dumps(e.to_json(), allow_nan=False)))
+        assert again == e
+        assert e.summary() == {**e.to_json(), "rows": ()}
+
+
+def test_another_schema_is_refused() -> None:
+    with pytest.raises(UserError, match="evaluation: got schema 99, allowed: at most 1"):
+        Evaluation.from_json({**by_hand().to_json(), "schema": 99})
+
+
+def test_a_claimed_win_that_was_judged_wrong_is_a_loss() -> None:
+    t = played(ENV, ENV.task("01"), 0, "01")
+    assert t.outcome is not None
+    assert row(ENV, replace(t, outcome=t.outcome._replace(judged=False)), gains=False).kind == "loss"
+    assert row(ENV, replace(t, outcome=t.outcome._replace(judged=True)), gains=False).kind == "win"
+
+
+def _unfinished() -> Sequence[Trajectory]:
+    return [played(ENV, ENV.task("01"), 0, "00")]
+
+
+def _two_agents() -> Sequence[Trajectory]:
+    t = played(ENV, ENV.task("01"), 0, "01")
+    return [t, replace(t, policies={AGENT: {"name": "agents:entropy"}})]
+
+
+def _two_envs() -> Sequence[Trajectory]:
+    other = sonde.make("mastermind", length=2, digits=3)
+    return [played(ENV, ENV.task("01"), 0, "01"), played(other, other.task("01"), 0, "01")]
+
+
+def _two_seeds() -> Sequence[Trajectory]:
+    return [played(ENV, ENV.task("01"), 0, "01", seed=s) for s in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        (list, "got no trajectories"),
+        (_unfinished, "is unfinished"),
+        (_two_agents, "several environments or agents"),
+        (_two_envs, "several environments or agents"),
+        (_two_seeds, "got seeds 1 and 2"),
+    ],
+)
+def test_what_cannot_be_evaluated_together_is_an_error(found: Any, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        evaluate(found())
+
+
+# --- comparisons ---------------------------------------------------------------------------------------------------
+
+
+def test_a_comparison_pairs_tasks_and_counts_what_is_missing() -> None:
+    a, b, _ = tasks(ENV, "01", "11", "10")
+    other = evaluate([played(ENV, t, i, str(t.hidden)) for t in (a, b) for i in range(2)], label="other")
+    found = compare(by_hand(), other)
+    assert (found.a, found.b, found.n_tasks) == ("me", "other", 2)
+    # Task 01: 1/2 against 1; task 11: 0 (one format failure, one missing) against 1.
+    assert found.success.mean == found.score.mean == -0.75
+    assert (found.success.low, found.success.high) == (-1.0, -0.5)
+    assert found.turns.mean == pytest.approx(((2.5 - 1) + (3 - 1)) / 2)
+    back = compare(other, by_hand())
+    assert (back.success.mean, back.turns.mean) == (0.75, -found.turns.mean)
+
+
+def test_equal_runs_differ_by_nothing() -> None:
+    found = compare(by_hand(), by_hand())
+    assert found.n_tasks == 3
+    assert all(math.isclose(e.mean, 0.0) and e.low == e.high == 0.0 for e in (found.success, found.score, found.turns))
+
+
+def test_runs_that_have_nothing_in_common_cannot_be_compared() -> None:
+    other = evaluate([played(ENV, ENV.task("00"), 0, "00")])
+    with pytest.raises(UserError, match="share no task"):
+        compare(by_hand(), other)
+    wider = sonde.make("mastermind", length=2, digits=3)
+    with pytest.raises(UserError, match="allowed: the same environment in both"):
+        compare(by_hand(), evaluate([played(wider, wider.task("00"), 0, "00")]))

@@ -1,0 +1,185 @@
+"""Numbers by hand, properties, and whether 95 % intervals hold the truth 95 times in 100."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.core import UserError
+from sonde.metrics import Estimate, difference, estimate, mean, pass_at, rate, within
+
+BITS = st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=5), min_size=1, max_size=12)
+VALUES = st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=4), min_size=1, max_size=8)
+
+
+# --- pass@k --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "wins", "k", "expected"),
+    [(4, 0, 4, 0.0), (4, 4, 1, 1.0), (4, 2, 2, 5 / 6), (10, 3, 5, 11 / 12), (4, 1, 4, 1.0), (5, 2, 1, 0.4)],
+)
+def test_pass_at_by_hand(n: int, wins: int, k: int, expected: float) -> None:
+    assert pass_at(n, wins, k) == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.integers(1, 7).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+def test_pass_at_counts_subsets(case: tuple[int, int, int]) -> None:
+    n, wins, k = case
+    subsets = list(combinations(range(n), k))
+    assert pass_at(n, wins, k) == pytest.approx(sum(min(s) < wins for s in subsets) / len(subsets))
+
+
+@pytest.mark.parametrize(("n", "wins", "k"), [(4, 1, 0), (4, 1, 5), (4, 5, 1), (4, -1, 1)])
+def test_pass_at_refuses_what_cannot_be(n: int, wins: int, k: int) -> None:
+    with pytest.raises(UserError, match=f"pass_at: got n={n}, wins={wins}, k={k}"):
+        pass_at(n, wins, k)
+
+
+# --- rates ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_rate_without_repeats_is_wilsons_interval() -> None:
+    # Published: 15 of 50 gives 0.1910 to 0.4375, 0 of 10 gives 0 to 0.2775.
+    found = rate([[1.0]] * 15 + [[0.0]] * 35)
+    assert (found.mean, found.n) == (0.3, 50)
+    assert (found.low, found.high) == pytest.approx((0.1910, 0.4375), abs=5e-5)
+    none = rate([[0.0]] * 10)
+    assert (none.mean, none.low) == (0.0, 0.0)
+    assert none.high == pytest.approx(0.2775, abs=5e-5)
+
+
+def test_repeats_of_a_task_count_for_what_they_are_worth() -> None:
+    """Samples that always agree are worth one; samples that vary freely are worth all of them."""
+    once = [[1.0]] * 15 + [[0.0]] * 35
+    copied = rate([row * 4 for row in once])
+    assert (copied.low, copied.high) == pytest.approx((rate(once).low, rate(once).high), abs=2e-3)
+    # Task means 0.5, 0, 0.5: 8 would be the effective size, 6 samples are there; Wilson for 2 of 6.
+    free = rate([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    assert (free.low, free.high) == pytest.approx((0.0968, 0.7000), abs=5e-5)
+    assert free.n == 3
+
+
+def test_partly_correlated_samples_lie_between() -> None:
+    # Means 1, 1, 0.5, 0: p = 0.625, variance of the mean 0.229167 / 4, effective size 0.234375 / 0.0572917 = 4.0909.
+    found = rate([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
+    n, p, z2 = 4.090909, 0.625, 3.841459
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = z2**0.5 / (1 + z2 / n) * (p * (1 - p) / n + z2 / (4 * n * n)) ** 0.5
+    assert (found.low, found.high) == pytest.approx((centre - half, centre + half), abs=1e-6)
+
+
+@given(BITS)
+def test_a_rate_lies_in_an_interval_inside_0_and_1(table: list[list[float]]) -> None:
+    found = rate(table)
+    assert 0.0 <= found.low <= found.mean <= found.high <= 1.0
+    assert found.high - found.low > 0.05, "so few tasks never give certainty"
+    flipped = rate([[1.0 - v for v in row] for row in table])
+    assert (1.0 - flipped.high, 1.0 - flipped.low) == pytest.approx((found.low, found.high), abs=1e-9)
+
+
+def coverage(n_tasks: int, p: float, correlation: float, repeats: int, k: int = 4) -> float:
+    """How often `rate` holds p, where each task's own rate is drawn from a Beta with mean p and this correlation."""
+    rng = np.random.Generator(np.random.PCG64(7))
+    scale = 1.0 / correlation - 1.0 if correlation else 0.0
+    hits = 0
+    for _ in range(repeats):
+        own = rng.beta(p * scale, (1 - p) * scale, n_tasks) if scale else np.full(n_tasks, p)
+        found = rate((rng.random((n_tasks, k)) < own[:, None]).astype(float).tolist())
+        hits += found.low <= p <= found.high
+    return hits / repeats
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize(("n_tasks", "p"), [(20, 0.2), (50, 0.5), (200, 0.9)])
+def test_intervals_hold_the_truth(n_tasks: int, p: float, correlation: float) -> None:
+    # 500 runs: the share has a standard error of 0.01 around 0.95.
+    assert 0.91 <= coverage(n_tasks, p, correlation, 500) <= 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("p", [0.05, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize("n_tasks", [8, 20, 50, 200])
+def test_intervals_hold_the_truth_at_length(n_tasks: int, p: float, correlation: float) -> None:
+    assert 0.915 <= coverage(n_tasks, p, correlation, 4000) <= 0.99
+
+
+# --- means and differences -----------------------------------------------------------------------------------------
+
+
+def test_a_mean_weighs_tasks_not_samples() -> None:
+    found = mean([[1.0, 3.0], [6.0]])
+    assert (found.mean, found.n) == (4.0, 2)
+    # Two tasks: resampled means are 2 (a quarter), 4 (half), 6 (a quarter).
+    assert (found.low, found.high) == (2.0, 6.0)
+
+
+def test_a_mean_of_equal_values_is_certain_and_of_one_task_too() -> None:
+    assert mean([[2.5, 2.5]] * 7) == Estimate(2.5, 2.5, 2.5, 7)
+    assert mean([[1.0, 4.0]]) == Estimate(2.5, 2.5, 2.5, 1)
+
+
+def test_the_bootstrap_is_close_to_the_normal_interval() -> None:
+    rng = np.random.Generator(np.random.PCG64(1))
+    values = rng.normal(3.0, 2.0, 400)
+    found = mean([[v] for v in values.tolist()])
+    error = 1.96 * values.std(ddof=1) / 20
+    assert (found.low, found.high) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.03)
+
+
+@given(VALUES, st.integers(0, 3))
+def test_a_mean_is_deterministic_and_inside_its_interval(table: list[list[float]], seed: int) -> None:
+    found = mean(table, seed=seed)
+    assert found == mean(table, seed=seed)
+    assert found.low - 1e-9 <= found.mean <= found.high + 1e-9
+    lowest, highest = min(sum(r) / len(r) for r in table), max(sum(r) / len(r) for r in table)
+    assert lowest - 1e-9 <= found.low and found.high <= highest + 1e-9
+
+
+def test_a_difference_pairs_tasks() -> None:
+    a, b = [[0.0, 1.0], [5.0], [10.0]], [[0.0], [4.5], [9.5]]
+    found = difference(a, b)
+    assert found == Estimate(0.5, 0.5, 0.5, 3), "the tasks differ widely, the two by 0.5 in each"
+    assert difference(b, a) == Estimate(-0.5, -0.5, -0.5, 3)
+    with pytest.raises(UserError, match="difference: got 3 and 2 tasks"):
+        difference(a, b[:2])
+
+
+def test_an_estimate_is_a_rate_exactly_for_zeros_and_ones() -> None:
+    bits, values = [[0.0, 1.0], [0.0]], [[0.0, 1.0], [0.5]]
+    assert estimate(bits) == rate(bits)
+    assert estimate(values) == mean(values)
+    assert estimate([[0.0]] * 8).high > 0.2 > mean([[0.0]] * 8).high
+
+
+@pytest.mark.parametrize("table", [[], [[]], [[1.0], []]])
+def test_nothing_has_no_mean(table: list[list[float]]) -> None:
+    for f in (rate, mean, estimate):
+        with pytest.raises(UserError, match="got no values for some task"):
+            f(table)
+
+
+def test_estimates_overlap_where_they_share_a_point() -> None:
+    low, high, apart = Estimate(1, 0, 2, 5), Estimate(3, 2, 4, 5), Estimate(3, 2.01, 4, 5)
+    assert low.overlaps(high) and high.overlaps(low)
+    assert not low.overlaps(apart) and not apart.overlaps(low)
+
+
+# --- success within n turns ----------------------------------------------------------------------------------------
+
+
+def test_within_by_hand() -> None:
+    assert within([2, None, 1, 2], 4) == [0.25, 0.75, 0.75, 0.75]
+    assert within([], 2) == [0.0, 0.0]
+
+
+@given(st.lists(st.none() | st.integers(1, 6), min_size=1, max_size=20))
+def test_within_grows_to_the_rate_of_success(turns: list[int | None]) -> None:
+    curve = within(turns, 6)
+    assert curve == sorted(curve)
+    assert curve[-1] == sum(t is not None for t in turns) / len(turns)

@@ -1,0 +1,111 @@
+"""The shipped floors and references are those of the environments as they are now."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde import reference
+from sonde.core import Env
+from sonde.metrics import Estimate
+from sonde.reference import COMMAND, PREFIX, SAMPLES, bounds, entries, fingerprint, scaled
+
+ENVIRONMENTS: list[Any] = [pytest.param(e, id=f"{e.name}-{e.spec.preset}") for e in reference.environments()]
+STALE = f"run `{COMMAND}` and commit envs/data/reference.json"
+
+
+def test_every_entry_belongs_to_an_environment_as_it_is() -> None:
+    known = {fingerprint(env): env for env in reference.environments()}
+    for key, entry in entries().items():
+        assert key in known, f"{entry['env']} was measured in another state: {STALE}"
+        assert known[key].config == entry["env"], STALE
+        assert entry["command"] == COMMAND
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_every_preset_has_a_scale(env: Env[Any]) -> None:
+    assert env.spec.reference, f"{env.name} names no reference"
+    found = bounds(env)
+    assert found is not None, f"{env.name}, preset {env.spec.preset}, was not measured: {STALE}"
+    floor, top = found
+    assert floor.n == top.n == len(env.tasks("test"))
+    assert floor.low <= floor.mean <= floor.high < top.low <= top.mean <= top.high
+    least, most = env.spec.reward_range
+    assert min(0.0, least) * env.spec.max_turns <= floor.mean and top.mean <= max(0.0, most) * env.spec.max_turns
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_the_first_tasks_play_as_they_were_measured(env: Env[Any]) -> None:
+    entry = entries().get(fingerprint(env))
+    assert entry is not None, f"{env.name}, preset {env.spec.preset}, was not measured: {STALE}"
+    for role, samples in (("floor", SAMPLES["random"]), ("reference", SAMPLES["reference"])):
+        stored = entry[role]
+        found = reference.play(env, stored["agent"], stored["k"], PREFIX, entry["seed"])
+        assert stored["k"] == samples
+        assert found == stored["prefix"], f"{env.name}: {stored['agent']} plays otherwise than measured: {STALE}"
+
+
+def test_other_configurations_and_splits_have_no_scale() -> None:
+    env = sonde.make("mastermind")
+    assert bounds(env) is not None
+    assert bounds(env, "train") is None
+    assert bounds(sonde.make("mastermind", max_turns=11)) is None
+    assert scaled(sonde.make("mastermind", length=3), "test", Estimate(0.5, 0.4, 0.6, 9)) is None
+
+
+def test_a_fingerprint_follows_version_configuration_and_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = sonde.make("mastermind")
+    before = fingerprint(env)
+    assert before == fingerprint(sonde.make("mastermind"))
+    found = {before, fingerprint(sonde.make("mastermind", max_turns=11))}
+    for change in ({"version": "2"}, {"reference": "random"}, {"floor": "entropy"}):
+        changed = sonde.make("mastermind")
+        changed.__dict__["spec"] = replace(env.spec, **change)
+        found.add(fingerprint(changed))
+    assert len(found) == 5
+
+
+def scale(monkeypatch: pytest.MonkeyPatch, floor: tuple[float, float, float], top: tuple[float, float, float]) -> Any:
+    monkeypatch.setattr(reference, "bounds", lambda env, split: (Estimate(*floor, 9), Estimate(*top, 9)))
+    return lambda mean, low, high: scaled(sonde.make("mastermind"), "test", Estimate(mean, low, high, 7))
+
+
+def test_0_is_the_floor_and_100_the_reference_and_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    on = scale(monkeypatch, (-5.0, -5.5, -4.5), (-3.0, -3.2, -2.8))
+    assert on(-5.0, -5.0, -5.0).mean == 0.0
+    assert on(-3.0, -3.0, -3.0).mean == 100.0
+    assert on(-4.5, -6.0, -1.0) == Estimate(25.0, -50.0, 200.0, 7)
+
+
+@pytest.mark.parametrize(
+    ("floor", "top"),
+    [
+        ((0.1, 0.0, 0.3), (0.4, 0.3, 0.5)),  # they touch
+        ((0.1, 0.0, 0.4), (0.3, 0.2, 0.5)),  # they overlap
+        ((0.5, 0.4, 0.6), (0.1, 0.0, 0.2)),  # the reference is worse than random play
+    ],
+)
+def test_where_floor_and_reference_are_not_apart_there_is_no_scale(
+    floor: tuple[float, float, float], top: tuple[float, float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert scale(monkeypatch, floor, top)(0.2, 0.1, 0.3) is None
+
+
+def test_a_measurement_holds_what_the_scale_needs() -> None:
+    env = sonde.make("mastermind", length=1, digits=3, max_turns=2)
+    found = reference.measure(env)
+    tasks = env.tasks("test")
+    assert found["env"] == env.config and found["version"] == env.spec.version
+    assert found["floor"]["agent"] == "random" and found["reference"]["agent"] == "entropy"
+    assert found["floor"]["k"] == SAMPLES["random"] and len(found["floor"]["prefix"]) == min(PREFIX, len(tasks))
+    score = Estimate(**found["reference"]["score"])
+    assert score.n == len(tasks)
+
+    async def again() -> list[list[float]]:
+        return reference.play(env, "entropy", SAMPLES["reference"])
+
+    assert asyncio.run(again()) == found["reference"]["prefix"], "also inside a running loop"
