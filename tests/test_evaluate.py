@@ -83,7 +83,8 @@ def test_information() -> None:
     e = by_hand()
     first = e.rows[0].gains
     assert first is not None
-    assert [(g.realised, g.truth, g.expected, g.best) for g in first] == pytest.approx([(1, 1, 1.5, 1.5), (1, 1, 1, 1)])
+    assert (first[0].realised, first[0].truth, first[0].expected, first[0].best) == pytest.approx((1, 1, 1.5, 1.5))
+    assert (first[1].realised, first[1].truth, first[1].expected, first[1].best) == pytest.approx((1, 1, 1, 1))
     assert e.rows[0].entropy == pytest.approx((2, 1, 0))
     assert e.rows[1].entropy == pytest.approx((2, 1, 1, 1))
     assert value(e, "bits") == pytest.approx((1.5 + 0 + 1.5) / 3)

@@ -57,7 +57,7 @@ def test_other_configurations_and_splits_have_no_scale() -> None:
     assert scaled(sonde.make("mastermind", length=3), "test", Estimate(0.5, 0.4, 0.6, 9)) is None
 
 
-def test_a_fingerprint_follows_version_configuration_and_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fingerprint_follows_version_configuration_and_policies() -> None:
     env = sonde.make("mastermind")
     before = fingerprint(env)
     assert before == fingerprint(sonde.make("mastermind"))

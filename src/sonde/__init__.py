@@ -10,6 +10,9 @@ ep.turns[-1].info["feedback"], ep.posterior().entropy
 
 from importlib.metadata import version as _version
 
+from . import core
 from .core import *  # noqa: F403
 
+__all__: list[str] = []
+__all__ += core.__all__
 __version__ = _version("sonde")

@@ -184,7 +184,7 @@ def load_evaluation(folder: Path) -> Evaluation:
         raise UserError(f"{folder}: no {EVALUATION}; was the run finished? `sonde rescore {folder}` writes it")
     try:
         return Evaluation.from_json(orjson.loads(path.read_bytes()))
-    except (KeyError, TypeError, orjson.JSONDecodeError) as e:
+    except (AttributeError, KeyError, TypeError, orjson.JSONDecodeError) as e:
         raise StoreError(f"{path}: not an evaluation ({e!r}); `sonde rescore {folder}` after removing it") from e
 
 

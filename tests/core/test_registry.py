@@ -53,7 +53,8 @@ def test_listing_imports_nothing() -> None:
     code = "import sonde, sys; sonde.names('envs'); sonde.names('models'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "sonde.envs" in loaded
-    assert not [m for m in loaded if m.startswith(("sonde.envs.", "sonde.models."))]
+    leaves = {f"sonde.{kind}.{name}" for kind in ("envs", "models") for name in sonde.names(kind)}
+    assert not leaves & set(loaded)
     assert not {"torch", "transformers", "numpy", "aiohttp", "pyarrow", "matplotlib", "rich"} & set(loaded)
 
 

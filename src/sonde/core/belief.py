@@ -151,12 +151,20 @@ class TabularFilter(Filter):
     ) -> None:
         total = sum(p for p, _ in rows)
         self._rows = tuple((p / total, s) for p, s in rows if p > 0.0)
+        self._seen: dict[tuple[str, str], TabularFilter] = {}
+        self._best: tuple[str, float] | None = None
         self._outcomes, self._hypothesis, self._actions, self._say = outcomes, hypothesis, actions, say
 
     def _with(self, rows: Sequence[tuple[float, Hashable]]) -> TabularFilter:
         return TabularFilter(rows, self._outcomes, self._hypothesis, self._actions, self._say)
 
     def observe(self, turn: Turn) -> TabularFilter:
+        fact = (turn.text, turn.told)
+        if fact not in self._seen:
+            self._seen[fact] = self._after(turn)
+        return self._seen[fact]
+
+    def _after(self, turn: Turn) -> TabularFilter:
         rows: list[tuple[float, Hashable]] = []
         for p, state in self._rows:
             for q, step in self._outcomes(state, turn.text):
@@ -190,6 +198,11 @@ class TabularFilter(Filter):
         return max(0.0, self.entropy - after)
 
     def best_question(self) -> tuple[str, float]:
+        if self._best is None:
+            self._best = self._search()
+        return self._best
+
+    def _search(self) -> tuple[str, float]:
         answers = self._actions(self._rows[0][1])
         if not answers:
             raise ValueError("this environment lists no legal actions, so it has no best question")

@@ -15,12 +15,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
 from .belief import Filter, TabularFilter
 from .config import Configured
 from .errors import UserError, unknown
+from .frozen import frozen
 from .seeding import Rng
 from .types import AGENT, EMPTY, Json, Spec, Step, Task
 
@@ -150,8 +151,14 @@ class TabularEnv(Env[S]):
         return outcomes[0][1] if len(outcomes) == 1 else pick(outcomes, rng)
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        rows = [(p, self.start(public, hidden)) for p, hidden in self.prior(public)]
-        return TabularFilter(rows, self.outcomes, self.hypothesis, self.actions, self.say)
+        return _tabular(self, frozen(public))
+
+
+@lru_cache(maxsize=64)
+def _tabular(env: TabularEnv[Any], public: Mapping[str, Json]) -> TabularFilter:
+    """The prior, listed once per environment and public part."""
+    rows = [(p, env.start(public, hidden)) for p, hidden in env.prior(public)]
+    return TabularFilter(rows, env.outcomes, env.hypothesis, env.actions, env.say)
 
 
 T = TypeVar("T")

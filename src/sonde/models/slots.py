@@ -28,7 +28,7 @@ KV = list[Tensor | None]
 """Keys and values of a run of tokens: for every layer its keys, then its values, each (heads, tokens, head size)."""
 
 ROOM = 256
-"""Columns beyond those asked for when a deck is enlarged."""
+"""Columns on either side beyond those asked for when a deck is enlarged: moving it is a copy of all rows."""
 
 
 @dataclass(eq=False, slots=True)
@@ -147,13 +147,13 @@ class Deck:
         if rows <= self._rows and left <= self.end and self.end + right <= self._columns:
             return
         used, n, end = max(self.lengths, default=0), len(self.lengths), self.end
-        left = max(left, used)
-        self._rows, self._columns, self.end = max(rows, self._rows), left + right + ROOM, left
+        self._rows = self._rows if rows <= self._rows else max(rows, 2 * self._rows)
+        self._columns, self.end = max(left, used) + right + 2 * ROOM, max(left, used) + ROOM
         for i, old in enumerate(self._stores):
             self._stores[i] = None
             if old is not None and n:
                 new = self._store(i, old)
-                new[:n, :, left - used : left] = old[:n, :, end - used : end]
+                new[:n, :, self.end - used : self.end] = old[:n, :, end - used : end]
 
     def load(self, row: int, path: Sequence[tuple[Node, int]], length: int, fed: int) -> None:
         """Put the first `length - fed` tokens of a row where they belong; `path` is that of `Slots.match`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -118,10 +118,9 @@ class _Names(Sequence[str]):
             return _Names(self._names, self._rows[i])
         return self._names[self._rows[i]]
 
-
-class _Question(NamedTuple):
-    guess: str
-    bits: float
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(self[i]) for i in range(min(6, len(self))))
+        return f"({shown}, ... {len(self)} in all)" if len(self) > 6 else f"({shown})"
 
 
 class GuessFilter(Filter):
@@ -129,7 +128,7 @@ class GuessFilter(Filter):
 
     def __init__(self, game: Guessing, seen: frozenset[tuple[str, int]], alive: Rows) -> None:
         self.game, self.seen, self.alive = game, seen, alive
-        self._best: _Question | None = None
+        self._best: tuple[str, float] | None = None
 
     def observe(self, turn: Turn) -> GuessFilter:
         fact = self.game.read(turn)
@@ -166,15 +165,15 @@ class GuessFilter(Filter):
             self._best = self._search()
         return self._best
 
-    def _search(self) -> _Question:
+    def _search(self) -> tuple[str, float]:
         game = self.game
         if len(self.alive) <= 2:
-            return _Question(game.candidates[self.alive[0]], math.log2(len(self.alive)))
+            return game.candidates[self.alive[0]], math.log2(len(self.alive))
         guesses, pool = game.guesses, game.pool
         if not self.seen and game.openings is not None:
             guesses, pool = game.openings, encode(game.openings)
         bits = game.entropies(pool, self.alive)
         best = float(bits.max())
         ties = np.flatnonzero(bits >= best - 1e-9)
-        chosen = next((i for i in ties if self.prob(guesses[i]) > 0.0), ties[0])
-        return _Question(guesses[chosen], best)
+        chosen = int(next((i for i in ties if self.prob(guesses[i]) > 0.0), ties[0]))
+        return guesses[chosen], best
