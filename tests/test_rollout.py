@@ -125,7 +125,7 @@ class Notes(Policy):
         self.running[0] += 1
         self.running[1] = max(self.running)
         try:
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.004 * Rng(view.seed, "sleep").random())
             error = self.fails.get(self._secret(view))
             if error is not None and view.turn == 1:
                 raise error
@@ -141,7 +141,7 @@ class Notes(Policy):
         self.log.append(("finish", view.seat, self._secret(view) if view.seat == AGENT else ""))
 
     async def close(self) -> None:
-        self.log.append("close")
+        self.log.append("closed while it ran" if self.running[0] else "close")
 
 
 def codes(n: int) -> list[str]:
@@ -149,7 +149,9 @@ def codes(n: int) -> list[str]:
 
 
 def words(trajectories: Sequence[Trajectory]) -> list[Any]:
-    return [(t.task.id, t.sample, t.outcome, [(a.seat, a.action.text, dict(a.told)) for a in t.acts]) for t in trajectories]
+    return [
+        (t.task.id, t.sample, t.outcome, [(a.seat, a.action.text, dict(a.told)) for a in t.acts]) for t in trajectories
+    ]
 
 
 # --- determinism ---------------------------------------------------------------------------------------------------
@@ -163,8 +165,7 @@ def test_records_are_the_same_bytes_at_any_concurrency(agent: str, tmp_path: Pat
         b"".join(record(SMALL, {AGENT: policy}, tasks, Plan(k=3, concurrency=c), tmp_path / str(c), {}).canonical())
         for c in (1, 7, 500)
     ]
-    assert exports[0].count(b"\n") == 60
-    assert exports[0] == exports[1] == exports[2]
+    assert exports[0].count(b"\n") == 60 and exports[0] == exports[1] == exports[2]
 
 
 def test_lockstep_plays_like_coroutines() -> None:
@@ -247,8 +248,10 @@ def test_a_failure_of_the_world_is_kept_and_the_run_goes_on(tmp_path: Path) -> N
 
     mended = Notes(inner=sonde.make("agents:random"))
     again = record(SMALL, {AGENT: mended}, SMALL.tasks("test")[:5], Plan(k=2), tmp_path / "run", {})
-    assert len(again) == 10 and not any(t.error for t in again)
-    assert [x for x in mended.log if isinstance(x, tuple)] == [("finish", AGENT, bad)] * 2, "only the failed are replayed"
+    assert [t.error for t in again] == [""] * 10
+    assert [x for x in mended.log if isinstance(x, tuple)] == [("finish", AGENT, bad)] * 2, (
+        "only the failed are replayed"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,7 +290,7 @@ def test_a_defect_in_code_stops_the_run_at_once_and_cancels_the_rest(tmp_path: P
         record(SMALL, {AGENT: notes}, SMALL.tasks("test")[:30], Plan(k=1, concurrency=10), tmp_path / "run", {})
     assert notes.running[0] == 0
     assert notes.log[-1] == "close", "nothing acted after the policies were closed"
-    assert notes.log.count("act") <= 2 * 10
+    assert notes.log.count("act") < 10 * 6, "not even the first ten were played to their end"
     assert all(not t.error for t in Run.load(tmp_path / "run"))
 
 
@@ -381,8 +384,7 @@ def test_finish_is_called_once_per_seat_with_its_own_last_view() -> None:
 def test_policies_are_closed_once_the_run_is_over() -> None:
     notes = Notes(inner=sonde.make("agents:random"))
     collect(SMALL, {AGENT: notes}, SMALL.tasks("test")[:3])
-    assert notes.log.count("close") == 1
-    assert notes.log[-1] == "close"
+    assert notes.log.count("close") == 1 and notes.log[-1] == "close"
 
 
 def test_an_environment_in_which_nobody_begins_is_a_defect() -> None:

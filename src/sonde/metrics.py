@@ -48,7 +48,9 @@ def rate(table: Table) -> Estimate:
 
     Samples of one task are correlated; the effective size is p (1 - p) / Var(mean), with the variance estimated from
     the task means, and lies between the number of tasks and the number of samples. Where all values agree the number
-    of tasks is taken, so an interval never collapses to a point.
+    of tasks is taken, so an interval never collapses to a point. In simulations with k = 4, success rates of 0.05 to
+    0.9 and correlations of 0 to 0.9 the interval held the truth in 95 % of runs on average, in the worst case 91.5 %
+    with 8 tasks and 94 % with 200 (`tests/test_metrics.py`).
     """
     means, total = _task_means(table), sum(map(len, table))
     n, p = len(means), float(np.mean(means))

@@ -538,6 +538,27 @@ def test_numbers_that_are_none_are_the_worlds_failure(tiny_folder: Path) -> None
     run(hf.close())
 
 
+def test_a_row_that_is_not_numbers_spoils_no_other(tiny_folder: Path) -> None:
+    """The row that takes its place in the batch, shorter and beside a longer one, has its remains in masked columns."""
+    hf = HF(model=str(tiny_folder), max_batch=3)
+    run(play(hf, 1, 1))
+    (poison,) = tokenizer().encode("~")
+    with torch.no_grad():
+        hf._lazy[0].engine.model.get_input_embeddings().weight[poison] = math.nan
+
+    async def beside() -> list[Any]:
+        bad = [hf.generate((Message("user", "~" + TEXT * 3 + end),), WARM) for end in "ab"]
+        scored = hf.score((Message("user", TEXT + "~"),), ["green"])
+        spoiled = await asyncio.gather(*bad, scored, return_exceptions=True)
+        long = hf.generate((Message("user", TEXT * 3),), WARM)
+        return [*spoiled, [[c] for c in await asyncio.gather(long, hf.generate((Message("user", "go"),), WARM))]]
+
+    *spoiled, healthy = run(beside())
+    assert [type(error) for error in spoiled] == [WorldError] * 3
+    check_exact(tiny_folder, healthy)
+    run(hf.close())
+
+
 def test_a_cancelled_call_leaves_the_batch_and_a_closed_model_loads_again(tiny_folder: Path) -> None:
     sizes: list[int] = []
     stepped = threading.Event()

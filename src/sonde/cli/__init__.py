@@ -7,10 +7,13 @@ status 2; interrupting keeps what was finished and exits with 130.
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 import typer
 
 from sonde.core import SondeError
+
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -24,14 +27,15 @@ def main() -> None:
     except OSError as e:
         _fail(": ".join(str(part) for part in (e.filename, e.strerror or e) if part), 2)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted; what was finished is kept, the same command continues", 130)
+        status = INTERRUPTED
     except Exception as e:
         _usage(e)
-    else:
-        raise SystemExit(status if isinstance(status, int) else 0)
+    if status == INTERRUPTED:  # some versions of typer return it, others raise
+        _fail("interrupted; what was finished is kept, the same command continues", INTERRUPTED)
+    raise SystemExit(status if isinstance(status, int) else 0)
 
 
-def _usage(error: Exception) -> None:
+def _usage(error: Exception) -> NoReturn:
     """Typer's own complaints (unknown options, missing arguments) in the house form; anything else is a defect."""
     shown = getattr(error, "format_message", None)
     if shown is None:
@@ -39,7 +43,7 @@ def _usage(error: Exception) -> None:
     _fail(str(shown()), 2)
 
 
-def _fail(message: str, status: int) -> None:
+def _fail(message: str, status: int) -> NoReturn:
     """One line, unless there is nothing to say, as after `sonde` alone, which has shown its help."""
     if message:
         print(f"sonde: {' '.join(message.split())}", file=sys.stderr)

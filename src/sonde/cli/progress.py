@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sonde.core import Trajectory
 
@@ -21,10 +21,9 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
     ends: Counter[str] = Counter()
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=10),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[ends]}"),
     )
@@ -34,12 +33,18 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
         def done(trajectory: Trajectory) -> None:
             ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
-            bar.update(task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=_counts(ends))
+            bar.update(task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=_short(ends))
 
         yield done
     if not stderr.is_terminal:
         earlier = f", {before} were there already" if before else ""
         stderr.print(f"{title}: played {ends.total()} of {total} episodes{earlier}  {_counts(ends)}".rstrip())
+
+
+def _short(ends: Counter[str]) -> str:
+    """What fits beside a bar in 80 columns."""
+    errors = f"  {n} errors" if (n := ends["error"]) else ""
+    return f"won {100 * ends['win'] / ends.total():.0f} %{errors}"
 
 
 def _counts(ends: Counter[str]) -> str:

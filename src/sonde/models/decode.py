@@ -261,8 +261,11 @@ class Engine:
                 scores[id(ticket)][i] = _logprobs(logits_TV, job.ids[job.most + 1 :])
         self.stats.scored += sum(len(job.ids) - job.most - 1 for job in jobs)
         for ticket in tickets:
-            if id(ticket) in scores:
-                ticket.finish(scores[id(ticket)])
+            rows = scores.get(id(ticket))
+            if rows is not None and any(math.isnan(x) for row in rows for x in row):
+                self._spoiled(ticket)
+            elif rows is not None:
+                ticket.finish(rows)
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 
@@ -293,7 +296,7 @@ class Engine:
         """Whether a row is finished; its text and reason are then set."""
         out, stops = row.out, row.request.sampling.stop
         if not math.isfinite(out.logprobs[-1]):
-            row.ticket.fail(WorldError("the model's probabilities are not numbers"))
+            self._spoiled(row.ticket)
             return True
         ended = out.ids[-1] in self.ends
         full = len(out.ids) == row.room
@@ -304,6 +307,12 @@ class Engine:
         out.text = text if cut < 0 else text[:cut]
         out.finish = "length" if full and not ended and cut < 0 else "stop"
         return ended or full or cut >= 0 or row.ticket.dropped
+
+    def _spoiled(self, ticket: Ticket[Any, Any]) -> None:
+        """Fail a request whose probabilities are not numbers. What is masked has to be finite: nothing of it stays."""
+        ticket.fail(WorldError("the model's probabilities are not numbers"))
+        self.deck.scrub()
+        self.slots = Slots(self.slots.budget)
 
     def _leave(self, i: int) -> None:
         row, last = self.rows[i], self.rows.pop()

@@ -142,8 +142,8 @@ class Deck:
 
     def fit(self, rows: int, left: int, right: int) -> None:
         """Make space for `rows` rows in all, `left` columns before `end` and `right` after it."""
-        if not self.lengths:
-            self.end = left
+        if not self.lengths:  # nothing to move: as much room on both sides as there is
+            self.end = max(left, (left + self._columns - right) // 2)
         if rows <= self._rows and left <= self.end and self.end + right <= self._columns:
             return
         used, n, end = max(self.lengths, default=0), len(self.lengths), self.end
@@ -199,6 +199,12 @@ class Deck:
                     store[row, :, self.end - n : self.end] = store[last, :, self.end - n : self.end]
             self.lengths[row] = n
         self.lengths.pop()
+
+    def scrub(self) -> None:
+        """Replace what is not a number by zero, everywhere: a masked column counts zero times, and only if finite."""
+        for store in self._stores:
+            if store is not None:
+                store.nan_to_num_(0.0, 0.0, 0.0)
 
     def clear(self) -> None:
         """Forget all rows and free their memory."""

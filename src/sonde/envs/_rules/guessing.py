@@ -168,7 +168,7 @@ class GuessFilter(Filter):
     def _search(self) -> tuple[str, float]:
         game = self.game
         if len(self.alive) <= 2:
-            return game.candidates[self.alive[0]], math.log2(len(self.alive))
+            return game.candidates[int(self.alive[0])], math.log2(len(self.alive))
         guesses, pool = game.guesses, game.pool
         if not self.seen and game.openings is not None:
             guesses, pool = game.openings, encode(game.openings)

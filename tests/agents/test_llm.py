@@ -1,0 +1,300 @@
+"""What a language model in the agent's seat is shown, and what of its words reaches the environment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sonde
+from sonde.agents.llm import LLM, split_reasoning
+from sonde.core import AGENT, Capabilities, Completion, Episode, Message, Model, Sampling, UserError, derive
+from sonde.rollout import Plan, collect
+
+ENV = sonde.make("battleship")
+TASK = ENV.tasks("test")[0]
+SHOTS = (
+    "<Think>corner</Think><Answer>A1</Answer>",
+    "<Answer>B2</Answer>",
+    "<Answer>C3</Answer>",
+    "<Answer>D4</Answer>",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scripted(Model):
+    """Says its lines in turn and notes what it was asked."""
+
+    lines: tuple[str, ...] = SHOTS
+    finish: str = "stop"
+    reasoning: str = ""
+    asked: list[tuple[tuple[Message, ...], Sampling]] = field(default_factory=list, metadata={"config": False})
+    capabilities = Capabilities()
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        self.asked.append((tuple(messages), sampling))
+        text = self.lines[(len(self.asked) - 1) % len(self.lines)]
+        return Completion(text=text, finish=self.finish, reasoning=self.reasoning)  # type: ignore[arg-type]
+
+
+def played(turns: int, *, env: Any = ENV, model: Scripted | None = None, **settings: Any) -> tuple[Scripted, Episode]:
+    """The model after that many turns, and the episode."""
+    model = model or Scripted()
+    agent = LLM(model=model, **settings)
+    ep = Episode.begin(env, env.tasks("test")[0])
+    for _ in range(turns):
+        ep = ep.step(asyncio.run(agent.act(ep.view())))
+    return model, ep
+
+
+def said(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    return [(m.role, m.content) for m in messages]
+
+
+def check_alternates(messages: Sequence[Message]) -> None:
+    roles = [m.role for m in messages]
+    if roles[0] == "system":
+        roles = roles[1:]
+    assert roles[0] == roles[-1] == "user"
+    assert "system" not in roles
+    assert all(a != b for a, b in pairwise(roles))
+
+
+# --- prompts -------------------------------------------------------------------------------------------------------
+
+
+def test_the_whole_history_is_shown_and_grows_at_its_end() -> None:
+    model, ep = played(3)
+    prompts = [m for m, _ in model.asked]
+    assert [len(p) for p in prompts] == [1, 3, 5]
+    assert prompts[2] == ep.messages[AGENT][:5]
+    for earlier, later in pairwise(prompts):
+        assert later[: len(earlier)] == earlier, "the same objects, so that a backend finds its tokens"
+
+
+def test_the_last_turns_follow_the_opening() -> None:
+    model, ep = played(4, context="last:2")
+    whole = ep.messages[AGENT]
+    assert said(model.asked[2][0]) == said(whole[:5]), "two turns are not more than there are"
+    assert said(model.asked[3][0]) == said((whole[0], *whole[3:7]))
+    assert "A1" not in "".join(m.content for m in model.asked[3][0][1:])
+
+
+def test_a_summary_replaces_the_history() -> None:
+    model, ep = played(
+        3, env=sonde.make("minesweeper"), model=Scripted(lines=("<Answer>reveal 0 0</Answer>",)), context="render"
+    )
+    for messages, _sampling in model.asked:
+        assert [m.role for m in messages] == ["user"]
+    assert len(model.asked) == 3 and ep.view().rendered
+    assert model.asked[0][0][0].content != model.asked[1][0][0].content, "it shows the board as it is now"
+
+
+def test_a_summary_is_refused_where_there_is_none() -> None:
+    env = sonde.make("mastermind")
+    with pytest.raises(UserError, match="agents:llm: context: mastermind renders no summary; use full or last:K"):
+        played(1, env=env, context="render")
+
+
+def test_a_system_message_comes_first() -> None:
+    model, _ = played(2, system="Be brief.", examples=1)
+    for messages, _sampling in model.asked:
+        assert (messages[0].role, messages[0].content) == ("system", "Be brief.")
+        check_alternates(messages)
+
+
+def test_examples_are_whole_won_games_before_this_one() -> None:
+    none, one, two = (played(2, examples=n)[0].asked[1][0] for n in (0, 1, 2))
+    assert len(none) < len(one) < len(two)
+    opening = none[0].content
+    assert opening not in [m.content for m in one], "the new opening shares a message with the end of the example"
+    assert two[-3].content.endswith(opening) and one[-3].content.endswith(opening)
+    assert said(two[-2:]) == said(none[-2:])
+    assert all("<Answer>" in m.content for m in two if m.role == "assistant")
+
+
+def test_examples_without_thinking_show_answers_only() -> None:
+    whole, short = (played(1, examples=2, answer_only=only)[0].asked[0][0] for only in (False, True))
+    assert [m.role for m in whole] == [m.role for m in short]
+    assert any("<Think>" in m.content for m in whole if m.role == "assistant")
+    for a, b in zip(whole, short, strict=True):
+        if a.role == "assistant":
+            assert b.content.startswith("<Answer>") and a.content.endswith(b.content)
+        else:
+            assert a.content == b.content
+    mine = played(2, examples=1, answer_only=True)[0].asked[1][0]
+    assert "<Think>corner</Think>" in mine[-2].content, "the model's own turns stay as it said them"
+
+
+def test_more_examples_than_there_are_is_an_error() -> None:
+    with pytest.raises(
+        UserError, match=r"agents:llm: examples: got 50, allowed: at most . for battleship, preset paprika"
+    ):
+        played(1, examples=50)
+
+
+@pytest.mark.parametrize("context", ["full", "last:1", "last:3"])
+@pytest.mark.parametrize("examples", [0, 2])
+@pytest.mark.parametrize("system", ["", "Be brief."])
+def test_every_prompt_alternates_strictly(context: str, examples: int, system: str) -> None:
+    model, _ = played(4, context=context, examples=examples, system=system)
+    for messages, _sampling in model.asked:
+        check_alternates(messages)
+
+
+# --- reasoning -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "reasoning", "rest"),
+    [
+        ("<Answer>A1</Answer>", "", "<Answer>A1</Answer>"),
+        ("  as it is ", "", "  as it is "),
+        ("<think>hm</think><Answer>A1</Answer>", "hm", "<Answer>A1</Answer>"),
+        ("\n<think>\nhm\n</think>\n\n<Answer>A1</Answer>\n", "hm", "<Answer>A1</Answer>"),
+        ("hm</think> <Answer>A1</Answer>", "hm", "<Answer>A1</Answer>"),
+        ("<think><Answer>A1</Answer></think>", "<Answer>A1</Answer>", ""),
+        ("<think>hm <Answer>A1</Answer>", "hm <Answer>A1</Answer>", ""),
+        ("<think>a</think> <think>b</think> <Answer>A1</Answer>", "a\n\nb", "<Answer>A1</Answer>"),
+        ("<think>a</think><think>b <Answer>A1</Answer>", "a\n\nb <Answer>A1</Answer>", ""),
+        ("<think></think><Answer>A1</Answer>", "", "<Answer>A1</Answer>"),
+        ("<Think>hm</Think><Answer>A1</Answer>", "", "<Think>hm</Think><Answer>A1</Answer>"),
+        ("<think>", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_reasoning_is_told_from_speech(text: str, reasoning: str, rest: str) -> None:
+    assert split_reasoning(text) == (reasoning, rest)
+
+
+@given(st.text(), st.text())
+def test_what_follows_closed_reasoning_is_said(hidden: str, spoken: str) -> None:
+    hidden, spoken = hidden.replace("<", ""), spoken.replace("<", "")
+    assert split_reasoning(f"<think>{hidden}</think>{spoken}") == (hidden.strip(), spoken.strip())
+    assert split_reasoning(f"<think>{hidden}")[1] == ""
+
+
+@given(st.lists(st.sampled_from(["<think>", "</think>", "a", " ", "<Answer>A1</Answer>"]), max_size=12).map("".join))
+def test_what_leads_with_reasoning_says_nothing_from_inside_it(text: str) -> None:
+    reasoning, rest = split_reasoning(text)
+    assert not rest.startswith("<think>")
+    if "<think>" not in text and "</think>" not in text:
+        assert (reasoning, rest) == ("", text)
+
+
+@pytest.mark.parametrize("unit", ["<think></think>", "<think>", "</think>", "<think>a</think> ", " "])
+def test_a_megabyte_of_tags_takes_no_time(unit: str) -> None:
+    reasoning, rest = split_reasoning(unit * (1_000_000 // len(unit)))
+    assert len(reasoning) + len(rest) <= 1_000_001
+
+
+def test_reasoning_never_reaches_the_environment_and_is_kept_on_record() -> None:
+    _, ep = played(1, model=Scripted(lines=("<think>A1 or <Answer>F6</Answer>?</think><Answer>B2</Answer>",)))
+    act = ep.turns[0].acts[0]
+    assert act.action.text == "<Answer>B2</Answer>"
+    assert act.action.completions[0].reasoning == "A1 or <Answer>F6</Answer>?"
+    assert "<think>" in act.action.completions[0].text, "the tokens that were sampled stay whole"
+
+
+def test_a_backends_own_reasoning_stays() -> None:
+    model = Scripted(lines=("<Answer>B2</Answer>",), reasoning="told apart by the endpoint")
+    _, ep = played(1, model=model)
+    assert ep.turns[0].acts[0].action.completions[0].reasoning == "told apart by the endpoint"
+
+
+def test_reasoning_that_was_never_closed_says_nothing() -> None:
+    _, ep = played(1, model=Scripted(lines=("<think>surely <Answer>A1</Answer>",), finish="length"))
+    assert ep.turns[0].text == ""
+    assert ep.outcome is not None
+    assert (ep.outcome.kind, ep.outcome.truncated) == ("format", "tokens")
+
+
+@pytest.mark.parametrize(("finish", "flag"), [("length", "tokens"), ("stop", "")])
+def test_a_format_failure_by_the_token_limit_is_flagged(finish: str, flag: str) -> None:
+    _, ep = played(1, model=Scripted(lines=("<Think>I could shoot at",), finish=finish))
+    assert ep.outcome is not None
+    assert (ep.outcome.kind, ep.outcome.truncated) == ("format", flag)
+
+
+def test_an_answer_that_the_limit_cut_behind_is_an_answer() -> None:
+    _, ep = played(1, model=Scripted(lines=("<Answer>A1</Answer> because",), finish="length"))
+    assert ep.outcome is None and ep.turns[0].info["result"] != "invalid"
+
+
+def test_by_default_the_model_does_not_meet_its_reasoning_again() -> None:
+    lines = ("<think>hm</think><Answer>A1</Answer>", "<Answer>B2</Answer>", "<Answer>C3</Answer>")
+    without, _ = played(3, model=Scripted(lines=lines))
+    assert said(without.asked[2][0])[1] == ("assistant", "<Answer>A1</Answer>")
+    assert without.asked[2][0][1].completion is None, "its tokens are no longer what it said"
+    assert without.asked[2][0][3].completion is not None, "these are"
+    kept, _ = played(3, model=Scripted(lines=lines), keep_thinking=True)
+    assert said(kept.asked[2][0])[1] == ("assistant", lines[0])
+    assert kept.asked[2][0][1].completion is not None
+
+
+# --- sampling ------------------------------------------------------------------------------------------------------
+
+
+def test_every_call_has_its_own_seed() -> None:
+    model = Scripted()
+    env = sonde.make("mastermind", max_turns=4)
+    model = Scripted(lines=("<Answer>0000</Answer>",))
+    collect(env, {AGENT: LLM(model=model)}, [env.task("9999"), env.task("8888")], Plan(k=3, seed=5))
+    seeds = [s.seed for _, s in model.asked]
+    assert len(seeds) == 2 * 3 * 4 == len(set(seeds))
+
+
+def test_the_seed_is_derived_from_the_view() -> None:
+    view = Episode.begin(ENV, TASK, seed=3, sample=2).view()
+    model = Scripted()
+    asyncio.run(LLM(model=model).act(view))
+    assert model.asked[0][1].seed == derive(view.seed, "call", 0)
+
+
+def test_sampling_is_that_of_the_paper_unless_said_otherwise() -> None:
+    sampling = played(1)[0].asked[0][1]
+    assert (sampling.temperature, sampling.min_p, sampling.top_p, sampling.stop) == (0.7, 0.3, 1.0, ())
+    assert sampling.max_new_tokens == ENV.spec.max_new_tokens
+    settings = {"temperature": 0.0, "min_p": 0.1, "top_p": 0.9, "stop": ("\n",), "max_new_tokens": 7}
+    other = played(1, **settings)[0].asked[0][1]
+    assert replace(other, seed=0) == Sampling(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"context": "last:0"}, "agents:llm: context: got 'last:0', allowed: full, render or last:K"),
+        ({"context": "last"}, "context: got 'last'"),
+        ({"context": "last:x"}, "context: got 'last:x'"),
+        ({"context": "all"}, "context: got 'all'"),
+        ({"examples": -1}, "examples: got -1, allowed: 0 or more"),
+        ({"max_new_tokens": 0}, "max_new_tokens: got 0, allowed: 1 or more"),
+        ({"max_new_tokens": -1}, "max_new_tokens: got -1"),
+        ({"temperature": -0.1}, "temperature: got -0.1, allowed: 0 or more"),
+        ({"top_p": 0.0}, "top_p: got 0.0"),
+        ({"min_p": 1.5}, "min_p: got 1.5"),
+        ({"model": "fake"}, "model: got 'fake', allowed: a model"),
+        ({"stop": "abc"}, "stop: got 'abc', allowed: a list"),
+    ],
+)
+def test_wrong_settings_are_named(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        sonde.make("agents:llm", **{"model": Scripted(), **settings})
+
+
+def test_closing_it_closes_its_model() -> None:
+    closed: list[bool] = []
+
+    @dataclass(frozen=True, kw_only=True)
+    class Held(Scripted):
+        async def close(self) -> None:
+            closed.append(True)
+
+    asyncio.run(LLM(model=Held()).close())
+    assert closed == [True]

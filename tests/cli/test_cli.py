@@ -1,0 +1,398 @@
+"""The command line as a person meets it: results, and one line for every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import sonde
+from sonde.cli.app import app
+from sonde.core import SondeError
+from sonde.store import Run
+
+FAKE = [
+    "--model",
+    "fake",
+    "-o",
+    'seats.agent.model.pattern=["<Answer>{0|1}{2|3}00</Answer>", "<Answer>0123</Answer>", "?"]',
+]
+SMALL = ["-o", "env.length=3", "-o", "env.digits=5"]
+COMMANDS = ["list", "show", "play", "eval", "rollout", "rescore", "compare", "report", "compact"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def invoke(*args: str) -> Result:
+    return CliRunner().invoke(app, list(args), env={"COLUMNS": "80"})
+
+
+def run(*args: str) -> str:
+    """What a command that succeeds prints."""
+    result = invoke(*args)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def as_json(*args: str) -> Any:
+    return json.loads(run(*args, "--json"))
+
+
+def mistake(*args: str) -> str:
+    """The message of a command that fails, as `sonde.cli.main` would print it."""
+    result = invoke(*args)
+    assert result.exit_code != 0, result.output
+    if isinstance(result.exception, SondeError):
+        return str(result.exception)
+    assert isinstance(result.exception, SystemExit), f"a defect, not a mistake: {result.exception!r}"
+    return result.output
+
+
+def process(*args: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """The same with a real process."""
+    command = [sys.executable, "-c", "from sonde.cli import main; main()", *args]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, **settings)
+
+
+# --- what there is -------------------------------------------------------------------------------------------------
+
+
+def test_list_names_everything() -> None:
+    text = run("list")
+    for kind in ("envs", "agents", "models"):
+        for name in sonde.names(kind):
+            assert re.search(rf"^{name} ", text, re.MULTILINE)
+    assert set(as_json("list", "agents")["agents"]) == set(sonde.names("agents"))
+    assert all(as_json("list")["envs"].values()), "every environment says what it is"
+
+
+@pytest.mark.parametrize("name", sonde.names())
+def test_show_tells_the_facts_and_the_opening(name: str) -> None:
+    text = " ".join(run("show", name).split())
+    env = sonde.make(name)
+    found = as_json("show", name)
+    assert " ".join(env.spec.summary.split()) in text
+    assert found["max_turns"] == env.spec.max_turns
+    assert found["tasks"] == {split: len(env.tasks(split)) for split in env.splits}
+    assert " ".join(found["opening"].split())[-40:] in text
+    assert "{'" not in text and "('" not in text, "facts are words, not Python"
+
+
+def test_show_takes_a_preset() -> None:
+    assert as_json("show", "wordle", "--preset", "lmrl")["preset"] == "lmrl"
+
+
+# --- eval ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "label"),
+    [(["--agent", "random"], "random"), (["--agent", "entropy"], "entropy"), (FAKE, "llm (fake)")],
+)
+def test_eval(options: list[str], label: str) -> None:
+    args = ["eval", "mastermind", "-n", "3", "-k", "2", *SMALL, *options]
+    (found,) = as_json(*args)
+    assert (found["label"], found["n_tasks"], found["k"]) == (label, 3, 2)
+    assert sum(found["kinds"].values()) == 6 and found["kinds"]["missing"] == 0
+    assert len(Run.load(found["folder"])) == 6
+    text = run(*args)
+    assert label in text and "3x2" in text and found["folder"] in text
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith("written"))
+
+
+def test_several_environments_make_one_table_that_fits() -> None:
+    text = run("eval", *sonde.names(), "--agent", "random", "-n", "1", "-k", "1", "--no-gains")
+    assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in sonde.names())
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith("written"))
+    assert text.count("written: ") == len(sonde.names())
+
+
+def test_the_same_command_plays_nothing_twice() -> None:
+    args = ["eval", "mastermind", "--agent", "random", "-n", "3", "-k", "2"]
+    first = invoke(*args)
+    assert "mastermind: played 6 of 6 episodes" in first.stderr
+    again = invoke(*args)
+    assert "mastermind: played 0 of 6 episodes, 6 were there already" in again.stderr
+    assert again.stdout == first.stdout
+
+
+def test_what_the_world_failed_is_said() -> None:
+    """A table full of zeros must not look like a bad model where it was a dead endpoint."""
+    endpoint = ["--model", "http:m", "--base-url", "http://127.0.0.1:9/v1", "-o", "seats.agent.model.retries=0"]
+    text = " ".join(run("eval", "mastermind", "-n", "2", "-k", "1", *endpoint).split())
+    assert "mastermind, llm (m): 2 error of 2 episodes count as failures; the first: WorldError: " in text
+
+
+def test_a_budget_is_kept_and_said() -> None:
+    args = ["eval", "mastermind", "-n", "3", "-k", "1", "-o", "concurrency=1", *FAKE]
+    assert "2 missing of 3 episodes count as failures" in run(*args, "--budget", "1")
+    assert "missing" not in run(*args)
+
+
+def test_a_dry_run_plays_nothing(tmp_path: Path) -> None:
+    (found,) = as_json("eval", "mastermind", "-n", "3", "-k", "2", "--dry-run", *FAKE)
+    assert (found["episodes"], found["calls"], found["completion_tokens"]) == (6, 72, 72 * 1024)
+    assert list(tmp_path.iterdir()) == []
+    text = run("eval", "mastermind", "battleship", "-n", "3", "-k", "2", "--dry-run", *FAKE)
+    assert "72" in text and "120" in text
+    more = as_json("eval", "battleship", "-n", "3", "-k", "2", "--dry-run", "--examples", "2", *FAKE)[0]
+    fewer = as_json("eval", "battleship", "-n", "3", "-k", "2", "--dry-run", *FAKE)[0]
+    assert more["prompt_tokens"] > fewer["prompt_tokens"], "examples are paid for in every call"
+    (free,) = as_json("eval", "mastermind", "-n", "3", "--dry-run", "--agent", "random")
+    assert (free["calls"], free["prompt_tokens"], free["completion_tokens"]) == (0, 0, 0)
+
+
+def test_options_reach_the_run() -> None:
+    options = ["--max-turns", "2", "--seed", "5", "--split", "train", "--temperature", "0", "--context", "last:1"]
+    (found,) = as_json("eval", "battleship", "-n", "2", "-k", "1", *options, "--examples", "1", *FAKE)
+    config = Run.load(found["folder"]).config
+    assert config["env"]["max_turns"] == found["max_turns"] == 2
+    assert (config["seed"], config["split"]) == (5, "train")
+    agent = config["seats"]["agent"]
+    assert (agent["temperature"], agent["context"], agent["examples"]) == (0.0, "last:1", 1)
+
+
+def write_config(tmp_path: Path, **changes: Any) -> str:
+    model = {"name": "models:fake", "script": ["<Answer>012</Answer>", "<Answer>333</Answer>"]}
+    agent = {"name": "agents:llm", "model": model, "temperature": 0.25}
+    env = {"name": "mastermind", "length": 3, "digits": 5}
+    values = {"env": env, "seats": {"agent": agent}, "k": 3, "n_tasks": 2, "split": "train", "gains": False, **changes}
+    (tmp_path / "run.json").write_text(json.dumps(values))
+    return str(tmp_path / "run.json")
+
+
+def test_a_file_is_a_whole_run(tmp_path: Path) -> None:
+    (found,) = as_json("eval", "--config", write_config(tmp_path))
+    assert (found["k"], found["n_tasks"], found["split"]) == (3, 2, "train")
+    assert found["env"]["length"] == 3 and found["agent"]["temperature"] == 0.25
+    assert found["metrics"]["bits"] is None
+
+
+def test_options_override_the_file_one_by_one(tmp_path: Path) -> None:
+    file = write_config(tmp_path)
+    (found,) = as_json(
+        "eval", "mastermind", "--config", file, "-k", "1", "--min-p", "0.1", "--gains", "--max-turns", "3"
+    )
+    assert (found["k"], found["n_tasks"], found["split"]) == (1, 2, "train")
+    assert found["env"] == {"name": "mastermind", "preset": "paprika", "length": 3, "digits": 5, "max_turns": 3}
+    assert (found["agent"]["temperature"], found["agent"]["min_p"]) == (0.25, 0.1)
+    assert found["metrics"]["bits"] is not None
+    (other,) = as_json("eval", "battleship", "--config", file, "--agent", "random", "-o", "n_tasks=1")
+    assert (other["env_name"], other["label"], other["n_tasks"], other["k"]) == ("battleship", "random", 1, 3)
+
+
+def test_rollout_keeps_its_own_defaults_below_the_file(tmp_path: Path) -> None:
+    run("rollout", "mastermind", "plain", "--agent", "random", "-n", "2")
+    assert {(t.task.split, t.sample) for t in Run.load("plain")} == {("train", 0)}
+    run("rollout", "mastermind", "filed", "--config", write_config(tmp_path, split="test"))
+    assert len(Run.load("filed")) == 6
+    assert Run.load("filed").config["split"] == "test"
+
+
+# --- runs ----------------------------------------------------------------------------------------------------------
+
+
+def evaluated(*options: str) -> tuple[str, Any]:
+    (found,) = as_json("eval", "mastermind", "-n", "4", "-k", "2", *SMALL, *options)
+    return found["folder"], found
+
+
+def test_rescore_equals_the_evaluation() -> None:
+    folder, first = evaluated("--agent", "random")
+    (again,) = as_json("rescore", folder)
+    assert {**again, "seconds": 0} == {**first, "seconds": 0}
+
+
+def test_rollout_records_and_rescore_evaluates() -> None:
+    args = ["rollout", "mastermind", "made", "--split", "test", "-n", "4", "-k", "2", "--agent", "random", *SMALL]
+    assert "8 episodes in made" in run(*args)
+    assert not Path("made/evaluation.json").exists()
+    (found,) = as_json("rescore", "made")
+    _, direct = evaluated("--agent", "random")
+    assert found["metrics"] == direct["metrics"]
+
+
+def test_compare_pairs_two_runs() -> None:
+    (a, one), (b, other) = evaluated("--agent", "entropy"), evaluated("--agent", "random")
+    found = as_json("compare", a, b)
+    assert found["n_tasks"] == 4
+    gap = one["metrics"]["success"]["mean"] - other["metrics"]["success"]["mean"]
+    assert found["success"]["mean"] == pytest.approx(gap)
+    text = " ".join(run("compare", a, b).split())
+    assert "entropy minus random" in text and f"{gap:+.3f}" in text
+
+
+def test_report_and_compact() -> None:
+    folder, _ = evaluated("--agent", "random")
+    assert "written: page.html" in run("report", folder, "--out", "page.html")
+    assert Path("page.html").read_text("utf-8").startswith("<!doctype html>")
+    pytest.importorskip("pyarrow")
+    before = list(Run.load(folder).canonical())
+    assert "parquet" in run("compact", folder)
+    assert list(Run.load(folder).canonical()) == before
+
+
+def test_models_are_listed() -> None:
+    text = " ".join(run("models", "list").split())
+    assert "SmolLM2-135M" in text and "Weights(" not in text
+
+
+def test_models_fetch_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sonde.models import fetch as module
+
+    def fetch(name: str, progress: Any) -> Path:
+        progress("find the file", None)
+        progress("find the file", 0.5)
+        return Path("cache") / name
+
+    monkeypatch.setattr(module, "fetch", fetch)
+    result = invoke("models", "fetch", "smollm2")
+    assert result.stdout == f"{Path('cache/smollm2')}\n"
+    assert "find the file" in result.stderr
+
+
+# --- mistakes ------------------------------------------------------------------------------------------------------
+
+RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["show", "masterminf"], "unknown name 'masterminf' (did you mean 'mastermind'?)"),
+        (["eval", "masterminf", "--agent", "random"], "did you mean 'mastermind'"),
+        (["eval", "agents:random", "--agent", "random"], "is not an environment"),
+        (["eval", "mastermind", "--agent", "randm"], "agent: unknown name 'randm' (did you mean 'random'?)"),
+        (["eval", "mastermind"], "--model: agent 'llm' needs one, for example --model smollm2"),
+        (["eval", "--agent", "random"], "config: missing env"),
+        (["eval", "mastermind", "--model", "nope"], "--model: got 'nope', allowed: "),
+        (["eval", "mastermind", "--model", "http:x"], "missing argument base_url"),
+        (["eval", "mastermind", "--model", "fake"], "script, pattern"),
+        ([*RANDOM, "--model", "fake"], "--model: agent 'random' takes no model"),
+        ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: together with --model http:NAME"),
+        ([*RANDOM, "--temperature", "1"], "agents:random: argument: unknown name 'temperature'"),
+        ([*RANDOM, "--preset", "x"], "mastermind: preset: unknown name 'x'; known: paprika"),
+        ([*RANDOM, "--split", "dev"], "split: unknown name 'dev'"),
+        ([*RANDOM, "--max-turns", "0"], "max_turns: got 0"),
+        ([*RANDOM, "--seed", "-1"], "seed: got -1"),
+        ([*RANDOM, "-k", "0"], "k: got 0, allowed: 1 or more"),
+        ([*RANDOM, "-k", "x"], "'-k'"),
+        ([*RANDOM, "-n", "0"], "n_tasks: got 0, allowed: 1 or more"),
+        ([*RANDOM, "-n", "501"], "n_tasks: got 501, allowed: 1 to 500 for mastermind, split test"),
+        ([*RANDOM, "--bogus"], "--bogus"),
+        ([*RANDOM, "-o", "foo"], "override: got 'foo', allowed: KEY.KEY=VALUE"),
+        ([*RANDOM, "-o", "env.length=[1"], "override: env.length: "),
+        ([*RANDOM, "-o", "env.length=four"], "mastermind: length: got 'four', allowed: a whole number"),
+        ([*RANDOM, "-o", "env.lenght=4"], "unknown name 'lenght' (did you mean 'length'?)"),
+        ([*RANDOM, "-o", "tasks=4"], "config: unknown name 'tasks' (did you mean 'n_tasks'?)"),
+        ([*RANDOM, "-o", "k=many"], "config: k: got 'many', allowed: a whole number"),
+        ([*RANDOM, "--config", "gone.yaml"], "config: no file gone.yaml"),
+        (["eval", "--config", "env.yaml"], "config: env: got 'mastermind', allowed: a mapping"),
+        (["eval", "--config", "agent.yaml"], "config: seats.agent: got 'random', allowed: a mapping"),
+        (["list", "env"], "kind: unknown name 'env' (did you mean 'envs'?)"),
+        (["compare", "a", "b"], "a: no evaluation.json"),
+        (["report", "a"], "a: no evaluation.json"),
+        (["report"], "folders"),
+        (["compact", "a"], "a is not a run folder"),
+        (["rescore", "a"], "a is not a run folder"),
+        (["rollout", "mastermind"], "folder"),
+        (["play", "masterminf"], "did you mean 'mastermind'"),
+        (["play", "mastermind", "--task", "500"], "--task: got 500, allowed: 0 to 499"),
+        (["models", "fetch", "gpt"], "weights: unknown name 'gpt'; known: smollm2"),
+        (["evil"], "evil"),
+    ],
+)
+def test_a_mistake_is_named(args: list[str], says: str) -> None:
+    Path("env.yaml").write_text("env: mastermind\n")
+    Path("agent.yaml").write_text("env: {name: mastermind}\nseats: {agent: random}\n")
+    assert says in " ".join(re.sub(r"[│╭╮╰╯─]", " ", mistake(*args)).split())
+    assert not Path("runs").exists(), "nothing is written before everything is known to be right"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["show", "masterminf"], "environment: unknown name 'masterminf' (did you mean 'mastermind'?)"),
+        (["eval", "mastermind", "--bogus"], "No such option: --bogus"),
+        ([*RANDOM, "--runs", "taken"], "taken/"),
+    ],
+)
+def test_a_mistake_is_one_line_without_a_traceback(args: list[str], says: str) -> None:
+    Path("taken").write_text("a file where a folder should go")
+    result = process(*args)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("sonde: ") and says in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_alone_it_shows_its_help_and_nothing_else() -> None:
+    result = process()
+    assert result.returncode == 2
+    assert "Usage" in result.stdout + result.stderr
+    assert "sonde: " not in result.stdout + result.stderr
+
+
+def test_version() -> None:
+    result = process("--version")
+    assert (result.returncode, result.stdout) == (0, f"sonde {sonde.__version__}\n")
+
+
+def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
+    config = write_config(tmp_path, n_tasks=50, concurrency=2)
+    slow = ["eval", "--config", config, "-o", "seats.agent.model.latency=0.05"]
+    command = [sys.executable, "-c", "from sonde.cli import main; main()", *slow]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not any(p.stat().st_size for p in Path().glob("runs/*/*.zst")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "sonde: interrupted; what was finished is kept, the same command continues"
+    assert "Traceback" not in err
+    (folder,) = Path("runs").iterdir()
+    assert 0 < len(Run.load(folder)) < 150
+
+
+# --- help ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_explains_every_option(command: str) -> None:
+    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+    found = sonde_command(command)
+    assert found.help and " ".join(found.help.split())[:60].replace("`", "") in " ".join(text.split()).replace("`", "")
+    for parameter in found.params:
+        explained = getattr(parameter, "help", None)
+        assert explained and len(explained) > 8, f"{command}: {parameter.name} is not explained"
+        if parameter.param_type_name == "option":
+            assert max(parameter.opts, key=len) in text
+
+
+def sonde_command(name: str) -> Any:
+    from typer.main import get_command
+
+    return get_command(app).commands[name]  # type: ignore[attr-defined]
+
+
+def test_help_tells_defaults_that_depend_on_the_command() -> None:
+    texts = {
+        c: " ".join(CliRunner().invoke(app, [c, "--help"], env={"COLUMNS": "200"}).output.split()) for c in COMMANDS
+    }
+    assert "Samples per task. [default: (4)]" in texts["eval"]
+    assert "Samples per task. [default: (1)]" in texts["rollout"]
+    assert "train or test. [default: (train)]" in texts["rollout"]
