@@ -6,9 +6,11 @@ what a large model would meet: the same environments, batching, records, evaluat
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,16 +18,18 @@ from typing import Any
 from rich.console import Console
 
 from sonde.cli import tables
-from sonde.cli.progress import progress
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
 from sonde.evaluate import Evaluation
 from sonde.models.fetch import fetch
-from sonde.run import RunConfig, execute, prepare
+from sonde.run import RunConfig, execute, load_evaluation, prepare
 from sonde.viewer import write_report
 
 ENVIRONMENTS = ("wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata")
+LONGEST_FIRST = ("battleship", "cellular_automata", "minesweeper", "best_arm", "wordle", "mastermind")
 TASKS = 8
+EXAMPLES = {"wordle": 2, "mastermind": 2}
+"""Example games; one where a game is long, because every token of it is attended to at every step."""
 REPLY_TOKENS = {"cellular_automata": 192}
 """Eight rules take some 140 tokens; every other answer is a word or a cell."""
 SHORT_REPLY = 24
@@ -34,42 +38,58 @@ out = Console()
 
 
 def main(folder: Path = Path("runs/demo")) -> None:
-    """Play, print the table, write the report; a second call continues where the first stopped."""
+    """Play, print the table, write the report; a second call finds everything played and is done in seconds."""
     begun = time.perf_counter()
-    with _stage("1/4 weights"):
+    with _stage("1/4 weights of SmolLM2-135M"):
         fetch("smollm2", progress=lambda stage, _: out.print(f"    {stage}", highlight=False))
-    done: list[Evaluation] = []
     folders: list[Path] = []
     with _stage("2/4 random play and the reference solvers"):
         for name in ENVIRONMENTS:
-            env: Env[Any] = make(name)
-            for agent in (env.spec.floor, env.spec.reference):
-                _play(name, {"name": f"agents:{agent}"}, folder, done, folders)
+            spec = _environment(name).spec
+            folders += [play(name, {"name": f"agents:{agent}"}, folder) for agent in (spec.floor, spec.reference)]
     with _stage("3/4 SmolLM2-135M"):
-        for name in ENVIRONMENTS:
-            _play(name, small_model(name), folder, done, folders)
+        folders += _play_in_parallel(folder)
     with _stage("4/4 report"):
         page = write_report(folders, folder / "report.html")
     order = {name: i for i, name in enumerate(ENVIRONMENTS)}
-    out.print(tables.evaluations(sorted(done, key=lambda e: order[e.env_name])))
+    out.print(tables.evaluations(sorted(map(load_evaluation, folders), key=lambda e: order[e.env_name])))
     out.print(f"whole demo: {time.perf_counter() - begun:.0f} s; report: {page}", highlight=False)
 
 
 def small_model(env: str) -> dict[str, Json]:
-    """The policy of a very small model: two example games, answers without thinking."""
-    model = {"name": "models:hf", "model": "smollm2", "dtype": "bfloat16", "threads": os.cpu_count() or 1}
-    tokens = REPLY_TOKENS.get(env, SHORT_REPLY)
-    policy: dict[str, Json] = {"name": "agents:llm", "examples": 2, "answer_only": True}
-    return {**policy, "model": model, "max_new_tokens": tokens}
+    """The policy of a very small model: example games in front, answers without thinking."""
+    model = {"name": "models:hf", "model": "smollm2", "dtype": "bfloat16", "threads": 1}
+    policy: dict[str, Json] = {"name": "agents:llm", "model": model, "answer_only": True}
+    return {**policy, "examples": EXAMPLES.get(env, 1), "max_new_tokens": REPLY_TOKENS.get(env, SHORT_REPLY)}
 
 
-def _play(env: str, policy: dict[str, Json], folder: Path, done: list[Evaluation], folders: list[Path]) -> None:
+def play(env: str, policy: dict[str, Json], folder: Path) -> Path:
+    """One run of the demo; its folder."""
     label = "SmolLM2-135M" if "model" in policy else ""
-    config = RunConfig(env={"name": env}, seats={AGENT: policy}, n_tasks=TASKS, k=1, label=label)
-    run = prepare(config)
-    with progress(f"    {env} {run.label}", TASKS) as on_done:
-        done.append(execute(run, folder / run.folder_name, on_done=on_done))
-    folders.append(folder / run.folder_name)
+    run = prepare(RunConfig(env={"name": env}, seats={AGENT: policy}, n_tasks=TASKS, k=1, label=label))
+    begun = time.perf_counter()
+    done = execute(run, folder / run.folder_name)
+    out.print(f"    {env}, {run.label}: {_ends(done)} ({time.perf_counter() - begun:.1f} s)", highlight=False)
+    return folder / run.folder_name
+
+
+def _play_in_parallel(folder: Path) -> list[Path]:
+    """The model on every environment: one process and one thread per core beats threads that wait for each other."""
+    workers = min(4, os.cpu_count() or 1)
+    with (
+        out.status(f"{workers} at a time"),
+        ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool,
+    ):
+        waiting = [pool.submit(play, env, small_model(env), folder) for env in LONGEST_FIRST]
+        return [future.result() for future in as_completed(waiting)]
+
+
+def _environment(name: str) -> Env[Any]:
+    return make(name)
+
+
+def _ends(done: Evaluation) -> str:
+    return ", ".join(f"{n} {kind}" for kind, n in done.kinds.items() if n)
 
 
 @contextmanager
@@ -77,7 +97,7 @@ def _stage(title: str) -> Iterator[None]:
     out.print(f"[bold]{title}[/bold]")
     begun = time.perf_counter()
     yield
-    out.print(f"    {time.perf_counter() - begun:.1f} s", highlight=False)
+    out.print(f"    stage: {time.perf_counter() - begun:.1f} s", highlight=False)
 
 
 if __name__ == "__main__":
