@@ -289,4 +289,4 @@ def _texts(name: str, arms: tuple[str, ...]) -> Texts:
     acts = [scenario.act.format(arm=arm) for arm in arms]
     pulled = tuple((say["pull"].format(act=a, reward=0), say["pull"].format(act=a, reward=1)) for a in acts)
     before, _, after = say["next"].partition("{left}")
-    return Texts(words, pulled, (before, after.format(arms=listed)), say["decide"].format(**words))
+    return Texts(words, pulled, (before, after.format(**words)), say["decide"].format(**words))

@@ -121,7 +121,7 @@ class Mastermind(TabularEnv[State]):
         return state.code
 
     def intro(self, state: State, seat: str) -> str:
-        example = " ".join(self._symbols[-1 - i % self.digits] for i in range(self.length))
+        example = "".join(self._symbols[-1 - i % self.digits] for i in range(self.length))
         return pieces("mastermind")["intro"].format(
             length=self.length, digits=f"0 to {self.digits - 1}", turns=self.max_turns, example=example
         )
