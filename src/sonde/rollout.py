@@ -223,11 +223,16 @@ def collect(
     plan: Plan | None = None,
     *,
     on_done: OnDone | None = None,
+    keep_open: bool = False,
 ) -> list[Trajectory]:
-    """All trajectories of a plan, in memory, sorted by task and sample. Works inside a running event loop too."""
+    """All trajectories of a plan, in memory, sorted by task and sample. Works inside a running event loop too.
+
+    `keep_open` leaves it to the caller to close the policies, so that a local model stays loaded for the next call.
+    """
     order = {task.id: i for i, task in enumerate(tasks)}
     rows: list[Trajectory] = []
-    run_sync(_hand_out(env, policies, tasks, plan or Plan(), frozenset(), [rows.append, on_done]))
+    receivers = [rows.append, on_done]
+    run_sync(_hand_out(env, policies, tasks, plan or Plan(), frozenset(), receivers, keep_open=keep_open))
     return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
 
 
@@ -237,18 +242,21 @@ def record(
     tasks: Sequence[Task],
     plan: Plan,
     folder: Path | str,
-    config: Mapping[str, Any],
+    config: Mapping[str, Any] | None = None,
     *,
     on_done: OnDone | None = None,
 ) -> Run:
-    """Play a plan into a run folder and return it.
+    """Play a plan into a run folder and return it. `config` is what the folder is tied to: environment and policies.
 
     Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
     this again after an interruption continues where it stopped.
     """
 
+    seats = {seat: policy.config for seat, policy in seated(env, policies).items()}
+    tied = config if config is not None else {"env": env.config, "seats": seats, "seed": plan.seed}
+
     async def write() -> None:
-        with RunWriter.open(Path(folder), config) as run:
+        with RunWriter.open(Path(folder), tied) as run:
             await _hand_out(env, policies, tasks, plan, run.finished, [run.append, on_done])
 
     run_sync(write())
@@ -262,8 +270,10 @@ async def _hand_out(
     plan: Plan,
     skip: Collection[Key],
     receivers: Sequence[OnDone | None],
+    *,
+    keep_open: bool = False,
 ) -> None:
-    """Give every trajectory to all receivers as it comes. However it ends, nothing is left running or open."""
+    """Give every trajectory to all receivers as it comes. However it ends, nothing is left running, nor open."""
     policies = seated(env, policies)
     try:
         async with aclosing(rollout(env, policies, tasks, plan, skip=skip)) as stream:
@@ -272,7 +282,8 @@ async def _hand_out(
                     if receive is not None:
                         receive(trajectory)
     finally:
-        await close(policies)
+        if not keep_open:
+            await close(policies)
 
 
 async def close(policies: Seats) -> None:

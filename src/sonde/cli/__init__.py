@@ -7,6 +7,7 @@ status 2; interrupting keeps what was finished and exits with 130.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -20,6 +21,7 @@ def main() -> None:
     """Entry point of the `sonde` command."""
     from .app import app
 
+    sys.path.append(str(Path.cwd()))  # so that `--agent mine:Player` finds mine.py here
     try:
         status = app(standalone_mode=False)
     except SondeError as e:

@@ -52,6 +52,7 @@ ModelOpt = Annotated[
     str | None, typer.Option(help="hf:NAME, http:NAME, fake, smollm2 or a folder, for agents that take a model.")
 ]
 UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
+CacheOpt = Annotated[Path | None, typer.Option(help="Keep replies here: a call made before costs nothing again.")]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SplitOpt = Annotated[str | None, typer.Option(help="train or test.", show_default="test")]
 TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N tasks of the split.")]
@@ -151,6 +152,7 @@ def eval_(
     agent: AgentOpt = None,
     model: ModelOpt = None,
     base_url: UrlOpt = None,
+    cache: CacheOpt = None,
     split: SplitOpt = None,
     n_tasks: TasksOpt = None,
     k: SamplesOpt = None,
@@ -175,7 +177,7 @@ def eval_(
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
     file = config_file(config)
     policy = agent_config(
-        agent, model, base_url, file.get("seats", {}).get(AGENT, {}),
+        agent, model, base_url, cache, file.get("seats", {}).get(AGENT, {}),
         temperature=temperature, min_p=min_p, examples=examples, context=context,
     )  # fmt: skip
     prepared = [
@@ -226,6 +228,7 @@ def rollout(
     agent: AgentOpt = None,
     model: ModelOpt = None,
     base_url: UrlOpt = None,
+    cache: CacheOpt = None,
     split: Annotated[str | None, typer.Option(help="train or test.", show_default="train")] = None,
     n_tasks: TasksOpt = None,
     k: Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="1")] = None,
@@ -237,7 +240,7 @@ def rollout(
 ) -> None:
     """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
     file = config_file(config)
-    policy = agent_config(agent, model, base_url, file.get("seats", {}).get(AGENT, {}))
+    policy = agent_config(agent, model, base_url, cache, file.get("seats", {}).get(AGENT, {}))
     run = prepare(
         run_config(
             env, file=file, preset=preset, max_turns=None, agent=policy, overrides=overrides,

@@ -35,7 +35,12 @@ def model_config(spec: str, base_url: str | None) -> dict[str, Json]:
 
 
 def agent_config(
-    agent: str | None, model: str | None, base_url: str | None, known: Mapping[str, Json] = EMPTY, **settings: Json
+    agent: str | None,
+    model: str | None,
+    base_url: str | None,
+    cache: Path | None = None,
+    known: Mapping[str, Json] = EMPTY,
+    **settings: Json,
 ) -> dict[str, Json]:
     """The configuration of the agent's policy: `known` (a file's), changed by what is given.
 
@@ -56,6 +61,10 @@ def agent_config(
         raise UserError("--base-url: allowed: together with --model http:NAME")
     elif takes_model and "model" not in config:
         raise UserError(f"--model: agent {short!r} needs one, for example --model smollm2 or --model http:NAME")
+    if cache is not None:
+        if "model" not in config:
+            raise UserError(f"--cache: agent {short!r} takes no model")
+        config["model"] = {"name": "models:cached", "model": config["model"], "path": str(cache)}
     return config
 
 

@@ -118,7 +118,7 @@ def _scaled(run: Loaded) -> Cell:
     title = _interval(value.low, value.high, 0, value.n)
     if found is not None:
         title += f"; 0 is a return of {found[0].mean:.3f}, 100 one of {found[1].mean:.3f}"
-    return Cell(column, f"{value.mean:.0f}".replace("-", "−"), title, "", bar)
+    return Cell(column, f"{round(value.mean) + 0:.0f}".replace("-", "−"), title, "", bar)
 
 
 def _why_no_scale(run: Loaded, found: tuple[Estimate, Estimate] | None) -> str:
