@@ -66,7 +66,7 @@ def test_custom_arms_meet_their_scenario_or_a_general_one() -> None:
     assert other.public == {"scenario": "custom", "arms": ("B{o}b", "Eve")}
     told = Episode.begin(ENV, other).messages["agent"][0].content
     assert "The machines: B{o}b, Eve." in told and "machine" in told
-    assert "one of: B{o}b, Eve" in play(ENV, {"means": {"B{o}b": 1, "Eve": 0}}, "eve").turns[-1].told
+    assert "You start Eve." in play(ENV, {"means": {"B{o}b": 1, "Eve": 0}}, "eve").turns[-1].told
 
 
 @pytest.mark.parametrize(
