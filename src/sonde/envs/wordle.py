@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid, unknown
+from sonde.core import AGENT, EMPTY, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid, unknown
 from sonde.core.env import Split
 from sonde.core.types import Json
 
@@ -190,7 +190,7 @@ class Wordle(TabularEnv[State]):
     def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after, say = State(state.word, state.turn + 1), pieces("wordle")
         left = self.turns - after.turn
-        reward = _MISS if self._lmrl else Frozen[float]()
+        reward = _MISS if self._lmrl else EMPTY
         if left == 0:
             told = f"{told}\n{say['lmrl_timeout' if self._lmrl else 'timeout']}"
             return Step(after, Frozen({AGENT: told}), reward, info, Outcome("timeout", truncated="turns"))

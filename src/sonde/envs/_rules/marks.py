@@ -21,17 +21,19 @@ def standard(secret: str, guess: str) -> str:
     >>> standard("those", "geese")
     'bbbgg'
     """
-    left = [s for s, g in zip(secret, guess, strict=True) if s != g]
-    marks: list[str] = []
+    left = marks = ""
+    for s, g in zip(secret, guess, strict=True):
+        if s != g:
+            left += s
     for s, g in zip(secret, guess, strict=True):
         if s == g:
-            marks.append("g")
+            marks += "g"
         elif g in left:
-            left.remove(g)
-            marks.append("y")
+            left = left.replace(g, "", 1)
+            marks += "y"
         else:
-            marks.append("b")
-    return "".join(marks)
+            marks += "b"
+    return marks
 
 
 def membership(secret: str, guess: str) -> str:
