@@ -3,8 +3,8 @@
     python benchmarks/core.py [--json]
 
 `step` is `env.step` alone; `turn` is `view` plus `Episode.step`; `update` is the slowest of 20 filter updates at
-the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of a turn late and early in one
-long episode.
+the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of a turn late and
+early in one long episode.
 """
 
 from __future__ import annotations
