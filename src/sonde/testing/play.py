@@ -232,7 +232,9 @@ def _grouped(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
     groups: defaultdict[Hashable, list[Episode]] = defaultdict(list)
     for ep in eps:
         groups[tuple(m.content for m in ep.messages[AGENT])].append(ep)
-    require(len(groups) == 1 or all(ep.turns for group in groups.values() for ep in group), _INTRO)
+    # Where another seat speaks before the agent, its words are part of what the agent hears first.
+    spoken = all(ep.turns or ep.opening for group in groups.values() for ep in group)
+    require(len(groups) == 1 or spoken, _INTRO)
     for group in groups.values():
         first = _seen(group[0])
         for ep in group[1:]:

@@ -10,10 +10,11 @@ Files load when first asked for and stay for the life of the process.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import zip_longest
-from typing import get_args
+from typing import cast, get_args
 
 from sonde.core.env import Split
 from sonde.core.errors import invalid, unknown
@@ -82,6 +83,20 @@ def _checked(length: int) -> int:
     if length not in LENGTHS:
         raise invalid("length", length, f"{LENGTHS[0]} to {LENGTHS[-1]}")
     return length
+
+
+def are_words(value: object, most: int, longest: int) -> bool:
+    """Whether a value of a custom setup is 2 to `most` different lower-case words of at most `longest` letters."""
+    if not isinstance(value, list | tuple):
+        return False
+    found = cast("Sequence[object]", value)
+    return 2 <= len(found) <= most and all(_is_word(word, longest) for word in found) and len(set(found)) == len(found)
+
+
+def _is_word(value: object, longest: int) -> bool:
+    if not isinstance(value, str):
+        return False
+    return 1 <= len(value) <= longest and value.isascii() and value.isalpha() and value.islower()
 
 
 def _read(name: str) -> tuple[str, ...]:

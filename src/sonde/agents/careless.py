@@ -1,0 +1,18 @@
+"""The floor of games whose legal play cannot fail: any listed word, whatever the rules say about the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, Rng, UserError, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Careless(ProgramPolicy):
+    """Says a word of the public `lexicon`, drawn uniformly."""
+
+    def act_now(self, view: View) -> Action:
+        words = view.public.get("lexicon")
+        if not words:
+            raise UserError(f"agents:careless: {view.spec.name} has no public lexicon")
+        return Action(view.say(words[Rng(view.seed).randrange(len(words))]))

@@ -1,0 +1,34 @@
+"""Preference elicitation: ask what tells most about the user, then recommend what will stand highest on average.
+
+Greedy in bits on the exact posterior (`View.filter`) over the user's preferences; the pick maximises the expected
+normalised rank. Greedy questions are the usual stand-in for planning ahead in Bayesian elicitation (Viappiani and
+Boutilier 2010, "Optimal Bayesian recommendation sets and myopically optimal choice query sets").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from sonde.core import Action, ProgramPolicy, UserError, View
+
+
+class _Preferences(Protocol):
+    """What this agent asks of a filter, besides the best question."""
+
+    def expected_scores(self) -> Sequence[float]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elicit(ProgramPolicy):
+    """See the module. Needs a filter with `expected_scores`, one value per legal answer of the last turn."""
+
+    def act_now(self, view: View) -> Action:
+        known, legal = view.filter, view.legal
+        if known is None or legal is None or not hasattr(known, "expected_scores"):
+            raise UserError(f"agents:elicit: {view.spec.name} has no filter over preferences")
+        if view.turn < view.spec.max_turns - 1:
+            return Action(view.say(known.best_question()[0]))
+        scores = [round(float(s), 12) for s in cast("_Preferences", known).expected_scores()]
+        return Action(view.say(legal[scores.index(max(scores))]))

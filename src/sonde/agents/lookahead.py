@@ -1,0 +1,85 @@
+"""Word chaining by looking ahead: never break a rule, and bring the game to its end as soon as can be.
+
+Whoever breaks no rule cannot lose (Multi-Turn Puzzles, section 2.1), so what is left to choose is how long the game
+lasts. The search is an expectimax over the next `depth` words: it prefers the word after which the game most probably
+ends within them for want of a word, where the agent strives for that and the opponent says any word that may be said.
+For what may follow, a word is no more than its first and its last letter, so the search runs over pairs of letters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, UserError, View, invalid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookahead(ProgramPolicy):
+    """See the module. `depth` counts words from its own on, in 1..5; ties go to the word that leaves fewest replies,
+    then to the first in the list."""
+
+    depth: int = 3
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.depth <= 5:
+            raise invalid("agents:lookahead: depth", self.depth, "1 to 5")
+
+    def act_now(self, view: View) -> Action:
+        words = view.legal
+        if not words or "lexicon" not in view.public or "played" not in view.private:
+            raise UserError(f"agents:lookahead: {view.spec.name} is no game of chained words")
+        unsaid = Unsaid(view.public["lexicon"], view.private["played"])
+        first: dict[tuple[str, str], str] = {}
+        for word in words:
+            first.setdefault((word[0], word[-1]), word)
+        pairs = sorted(first, key=lambda pair: unsaid.replies(*pair))
+        best, most = pairs[0], -1.0
+        for pair in pairs:
+            chance = unsaid.end_after(*pair, self.depth - 1)
+            if chance > most:
+                best, most = pair, chance
+            if most == 1.0:
+                break
+        return Action(view.say(first[best]))
+
+
+class Unsaid:
+    """The words that have not been said, as pairs of first and last letter. Searching takes words out and puts them
+    back."""
+
+    def __init__(self, lexicon: tuple[str, ...], played: tuple[str, ...]) -> None:
+        said = frozenset(played)
+        self.pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for word in lexicon:
+            if word not in said:
+                self.pairs[word[0]][word[-1]] += 1
+        self.size = Counter({letter: counts.total() for letter, counts in self.pairs.items()})
+
+    def replies(self, first: str, last: str) -> int:
+        """How many words may follow one from `first` to `last`."""
+        return self.size[last] - (first == last)
+
+    def end_after(self, first: str, last: str, depth: int, mine: bool = True) -> float:
+        """The probability that the game ends within `depth` words after one from `first` to `last`, said by the agent
+        if `mine`."""
+        self.pairs[first][last] -= 1
+        self.size[first] -= 1
+        found = self.end_at(last, depth, not mine)
+        self.pairs[first][last] += 1
+        self.size[first] += 1
+        return found
+
+    def end_at(self, letter: str, depth: int, mine: bool) -> float:
+        """The same where a word from `letter` is due, from the agent if `mine`."""
+        n = self.size[letter]
+        if n == 0:
+            return 1.0
+        if depth == 0:
+            return 0.0
+        rows = [
+            (count, self.end_after(letter, last, depth - 1, mine))
+            for last, count in self.pairs[letter].items()
+            if count
+        ]
+        return max(p for _, p in rows) if mine else sum(count * p for count, p in rows) / n

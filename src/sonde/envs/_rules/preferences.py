@@ -1,0 +1,301 @@
+"""The exact posterior over a movie fan's weights, and everything that follows from it.
+
+The prior is uniform over the whole grid of one-decimal weights but the indifferent user: what the agent is told, and
+nothing more. A truthful reply is a function of the weights; hence the posterior is uniform over the weights that would
+have given every reply seen, and the expected gain of a question is the entropy of its replies. Weights are rows of an
+array and never sampled; six attributes of seven levels are 117,648 users.
+
+Likings are integers below 2**24 (see `movies`), which float32 holds exactly. Rounding to stars is exact as well: the
+quotients have denominators below 2**19, so they differ from whole numbers by more than float32 loses at 10.
+
+A reply that cannot be read, or that no truthful user could have given (somebody else sits in the user's seat), says
+nothing here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.core import Belief, Filter, Turn
+
+from .movies import Profile
+
+Floats = npt.NDArray[np.float32]
+Likings = npt.NDArray[np.float32]
+"""Shape `(movies, users)`."""
+Rows = npt.NDArray[np.int32]
+"""Numbers of users that are still possible, rising."""
+Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+"""What each user would reply, as in `Fact.reply`; shape `(users,)`."""
+
+_VERDICTS = ("less", "equal", "more")
+_TIES = 128
+"""More than the movies of a list."""
+_KEPT = 20_000_000
+"""Rows held by filters that may come up again."""
+
+
+class Fact(NamedTuple):
+    """One thing learned: `movies` are the numbers named, `reply` is stars, 0-2 for a verdict, or a coded standing."""
+
+    kind: str
+    movies: tuple[int, ...]
+    reply: int
+
+
+class Grid:
+    """All users: every vector of n weights from `low` to `high` tenths but the zero vector, the last weight fastest."""
+
+    def __init__(self, n: int, low: int, high: int) -> None:
+        self.n, self.levels = n, high - low + 1
+        self._digits: Mapping[Any, int] = {(low + d) / 10: d for d in range(self.levels)}
+        digits = np.indices((self.levels,) * n, dtype=np.int8).reshape(n, -1)
+        self.weights_NA = np.ascontiguousarray(digits.T + np.int8(low), dtype=np.float32)
+        self.everybody: Rows = np.flatnonzero(self.weights_NA.any(axis=1)).astype(np.int32)
+        self._kept: OrderedDict[tuple[str, frozenset[Fact]], Node] = OrderedDict()
+        self._size = 0
+
+    def row(self, weights: Any) -> int:
+        """The number of a user given as a tuple of weights; -1 if there is none."""
+        values = cast("tuple[Any, ...]", weights if isinstance(weights, tuple) else ())
+        if len(values) != self.n or not all(w in self._digits for w in values):
+            return -1
+        return sum(self._digits[w] * self.levels**i for i, w in enumerate(reversed(values)))
+
+    def user(self, row: int) -> tuple[float, ...]:
+        """The weights of a user."""
+        return tuple(round(w) / 10 for w in self.weights_NA[row].tolist())
+
+    def node(self, game: Game, seen: frozenset[Fact], alive: Callable[[], Rows]) -> Node:
+        """What is known after these facts: kept, because episodes share movies and histories (oldest goes first)."""
+        key = (game.name, seen)
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+            return found
+        found = self._kept[key] = Node(game, seen, alive())
+        self._size += len(found.alive)
+        while self._size > _KEPT and len(self._kept) > 1:
+            self._size -= len(self._kept.popitem(last=False)[1].alive)
+        return found
+
+
+class Game:
+    """One set of movies before one grid of users.
+
+    `parse(text, picking)` gives the answer in an agent's text as `("rate", (i,))`, `("compare", (i, j))` or
+    `("pick", (i,))`, if that is what is due, else None; `labels` are the names of seen and of unseen movies, `units`
+    their units to the point.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        name: str,
+        seen: Sequence[Profile],
+        unseen: Sequence[Profile],
+        *,
+        labels: tuple[Sequence[str], Sequence[str]],
+        units: tuple[int, int],
+        stars: int,
+        questions: int,
+        parse: Callable[[str, bool], tuple[str, tuple[int, ...]] | None],
+    ) -> None:
+        self.grid, self.name, self.labels, self.units = grid, name, labels, units
+        self.stars, self.questions, self.parse = stars, questions, parse
+        self.seen_MA, self.unseen_MA = np.array(seen, np.float32), np.array(unseen, np.float32)
+        self.index = {label: i for group in labels for i, label in enumerate(group)}
+
+    def start(self) -> PreferenceFilter:
+        """The prior."""
+        return PreferenceFilter(self.grid.node(self, frozenset(), lambda: self.grid.everybody), 0)
+
+    def likings(self, movies_MA: npt.NDArray[np.float32], rows: Rows) -> Likings:
+        """What each of these users makes of each movie."""
+        return movies_MA @ self.grid.weights_NA[rows].T
+
+    def replies(self, kind: str, movies: tuple[int, ...], rows: Rows) -> Codes:
+        """What each of these users would reply, as in `Fact.reply`."""
+        if kind == "compare":
+            first, second = self.likings(self.seen_MA[list(movies)], rows)
+            return _verdicts(first, second)
+        if kind == "rate":
+            liked = self.likings(self.seen_MA, rows)
+            return _stars(liked[movies[0]], *_range(liked), self.stars)
+        return _standings(self.likings(self.unseen_MA, rows), movies[0])
+
+
+class Node:
+    """The users that are still possible after some facts, and what follows for the next question or the pick."""
+
+    def __init__(self, game: Game, seen: frozenset[Fact], alive: Rows) -> None:
+        self.game, self.seen, self.alive = game, seen, alive
+        alive.setflags(write=False)
+
+    def after(self, fact: Fact) -> Node:
+        """What is known with one fact more; nothing more if nobody would have replied so."""
+
+        def survivors() -> Rows:
+            return self.alive[self.game.replies(fact.kind, fact.movies, self.alive) == fact.reply]
+
+        found = self.game.grid.node(self.game, self.seen | {fact}, survivors)
+        return found if len(found.alive) else self
+
+    def gain(self, kind: str, movies: tuple[int, ...]) -> float:
+        """Entropy in bits of the reply."""
+        return _entropy(np.bincount(self.game.replies(kind, movies, self.alive)), len(self.alive))
+
+    @cached_property
+    def best_question(self) -> tuple[str, float]:
+        """Ratings before comparisons before the order of the list; comparisons only where they can gain more."""
+        liked, n, names = self.game.likings(self.game.seen_MA, self.alive), len(self.alive), self.game.labels[0]
+        low, span = _range(liked)
+        bits = [_entropy(np.bincount(_stars(row, low, span, self.game.stars)), n) for row in liked]
+        best = max(range(len(bits)), key=lambda i: round(bits[i], 9))
+        answer, most = f"rate {names[best]}", bits[best]
+        for i in range(len(names) - 1 if most < math.log2(len(_VERDICTS)) else 0):
+            more = np.count_nonzero(liked[i] > liked[i + 1 :], axis=1)
+            equal = np.count_nonzero(liked[i] == liked[i + 1 :], axis=1)
+            for j in range(len(more)):
+                gain = _entropy(np.array([n - more[j] - equal[j], equal[j], more[j]]), n)
+                if gain > most + 1e-9:
+                    answer, most = f"compare {names[i]} {names[i + 1 + j]}", gain
+        return answer, most
+
+    @cached_property
+    def picks(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """For every unseen movie the expected normalised rank, and the entropy of its standing in bits."""
+        liked, n = self.game.likings(self.game.unseen_MA, self.alive), len(self.alive)
+        counts = [np.bincount(_standings(liked, i), minlength=_TIES * len(liked)) for i in range(len(liked))]
+        better, ties = np.divmod(np.arange(_TIES * len(liked)), _TIES)
+        scores = 1.0 - np.array(counts) @ (better + ties / 2) / (n * (len(liked) - 1))
+        return scores, np.array([_entropy(c, n) for c in counts])
+
+
+class PreferenceFilter(Filter):
+    """The exact posterior over weights, as tuples of one-decimal numbers. Make it with `Game.start`."""
+
+    def __init__(self, node: Node, turn: int) -> None:
+        self.node, self.turn = node, turn
+
+    @property
+    def picking(self) -> bool:
+        """Whether the questions are over."""
+        return self.turn >= self.node.game.questions
+
+    def observe(self, turn: Turn) -> PreferenceFilter:
+        fact = self._fact(turn)
+        return PreferenceFilter(self.node if fact is None else self.node.after(fact), self.turn + 1)
+
+    def _fact(self, turn: Turn) -> Fact | None:
+        info, index = turn.info, self.node.game.index
+        if "place" in info:
+            return Fact("pick", (index[info["movie"]],), (info["place"] - 1) * _TIES + info["ties"])
+        reply = info.get("reply")
+        if reply is None:
+            return None
+        kind, *names = info["question"].split()
+        return Fact(kind, tuple(index[n] for n in names), _VERDICTS.index(reply) if kind == "compare" else reply)
+
+    def belief(self) -> Belief:
+        rows = self.node.alive
+        return Belief(_Users(self.node.game.grid, rows), np.full(len(rows), 1.0 / len(rows)), self.entropy)  # type: ignore[arg-type]
+
+    @property
+    def entropy(self) -> float:
+        return math.log2(len(self.node.alive))
+
+    def prob(self, hypothesis: Any) -> float:
+        return 1.0 / len(self.node.alive) if _find(self.node.game.grid, self.node.alive, hypothesis) >= 0 else 0.0
+
+    def expected_gain(self, action: str) -> float:
+        asked = self.node.game.parse(action, self.picking)
+        return 0.0 if asked is None else self.node.gain(*asked)
+
+    def best_question(self) -> tuple[str, float]:
+        """Among equals a rating, then the first; when the pick is due, the one whose standing says most."""
+        if not self.picking:
+            return self.node.best_question
+        bits = self.node.picks[1]
+        best = int(bits.argmax())
+        return f"pick {self.node.game.labels[1][best]}", float(bits[best])
+
+    def expected_scores(self) -> npt.NDArray[np.float64]:
+        """The expected normalised rank of every unseen movie, shape `(movies,)`, in the order of the list."""
+        return self.node.picks[0]
+
+    def replies(self) -> tuple[tuple[str, tuple[str, ...], int], ...]:
+        """What the user has said: `("rate", ("M3",), stars)` and `("compare", ("M3", "M7"), -1, 0 or 1)`, sorted."""
+        names = self.node.game.labels[0]
+        facts = sorted(f for f in self.node.seen if f.kind != "pick")
+        return tuple((f.kind, tuple(names[i] for i in f.movies), f.reply - (f.kind == "compare")) for f in facts)
+
+    def profiles(self) -> dict[str, tuple[float, ...]]:
+        """The attribute scores, in points, of the movies that the agent has been shown by now."""
+        game = self.node.game
+        shown = zip(game.labels, (game.seen_MA, game.unseen_MA), game.units, strict=True)
+        tables = [(names, movies.tolist(), unit) for names, movies, unit in shown][: 2 if self.picking else 1]
+        return {
+            n: tuple(s / unit for s in row) for names, rows, unit in tables for n, row in zip(names, rows, strict=True)
+        }
+
+
+class _Users(Sequence[tuple[float, ...]]):
+    """The users at some rows, as a sequence that copies nothing."""
+
+    def __init__(self, grid: Grid, rows: Rows) -> None:
+        self._grid, self._rows = grid, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, i: Any) -> Any:
+        return _Users(self._grid, self._rows[i]) if isinstance(i, slice) else self._grid.user(int(self._rows[i]))
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        at = _find(self._grid, self._rows, value)
+        if not start <= at < (len(self) if stop is None else stop):
+            raise ValueError(f"{value!r} is not in the support")
+        return at
+
+
+def _find(grid: Grid, rows: Rows, hypothesis: Any) -> int:
+    """Where a user stands among these rows; -1 if nowhere."""
+    row = grid.row(hypothesis)
+    at = int(np.searchsorted(rows, row))
+    return at if row >= 0 and at < len(rows) and rows[at] == row else -1
+
+
+def _verdicts(first: Floats, second: Floats) -> npt.NDArray[np.uint8]:
+    return (first > second).astype(np.uint8) + (first >= second)
+
+
+def _range(liked: Likings) -> tuple[Floats, Floats]:
+    """What each user makes of the movie liked least, and how far the one liked best is above it."""
+    low = liked.min(axis=0)
+    return low, liked.max(axis=0) - low
+
+
+def _stars(liked: Floats, low: Floats, span: Floats, most: int) -> npt.NDArray[np.uint8]:
+    """`movies.stars` of one movie for every user."""
+    steps = np.floor((2 * (most - 1) * (liked - low) + span) / np.maximum(2 * span, 1))
+    return np.where(span > 0, 1 + steps, (most + 1) // 2).astype(np.uint8)
+
+
+def _standings(liked: Likings, i: int) -> npt.NDArray[np.uint16]:
+    """`movies.standing` of the i-th movie for every user, as `better * _TIES + ties`."""
+    better = (liked > liked[i]).sum(axis=0, dtype=np.uint8)
+    ties = (liked == liked[i]).sum(axis=0, dtype=np.uint8) - np.uint8(1)
+    return better.astype(np.uint16) * np.uint16(_TIES) + ties
+
+
+def _entropy(counts: npt.NDArray[np.intp], n: int) -> float:
+    p = counts[counts > 0] / n
+    return max(0.0, float(-(p * np.log2(p)).sum()))
