@@ -34,10 +34,11 @@ PREFIX = 8
 
 
 def fingerprint(env: Env[Any]) -> str:
-    """Changes when the environment's configuration or version, or either policy's configuration, does."""
+    """Changes when the environment's configuration or version does, or the configuration of any policy that plays."""
     spec = env.spec
-    policies = [make(f"agents:{name}").fingerprint for name in (spec.floor, spec.reference)]
-    return content_hash([env.config, spec.version, *policies])
+    others = [name for name in spec.seats.values() if name is not None]
+    policies = [f"agents:{spec.floor}", f"agents:{spec.reference}", *others]
+    return content_hash([env.config, spec.version, *(make(name).fingerprint for name in policies)])
 
 
 @cache
