@@ -9,22 +9,24 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from sonde.core import AGENT, Env, Episode, UserError
+from sonde.core import AGENT, Env, Episode, UserError, advance, default_policies, run_sync
 
 _BAR = 24
 
 
 def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, out: Console) -> None:
-    """Play one episode; end of input leaves it."""
-    if set(env.spec.seats) != {AGENT}:
-        raise UserError(f"play: {env.name} has other seats than the agent's; use `sonde rollout` with policies")
+    """Play one episode against the default policies of the other seats; end of input leaves it."""
+    others = default_policies(env)
+    unfilled = [seat for seat in env.spec.seats if seat != AGENT and seat not in others]
+    if unfilled:
+        raise UserError(f"play: {env.name} has no default policy for seat {unfilled[0]!r}; use `sonde rollout`")
     tasks = env.tasks(split)
     if index is None:
         # A person's own game: the one place where a choice need not be repeatable, and the task is named at the end.
         index = secrets.randbelow(len(tasks))
     if not -len(tasks) <= index < len(tasks):
         raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
-    ep = Episode.begin(env, tasks[index], seed=seed)
+    ep = run_sync(advance(Episode.begin(env, tasks[index], seed=seed), others))
     start = ep.filter()
     title, subtitle = f"{env.spec.name} ({env.spec.preset})", "just the answer will do   ? hint   ! possibilities"
     out.print(Panel(Text(_last(ep)), title=title, subtitle=subtitle))
@@ -37,7 +39,7 @@ def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, ou
         if line in ("?", "!"):
             _help(ep, line, out)
         elif line:
-            ep = ep.step(line if "<" in line else env.say(line))
+            ep = run_sync(advance(ep.step(line if "<answer>" in line.lower() else env.say(line)), others))
             out.print(Text(_last(ep)))
             if start is not None:
                 _information(ep, start.entropy, out)
