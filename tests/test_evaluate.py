@@ -13,7 +13,7 @@ import pytest
 import sonde
 from sonde.core import AGENT, Action, Completion, Env, Episode, Filter, Task, Trajectory, Usage, UserError
 from sonde.envs.mastermind import Mastermind
-from sonde.evaluate import Evaluation, compare, evaluate, row
+from sonde.evaluate import Evaluation, compare, evaluate, macro, row
 
 HERE = __name__
 ENV = sonde.make("mastermind", length=2, digits=2, max_turns=3)
@@ -157,11 +157,32 @@ def test_without_a_filter_information_is_not_available_never_0() -> None:
     assert value(e, "success") == pytest.approx(1 / 3)
 
 
+def test_turns_played_count_every_episode() -> None:
+    assert by_hand().turns_played == {"mean": 8 / 5, "median": 1, "p90": 3}, "2, 3, 1, 1, 1"
+
+
+def test_a_macro_average_weighs_environments_alike() -> None:
+    larger = sonde.make("mastermind", length=2, digits=3)
+    a, b = by_hand(), evaluate([played(larger, larger.task("01"), 0, "01")])
+    found = macro([a, b])
+    success, score = found["success"], found["score"]
+    assert success is not None and score is not None
+    assert (success.mean, success.n) == (pytest.approx((1 / 3 + 1) / 2), 4)
+    assert score.mean == pytest.approx((value(a, "score") + 1) / 2)
+    assert found["reference_score"] is None, "a mean over some of the environments would mean something else"
+
+
 def test_json_holds_everything() -> None:
     for e in (by_hand(), by_hand(Blind(length=2, digits=2, max_turns=3))):
         again = Evaluation.from_json(json.loads(json.dumps(e.to_json(), allow_nan=False)))
         assert again == e
         assert e.summary() == {**e.to_json(), "rows": ()}
+
+
+def test_an_evaluation_from_before_turns_played_is_read() -> None:
+    old = by_hand().to_json()
+    del old["turns_played"]
+    assert replace(Evaluation.from_json(old), turns_played=by_hand().turns_played) == by_hand()
 
 
 def test_another_schema_is_refused() -> None:
@@ -190,6 +211,25 @@ def _two_envs() -> Sequence[Trajectory]:
     return [played(ENV, ENV.task("01"), 0, "01"), played(other, other.task("01"), 0, "01")]
 
 
+def _two_opponents() -> Sequence[Trajectory]:
+    t = played(ENV, ENV.task("01"), 0, "01")
+    return [t, replace(t, sample=1, policies={**t.policies, "host": {"name": "agents:random"}})]
+
+
+def _two_versions() -> Sequence[Trajectory]:
+    t = played(ENV, ENV.task("01"), 0, "01")
+    return [t, replace(t, sample=1, version="0")]
+
+
+def _two_splits() -> Sequence[Trajectory]:
+    t = played(ENV, ENV.task("01"), 0, "01")
+    return [t, replace(t, task=replace(t.task, split="train"))]
+
+
+def _the_same_twice() -> Sequence[Trajectory]:
+    return [played(ENV, ENV.task("01"), 3, "01")] * 2
+
+
 def _two_seeds() -> Sequence[Trajectory]:
     return [played(ENV, ENV.task("01"), 0, "01", seed=s) for s in (1, 2)]
 
@@ -201,6 +241,10 @@ def _two_seeds() -> Sequence[Trajectory]:
         (_unfinished, "is unfinished"),
         (_two_agents, "several environments or agents"),
         (_two_envs, "several environments or agents"),
+        (_two_versions, "several environments or agents"),
+        (_two_opponents, "several environments or agents"),
+        (_two_splits, "got splits custom and train"),
+        (_the_same_twice, "got sample 3 of task .* more than once"),
         (_two_seeds, "got seeds 1 and 2"),
     ],
 )

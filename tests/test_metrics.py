@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.metrics import Estimate, difference, estimate, mean, pass_at, rate, within
+from sonde.metrics import Estimate, average, difference, estimate, mean, pass_at, rate, within
 
 BITS = st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=5), min_size=1, max_size=12)
 VALUES = st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=4), min_size=1, max_size=8)
@@ -133,6 +133,16 @@ def test_the_bootstrap_is_close_to_the_normal_interval() -> None:
     assert (found.low, found.high) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.03)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("skewed", [False, True])
+@pytest.mark.parametrize(("n_tasks", "least"), [(4, 0.77), (8, 0.86), (20, 0.89), (50, 0.92), (200, 0.93)])
+def test_the_bootstrap_holds_the_truth_where_tasks_are_not_few(n_tasks: int, least: float, skewed: bool) -> None:
+    rng = np.random.Generator(np.random.PCG64(0))
+    tables = rng.gamma(2.0, 1.0, (2000, n_tasks, 1)) if skewed else rng.normal(2.0, 1.0, (2000, n_tasks, 4))
+    found = [mean(table.tolist(), seed=i) for i, table in enumerate(tables)]
+    assert least <= sum(e.low <= 2.0 <= e.high for e in found) / 2000 <= 0.96
+
+
 @given(VALUES, st.integers(0, 3))
 def test_a_mean_is_deterministic_and_inside_its_interval(table: list[list[float]], seed: int) -> None:
     found = mean(table, seed=seed)
@@ -169,6 +179,25 @@ def test_estimates_overlap_where_they_share_a_point() -> None:
     low, high, apart = Estimate(1, 0, 2, 5), Estimate(3, 2, 4, 5), Estimate(3, 2.01, 4, 5)
     assert low.overlaps(high) and high.overlaps(low)
     assert not low.overlaps(apart) and not apart.overlaps(low)
+
+
+def test_an_average_weighs_all_alike_and_keeps_lopsided_intervals() -> None:
+    found = average([Estimate(0.5, 0.2, 0.6, 300), Estimate(1.0, 0.6, 1.0, 10), Estimate(0.0, 0.0, 0.0, 5)])
+    assert found.mean == pytest.approx(0.5)
+    assert found.mean - found.low == pytest.approx(0.5 / 3), "3, 4 and 5: the root of squares"
+    assert found.high - found.mean == pytest.approx(0.1 / 3)
+    assert found.n == 315
+    with pytest.raises(UserError, match="got no estimates"):
+        average([])
+
+
+def test_an_average_of_rates_holds_the_truth_in_95_of_100_runs() -> None:
+    rng, truth = np.random.default_rng(0), (0.05, 0.5, 0.9, 0.98, 0.7)
+    held = 0
+    for _ in range(400):
+        found = average([rate((rng.random((40, 1)) < p).astype(float).tolist()) for p in truth])
+        held += found.low <= sum(truth) / len(truth) <= found.high
+    assert 0.93 <= held / 400 <= 0.995
 
 
 # --- success within n turns ----------------------------------------------------------------------------------------

@@ -109,3 +109,13 @@ def test_a_measurement_holds_what_the_scale_needs() -> None:
         return reference.play(env, "entropy", SAMPLES["reference"])
 
     assert asyncio.run(again()) == found["reference"]["prefix"], "also inside a running loop"
+
+
+def test_the_scale_holds_against_the_policies_it_was_measured_with() -> None:
+    env = sonde.make("word_chaining")
+    score = Estimate(0.5, 0.4, 0.6, 9)
+    default = sonde.make("users:chainer").fingerprint
+    on = scaled(env, "test", score)
+    assert on is not None
+    assert scaled(env, "test", score, {"opponent": default}) == on
+    assert scaled(env, "test", score, {"opponent": sonde.make("agents:random").fingerprint}) is None

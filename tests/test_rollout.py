@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -252,6 +252,15 @@ def test_a_failure_of_the_world_is_kept_and_the_run_goes_on(tmp_path: Path) -> N
     assert [x for x in mended.log if isinstance(x, tuple)] == [("finish", AGENT, bad)] * 2, (
         "only the failed are replayed"
     )
+
+
+def test_a_folder_is_not_continued_by_another_version(tmp_path: Path) -> None:
+    policies = {AGENT: sonde.make("agents:random")}
+    record(SMALL, policies, SMALL.tasks("test")[:1], Plan(), tmp_path / "run")
+    changed = sonde.make("mastermind", length=3, digits=5, max_turns=6)
+    changed.__dict__["spec"] = replace(SMALL.spec, version="0")
+    with pytest.raises(UserError, match="version"):
+        record(changed, policies, SMALL.tasks("test")[:2], Plan(), tmp_path / "run")
 
 
 @dataclass(frozen=True, kw_only=True)

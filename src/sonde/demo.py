@@ -18,6 +18,7 @@ from typing import Any
 from rich.console import Console
 
 from sonde.cli import tables
+from sonde.cli.progress import stages
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
 from sonde.evaluate import Evaluation
@@ -41,7 +42,7 @@ def main(folder: Path = Path("runs/demo")) -> None:
     """Play, print the table, write the report; a second call finds everything played and is done in seconds."""
     begun = time.perf_counter()
     with _stage("1/4 weights of SmolLM2-135M"):
-        fetch("smollm2", progress=lambda stage, _: out.print(f"    {stage}", highlight=False))
+        fetch("smollm2", progress=stages(out, "    "))
     folders: list[Path] = []
     with _stage("2/4 random play and the reference solvers"):
         for name in ENVIRONMENTS:

@@ -8,13 +8,14 @@ efficiency, and `reference_score` (0 = random play, 100 = the reference solver).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from . import metrics, reference
-from .core import AGENT, Env, Episode, Gain, Spec, Trajectory, UserError, build
+from .core import AGENT, EMPTY, Env, Episode, Gain, Spec, Trajectory, UserError, build
 from .core.types import Json
 from .metrics import Estimate
 from .rollout import tokens
@@ -24,6 +25,9 @@ KINDS = ("win", "loss", "format", "timeout", "error", "missing")
 UNPLAYED = ("format", "error")
 """Kinds of episodes that broke off. Like missing ones they get the worst score, whatever they had earned: where every
 turn costs, breaking off early must not pay."""
+
+MACRO = ("success", "score", "reference_score")
+"""The metrics that `macro` averages over environments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +78,8 @@ class Evaluation:
     within: tuple[float, ...]
     entropy: tuple[float, ...] | None
     """Mean posterior entropy after 0, 1, ..., max_turns turns; finished episodes keep their last value."""
+    turns_played: Mapping[str, float] = field(default_factory=dict)
+    """Mean, median and 90th percentile of the turns of all episodes, won or not."""
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     schema: int = field(default=SCHEMA)
@@ -146,10 +152,14 @@ def summarise(
     seed: int,
     k: int,
     tasks: Sequence[str],
+    others: Mapping[str, str] = EMPTY,
     privileged: bool = False,
     seconds: float = 0.0,
 ) -> Evaluation:
-    """The evaluation of rows over the tasks (given by id) that were to be played k times; what is missing failed."""
+    """The evaluation of rows over the tasks (given by id) that were to be played k times; what is missing failed.
+
+    `others` holds the fingerprints of the policies in the other seats; by default they are the environment's.
+    """
     spec = env.spec
     rows = tuple(sorted(rows, key=lambda r: (r.index, r.task, r.sample)))
     by_task: dict[str, list[Row]] = {task: [] for task in tasks}
@@ -171,10 +181,11 @@ def summarise(
         n_tasks=len(by_task),
         privileged=privileged,
         rows=rows,
-        metrics=_metrics(env, by_task, k, split),
+        metrics=_metrics(env, by_task, k, split, others),
         kinds={kind: kinds[kind] for kind in KINDS},
         within=tuple(_within(by_task, k, spec.max_turns)),
         entropy=_mean_entropy(rows, spec.max_turns),
+        turns_played=_turns_played([r.turns for r in rows]),
         seconds=seconds,
     )
 
@@ -183,7 +194,9 @@ def _missing(by_task: Mapping[str, list[Row]], k: int) -> int:
     return sum(max(0, k - len(rows)) for rows in by_task.values())
 
 
-def _metrics(env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str) -> dict[str, Estimate | None]:
+def _metrics(
+    env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str, others: Mapping[str, str]
+) -> dict[str, Estimate | None]:
     spec = env.spec
     wins = _wins(by_task, k)
     found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
@@ -192,7 +205,7 @@ def _metrics(env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str
         found[f"pass@{n}"] = metrics.rate([[chance] * k for chance in chances])
     score = metrics.estimate(_scores(by_task, k, _worst(spec)))
     found["score"] = score
-    found["reference_score"] = reference.scaled(env, split, score)
+    found["reference_score"] = reference.scaled(env, split, score, others)
     found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns))
     found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None)
     found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
@@ -221,6 +234,15 @@ def _scores(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list[list
 def _turns(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:
     """Turns to the win; episodes that were not won count with the limit."""
     return _table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
+
+
+def _turns_played(turns: Sequence[int]) -> dict[str, float]:
+    """A percentile is a number of turns that was played: the least one that so many episodes kept within."""
+    if not turns:
+        return {}
+    ordered = sorted(turns)
+    least = {name: ordered[math.ceil(share * len(ordered)) - 1] for name, share in (("median", 0.5), ("p90", 0.9))}
+    return {"mean": sum(ordered) / len(ordered), **least}
 
 
 def _efficiency(r: Row) -> float | None:
@@ -272,10 +294,15 @@ def evaluate(
         raise UserError("evaluate: got no trajectories, allowed: at least one")
     first = found[0]
     for t in found:
-        if t.env != first.env or t.policies.get(AGENT) != first.policies.get(AGENT):
-            raise UserError("evaluate: got several environments or agents, allowed: trajectories of one of each")
+        if (t.env, t.version, t.policies) != (first.env, first.version, first.policies):
+            raise UserError("evaluate: got several environments or agents, allowed: the same one in every seat")
+        if t.task.split != first.task.split:
+            raise UserError(f"evaluate: got splits {first.task.split} and {t.task.split}, allowed: tasks of one split")
         if t.seed != first.seed:
             raise UserError(f"evaluate: got seeds {first.seed} and {t.seed}, allowed: trajectories of one world seed")
+    twice = [key for key, n in Counter((t.task.id, t.sample) for t in found).items() if n > 1]
+    if twice:
+        raise UserError(f"evaluate: got sample {twice[0][1]} of task {twice[0][0]} more than once, allowed: once")
     env: Env[Any] = build(first.env)
     per_task = Counter(t.task.id for t in found)
     return summarise(
@@ -287,9 +314,20 @@ def evaluate(
         seed=first.seed,
         k=k or max(per_task.values()),
         tasks=tasks or sorted({t.task.id for t in found}),
+        others={seat: str(p.get("fingerprint")) for seat, p in first.policies.items() if seat != AGENT},
         privileged=any(t.privileged for t in found),
         seconds=seconds,
     )
+
+
+def macro(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
+    """The means over environments of success, score and reference_score, every environment with the same weight; None
+    where one of them has no such metric. The mean of scores means something where all of them have the same range."""
+    found: dict[str, Estimate | None] = {}
+    for name in MACRO:
+        values = [value for e in evaluations if (value := e.metrics[name]) is not None]
+        found[name] = metrics.average(values) if len(values) == len(evaluations) else None
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

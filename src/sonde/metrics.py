@@ -63,7 +63,12 @@ def rate(table: Table) -> Estimate:
 
 
 def mean(table: Table, *, seed: int = 0) -> Estimate:
-    """Mean of any values with a percentile bootstrap interval that resamples whole tasks."""
+    """Mean of any values with a percentile bootstrap interval that resamples whole tasks.
+
+    With few tasks it is too narrow, and a point where their means are equal or there is one task only. In simulations
+    with normal and with skewed values it held the truth in 79 % of runs with 4 tasks, 88 % with 8, 90 to 93 % with 20
+    and 94 to 95 % from 50 on (`tests/test_metrics.py`).
+    """
     means = _task_means(table)
     low, high = _bootstrap(means, np.mean, seed)
     return Estimate(float(np.mean(means)), low, high, len(means))
@@ -81,6 +86,24 @@ def difference(a: Table, b: Table, *, seed: int = 0) -> Estimate:
     gaps = _task_means(a) - _task_means(b)
     low, high = _bootstrap(gaps, np.mean, seed)
     return Estimate(float(np.mean(gaps)), low, high, len(gaps))
+
+
+def average(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of estimates from independent samples, every one with the same weight; `n` is the sum of theirs.
+
+    The interval combines the distances of the given limits from their means as a root of squares, which keeps its
+    shape where they are lopsided (Zou & Donner 2008, "Construction of confidence limits about effect measures").
+
+    >>> print(average([Estimate(0.5, 0.2, 0.8, 10), Estimate(1.0, 0.6, 1.0, 10)]))
+    0.750 [0.500, 0.900]
+    """
+    if not estimates:
+        raise UserError("average: got no estimates, allowed: at least one")
+    n = len(estimates)
+    centre = sum(e.mean for e in estimates) / n
+    below = math.hypot(*(e.mean - e.low for e in estimates)) / n
+    above = math.hypot(*(e.high - e.mean for e in estimates)) / n
+    return Estimate(centre, centre - below, centre + above, sum(e.n for e in estimates))
 
 
 def _task_means(table: Table) -> Any:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from . import metrics
-from .core import AGENT, Env, content_hash, make, names
+from .core import AGENT, EMPTY, Env, content_hash, default_policies, make, names
 from .core.types import Json
 from .metrics import Estimate
 from .rollout import Plan, collect
@@ -58,9 +58,13 @@ def bounds(env: Env[Any], split: str = "test") -> tuple[Estimate, Estimate] | No
     return Estimate(**entry["floor"]["score"]), Estimate(**entry["reference"]["score"])
 
 
-def scaled(env: Env[Any], split: str, score: Estimate) -> Estimate | None:
-    """`score` on the scale from floor to reference; None (n/a) where there is no scale."""
-    found = bounds(env, split)
+def scaled(env: Env[Any], split: str, score: Estimate, others: Mapping[str, str] = EMPTY) -> Estimate | None:
+    """`score` on the scale from floor to reference; None (n/a) where there is no scale.
+
+    `others` holds the fingerprints of the policies in the other seats: the scale was measured with the default ones.
+    """
+    default = {seat: policy.fingerprint for seat, policy in default_policies(env).items()}
+    found = bounds(env, split) if {**default, **others} == default else None
     if found is None or found[0].high >= found[1].low:
         return None
     floor, top = found[0].mean, found[1].mean

@@ -246,14 +246,16 @@ def record(
     *,
     on_done: OnDone | None = None,
 ) -> Run:
-    """Play a plan into a run folder and return it. `config` is what the folder is tied to: environment and policies.
+    """Play a plan into a run folder and return it. `config` is what the folder is tied to; by default the environment
+    and its version, the policies and the seed.
 
     Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
     this again after an interruption continues where it stopped.
     """
 
     seats = {seat: policy.config for seat, policy in seated(env, policies).items()}
-    tied = config if config is not None else {"env": env.config, "seats": seats, "seed": plan.seed}
+    own = {"env": env.config, "version": env.spec.version, "seats": seats, "seed": plan.seed}
+    tied = own if config is None else config
 
     async def write() -> None:
         with RunWriter.open(Path(folder), tied) as run:

@@ -31,7 +31,9 @@ from .core import (
     UserError,
     build,
     content_hash,
+    find,
     invalid,
+    names,
     unknown,
 )
 from .core.config import check_types
@@ -102,6 +104,19 @@ class Prepared:
         return f"{self.env.spec.name}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
 
 
+def suite(name: str) -> tuple[str, ...]:
+    """The environments of a suite: all that have a preset of this name.
+
+    >>> "word_guess" in suite("mtp")
+    True
+    """
+    presets: dict[str, Sequence[str]] = {env: getattr(find(env), "presets", ()) for env in names("envs")}
+    found = tuple(env for env, known in presets.items() if name in known)
+    if not found:
+        raise unknown("suite", name, sorted({preset for known in presets.values() for preset in known}))
+    return found
+
+
 def prepare(config: RunConfig) -> Prepared:
     """Build environment and policies and pick the tasks; every mistake in the configuration shows here."""
     env = build(config.env)
@@ -168,6 +183,7 @@ def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -
         seed=run.config.seed,
         k=run.config.k,
         tasks=[task.id for task in run.tasks],
+        others={seat: policy.fingerprint for seat, policy in run.policies.items() if seat != AGENT},
         privileged=any(p.privileged for p in run.policies.values()),
         seconds=seconds,
     )
@@ -180,6 +196,8 @@ def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -
 def load_evaluation(folder: Path) -> Evaluation:
     """The saved evaluation of a run folder."""
     path = folder / EVALUATION
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such run folder")
     if not path.is_file():
         raise UserError(f"{folder}: no {EVALUATION}; was the run finished? `sonde rescore {folder}` writes it")
     try:

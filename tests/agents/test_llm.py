@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.agents.llm import LLM, split_reasoning
 from sonde.core import AGENT, Capabilities, Completion, Episode, Message, Model, Sampling, UserError, derive
+from sonde.models.fake import Fake, render
 from sonde.rollout import Plan, collect
 
 ENV = sonde.make("battleship")
@@ -231,11 +233,28 @@ def test_by_default_the_model_does_not_meet_its_reasoning_again() -> None:
     lines = ("<think>hm</think><Answer>A1</Answer>", "<Answer>B2</Answer>", "<Answer>C3</Answer>")
     without, _ = played(3, model=Scripted(lines=lines))
     assert said(without.asked[2][0])[1] == ("assistant", "<Answer>A1</Answer>")
-    assert without.asked[2][0][1].completion is None, "its tokens are no longer what it said"
-    assert without.asked[2][0][3].completion is not None, "these are"
+    assert without.asked[2][0][1].completion is not None, "the record of the call stays behind what was said"
     kept, _ = played(3, model=Scripted(lines=lines), keep_thinking=True)
     assert said(kept.asked[2][0])[1] == ("assistant", lines[0])
     assert kept.asked[2][0][1].completion is not None
+
+
+@pytest.mark.parametrize("keep_thinking", [False, True])
+@pytest.mark.parametrize("context", ["full", "last:1", "last:2", "last:3"])
+def test_every_prompt_can_be_rebuilt_from_the_record(context: str, keep_thinking: bool) -> None:
+    """Each prompt is a prefix of the call before it and new tokens, also after thoughts that were left out."""
+    env = sonde.make("mastermind")
+    model = Fake(pattern=("<think>{a|bc|d}</think><Answer>0011</Answer>", "<Answer>{2233|1 2 3 4}</Answer>"))
+    agent = LLM(model=model, context=context, keep_thinking=keep_thinking)
+    for seed in range(8):
+        ep, whole = Episode.begin(env, env.task("9876"), seed=seed), array("i")
+        while ep.to_act is not None:
+            prompt = agent.prompt(ep.view())
+            ep = ep.step(asyncio.run(agent.act(ep.view())))
+            c = ep.turns[-1].acts[0].action.completions[0]
+            whole = whole[: c.shared] + c.prompt_ids
+            assert whole == render(prompt)
+            whole += c.ids
 
 
 # --- sampling ------------------------------------------------------------------------------------------------------

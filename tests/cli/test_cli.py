@@ -133,7 +133,9 @@ def test_the_same_command_plays_nothing_twice() -> None:
 def test_what_the_world_failed_is_said() -> None:
     """A table full of zeros must not look like a bad model where it was a dead endpoint."""
     endpoint = ["--model", "http:m", "--base-url", "http://127.0.0.1:9/v1", "-o", "seats.agent.model.retries=0"]
-    text = " ".join(run("eval", "mastermind", "-n", "2", "-k", "1", *endpoint).split())
+    result = invoke("eval", "mastermind", "-n", "2", "-k", "1", *endpoint)
+    text = " ".join(result.stdout.split())
+    assert result.exit_code == 1, "a script must see it too"
     assert "mastermind, llm (m): 2 error of 2 episodes count as failures; the first: WorldError: " in text
 
 
@@ -304,8 +306,9 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["eval", "--config", "env.yaml"], "config: env: got 'mastermind', allowed: a mapping"),
         (["eval", "--config", "agent.yaml"], "config: seats.agent: got 'random', allowed: a mapping"),
         (["list", "env"], "kind: unknown name 'env' (did you mean 'envs'?)"),
-        (["compare", "a", "b"], "a: no evaluation.json"),
-        (["report", "a"], "a: no evaluation.json"),
+        (["compare", "a", "b"], "a: no such run folder"),
+        (["report", "a"], "a: no such run folder"),
+        (["report", "."], ".: no evaluation.json"),
         (["report"], "folders"),
         (["compact", "a"], "a is not a run folder"),
         (["rescore", "a"], "a is not a run folder"),
@@ -354,13 +357,15 @@ def test_version() -> None:
 def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
     config = write_config(tmp_path, n_tasks=50, concurrency=2)
     slow = ["eval", "--config", config, "-o", "seats.agent.model.latency=0.05"]
-    command = [sys.executable, "-c", "from sonde.cli import main; main()", *slow]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not any(p.stat().st_size for p in Path().glob("runs/*/*.zst")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.kill(child.pid, signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    # Where the tests themselves run in the background of a script, they and their children ignore interrupts.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{heed}; from sonde.cli import main; main()", *slow]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        deadline = time.monotonic() + 60
+        while not any(p.stat().st_size for p in Path().glob("runs/*/*.zst")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(child.pid, signal.SIGINT)
+        out, err = child.communicate(timeout=30)
     assert (child.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "sonde: interrupted; what was finished is kept, the same command continues"
     assert "Traceback" not in err

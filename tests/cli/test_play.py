@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import sonde
 from sonde.cli.app import app
+from sonde.cli.play import untagged
 from sonde.core import Episode
 
 ENV = sonde.make("mastermind")
@@ -36,7 +38,8 @@ def test_a_game_with_hints_is_won() -> None:
     assert f"{known.entropy:.2f} of 13.29 left" in text
     assert "0.00 of 13.29 left" in text
     assert "You have won." in text
-    assert "win after 2 turns (task test[3])" in text
+    assert "You have won after 2 turns." in text
+    assert "The same game again: sonde play mastermind --task 3" in text
     assert "3/12 >" not in text, "hints and empty lines cost no turn"
     assert "It was" not in text
 
@@ -44,7 +47,7 @@ def test_a_game_with_hints_is_won() -> None:
 def test_losing_tells_what_it_was() -> None:
     wrong = "0000" if CODE != "0000" else "1111"
     text = play(f"{wrong}\n" * 12)
-    assert "timeout after 12 turns (task test[3])" in text
+    assert "Out of turns after 12 turns." in text
     assert f"It was: {CODE}" in text
 
 
@@ -55,10 +58,60 @@ def test_the_end_of_input_leaves_politely() -> None:
         assert CODE not in text.replace("0012", ""), "who leaves is not told"
 
 
+def test_an_interrupt_leaves_politely_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Console, "input", interrupt)
+    assert play("").rstrip().endswith("You left the game.")
+
+
+def test_what_nobody_could_know_is_not_told() -> None:
+    text = play("nonsense\n", "word_chaining", "--task", "0")
+    assert "You have lost after 1 turn." in text and "It was" not in text
+
+
 def test_the_whole_syntax_works_too_and_hostile_text_is_only_text() -> None:
     text = play(f"[bold]x[/]\n<Think>[red]</Think><Answer>{CODE}</Answer>\n")
     assert "That guess does not count as a code" in text
-    assert "win after 2 turns" in text
+    assert "You have won after 1 turn." in text
+    assert f"1  {CODE}" in text, "the review shows the answer without its thinking"
+
+
+@pytest.mark.parametrize("typed", ["quit", "<b>", "</answer><answer>", "<answer></answer>", "12 3"])
+def test_what_is_no_answer_costs_nothing(typed: str) -> None:
+    text = play(f"{typed}\n{CODE}\n")
+    assert "Try again; this costs nothing." in text
+    assert "2/12 >" not in text and "You have won after 1 turn." in text
+
+
+def test_the_first_words_of_an_answer_may_be_left_out() -> None:
+    text = play("2, 2\n2 2\n9 9\n", "minesweeper", "--task", "2")
+    assert text.count("2/20 > ") == 1 and "3/20 > " in text
+    assert "Row 2, column 2 is open already." in text
+    assert "I need the word reveal" in text, "no cell has such a name"
+
+
+def test_a_rule_may_be_typed_as_its_eight_states() -> None:
+    env = sonde.make("cellular_automata")
+    rule = env.tasks("test")[2].hidden["rule"]
+    text = play(f"{rule:08b}\n", "cellular_automata", "--task", "2")
+    assert "type the eight new states" in text and "You have won after 1 turn." in text
+
+
+def test_wordle_shows_tiles_and_the_way_back() -> None:
+    text = play("crane\ncabin\n", "wordle", "--task", "5", "--seed", "1")
+    assert text.count(" C  R  A  N  E ") == 2, "in the game and in its review"
+    assert "The same game again: sonde play wordle --task 5 --seed 1" in text
+
+
+@pytest.mark.parametrize("name", sonde.names())
+def test_a_person_sees_no_tags(name: str) -> None:
+    env = sonde.make(name)
+    for preset in env.presets:
+        text = play("", name, "--task", "0", "--preset", preset)
+        assert "<Think>" not in text and "Answer>" not in text
+        assert "keep the thinking short" not in text
 
 
 @pytest.mark.parametrize("name", sonde.names())
@@ -66,7 +119,8 @@ def test_every_environment_can_be_played(name: str) -> None:
     env = sonde.make(name)
     others = sonde.default_policies(env)
     ep = sonde.run_sync(sonde.advance(Episode.begin(env, env.tasks("test")[0]), others))
-    answers = ep.view().legal or ()
+    answers = ep.view().legal
+    assert answers
     text = play(f"!\n?\n{answers[0]}\n", name, "--task", "0")
     if ep.filter() is None:
         assert "no exact posterior" in text
@@ -76,3 +130,10 @@ def test_every_environment_can_be_played(name: str) -> None:
 
 def test_a_task_that_nobody_named_is_drawn() -> None:
     assert "You left the game." in play("", "mastermind")
+
+
+def test_the_words_around_tags_stay() -> None:
+    form = "Answer in this form, and keep the thinking short:\n<Think> why </Think>\n<Answer> reveal row </Answer>"
+    assert untagged(f"{form}\nNow go.") == "Answer: reveal row\nNow go."
+    assert untagged("Pick one: <Think> ... </Think> <Answer> pick a </Answer>.") == "Pick one: pick a."
+    assert untagged("plain: text") == "plain: text"

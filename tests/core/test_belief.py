@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sonde.core import Act, Action, Belief, Frozen, Gain, Step, TabularFilter, Turn, entropy, gains
+from sonde.core.belief import KEPT
 
 H3 = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25))
 """Entropy of a 3:1 bet: 0.8113 bits."""
@@ -139,3 +140,11 @@ def test_efficiency_is_clipped_and_undefined_when_nothing_is_left() -> None:
     assert Gain(0, 0, 1.0 + 1e-12, 1.0).efficiency == 1.0
     assert Gain(0, 0, -1e-12, 1.0).efficiency == 0.0
     assert Gain(0, 0, 0.0, 0.0).efficiency is None
+
+
+def test_free_text_does_not_fill_the_memory() -> None:
+    known = coins()
+    for n in range(2 * KEPT):
+        known.observe(turn(f"thought {n}", ""))
+    assert len(known._seen) <= KEPT  # pyright: ignore[reportPrivateUsage]
+    assert known.observe(turn("ask", "yes")) is known.observe(turn("ask", "yes"))

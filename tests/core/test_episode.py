@@ -15,11 +15,13 @@ import sonde
 from sonde.core import (
     AGENT,
     Action,
+    Belief,
     Completion,
     ContractError,
     Env,
     Episode,
     EpisodePolicy,
+    Filter,
     Frozen,
     Outcome,
     Policy,
@@ -32,12 +34,14 @@ from sonde.core import (
     Task,
     TaskList,
     Trajectory,
+    Turn,
     UserError,
     View,
     advance,
     default_policies,
     play_act,
 )
+from sonde.evaluate import row
 
 
 class State(NamedTuple):
@@ -240,6 +244,12 @@ def test_a_task_of_another_environment_is_refused() -> None:
         Episode.begin(ENV, sonde.make("wordle").task("toast"))
 
 
+def test_a_task_of_another_preset_is_refused() -> None:
+    """Its rules are others: four letters to find in six turns, say."""
+    with pytest.raises(UserError, match=r"task\.preset: got 'modified', allowed: 'paprika'"):
+        Episode.begin(sonde.make("wordle"), sonde.make("wordle", preset="modified").tasks("test")[0])
+
+
 def test_told_surrogates_are_what_was_played() -> None:
     ep = begin().step("\ud800")
     assert ep.turns[0].text == "\ufffd"
@@ -253,7 +263,7 @@ def test_memory_belongs_to_a_seat_and_lasts_one_act() -> None:
     ep = begin()
     assert dict(ep.memory) == {"host": {"greeted": True}}
     ep = ep.step(Action("9", memory=["plan"]))
-    assert ep.view(AGENT).memory == ["plan"]
+    assert ep.view(AGENT).memory == ("plan",)
     assert ep.view("host").memory == {"greeted": True}
     ep = asyncio.run(advance(ep, HOST)).step("9")
     assert ep.view(AGENT).memory is None
@@ -286,6 +296,12 @@ def test_transitions_are_the_finished_turns() -> None:
     rows = play(9, 4).view().transitions
     assert rows[0] == ("Name a number.\n\nHello.", "9", 0.0, "Wait.\n\ncold", 0)
     assert rows[1] == ("Wait.\n\ncold", "4", 1.0, "Yes!", 0)
+
+
+def test_transitions_are_the_agents_alone() -> None:
+    ep = play(9).step("4")
+    assert len(ep.view().transitions) == 2
+    assert ep.view("host").transitions == (), "it would read what only the agent was told"
 
 
 def test_seeds_of_views_depend_on_world_sample_seat_and_act() -> None:
@@ -354,6 +370,19 @@ def test_replay_refuses_what_it_cannot_vouch_for() -> None:
         Episode.replay(ENV, replace(record, task=ENV.task(9)))
     with pytest.raises(ReplayError, match="act 0: recorded seat 'agent', replay expects 'host'"):
         Episode.replay(ENV, replace(record, opening=()))
+
+
+def test_replay_refuses_other_rewards_and_another_end() -> None:
+    record = play(9, 4).trajectory()
+    host = replace(record.opening[0], rewards=Frozen(host=9.0))
+    with pytest.raises(ReplayError, match=r"act 0: recorded rewards {'host': 9.0}, replay gave {'host': 0.5}"):
+        Episode.replay(ENV, replace(record, opening=(host,)))
+    for outcome, error in ((Outcome("error"), "gone"), (None, "")):
+        with pytest.raises(ReplayError, match=r"replay ended with .*win"):
+            Episode.replay(ENV, replace(record, outcome=outcome, error=error))
+    cut = play(9).trajectory()
+    with pytest.raises(ReplayError, match=r"recorded outcome .*error.*, replay ended with None"):
+        Episode.replay(ENV, replace(cut, outcome=Outcome("error")))
 
 
 def test_replay_checks_what_was_told_by_every_seat() -> None:
@@ -477,3 +506,40 @@ def test_what_is_printed_of_a_view_or_an_episode_holds_nothing_hidden() -> None:
     ep = Episode.begin(env, env.task("7316"))
     assert "secret code" in repr(ep.view())
     assert "7316" not in repr(ep.view()) + repr(ep)
+
+
+@dataclass(frozen=True)
+class Heard(Filter):
+    """Uniform over what is left of ten numbers; reads the host's answer, which ends a turn."""
+
+    left: int = 10
+
+    def observe(self, turn: Turn) -> Heard:
+        return Heard(self.left // 2 if turn.acts[-1].seat == "host" else 1)
+
+    def belief(self) -> Belief:
+        return Belief(tuple(range(self.left)), (1 / self.left,) * self.left)
+
+    def expected_gain(self, action: str) -> float:
+        return 0.0
+
+    def best_question(self) -> tuple[str, float]:
+        return "0", 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known(Parley):
+    """The same game with a filter."""
+
+    def filter(self, public: Mapping[str, Any]) -> Filter:
+        return Heard()
+
+
+def test_a_turn_that_is_not_over_has_no_gain_yet() -> None:
+    env = Known()
+    ep = Episode.begin(env, env.task(0)).step("Hello.").step("9")
+    assert (ep.to_act, len(ep.turns), ep.gains(), ep.information_gain()) == ("host", 1, (), ())
+    assert ep.filter() == Heard()
+    assert [g.realised for g in ep.step("cold").gains() or ()] == pytest.approx([1.0])
+    broken = env, ep.trajectory(error="the host is gone")
+    assert (row(*broken).turns, row(*broken).gains, len(row(*broken).entropy or ())) == (1, (), 1)

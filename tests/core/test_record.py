@@ -116,3 +116,11 @@ def test_timings_are_not_part_of_the_canonical_form() -> None:
     other = played(Action("<Answer>1234</Answer>", completions=(faster,)), Action("<Answer>1233</Answer>"))
     assert other.to_json() != record.to_json()
     assert other.without_timings().to_json() == plain.to_json()
+
+
+def test_a_record_that_was_read_cannot_be_changed() -> None:
+    again = through_json(played(Action("<Answer>1234</Answer>")))
+    act = again.acts[0]
+    for part in (again.env, again.policies, again.tags, act.told, act.rewards, act.info):
+        with pytest.raises(TypeError, match="read-only"):
+            part["x"] = 1  # type: ignore[index]

@@ -67,6 +67,18 @@ def test_memory_must_be_json() -> None:
         Action("", memory=loop).check()
 
 
+def test_memory_is_what_a_record_gives_back_and_nobody_can_change_it() -> None:
+    plan: dict[object, object] = {"words": ["toast"], 1: (True, None)}
+    memory = Action("", memory=plan).check().memory
+    assert memory == {"words": ("toast",), "1": (True, None)}
+    plan.clear()
+    assert memory["words"] == ("toast",)
+    with pytest.raises(TypeError, match="read-only"):
+        memory["words"] = ()
+    with pytest.raises(UserError, match=r"action\.memory: not JSON"):
+        Action("", memory={"value": float("nan")}).check()
+
+
 def test_text_must_be_text() -> None:
     with pytest.raises(UserError, match=r"action\.text: got bytes, allowed: str"):
         Action(b"x").check()  # type: ignore[arg-type]
@@ -77,7 +89,7 @@ def test_half_surrogate_pairs_become_text_that_a_file_can_hold() -> None:
     action = Action("a\ud83d\ude00b\ud800c\udc00", memory=[1], completions=(completion,)).check()
     assert action.text == "a😀b\ufffdc\ufffd"
     assert action.text.encode()
-    assert (action.memory, action.completions) == ([1], (completion,))
+    assert (action.memory, action.completions) == ((1,), (completion,))
 
 
 @given(st.text(st.characters(codec="utf-8")))

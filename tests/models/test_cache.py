@@ -24,6 +24,7 @@ from sonde import Capabilities, Completion, Message, Model, Sampling, Usage, Use
 from sonde.models.cache import FILE, Store, cache_key
 from sonde.models.cached import Cached
 from sonde.models.fake import Fake
+from sonde.models.hf import HF
 from sonde.models.http import Http
 
 HELLO = (Message("user", "Hello?"),)
@@ -279,3 +280,11 @@ def test_kill_9_loses_nothing(tmp_path: Path) -> None:
         assert (found.text, len(found.ids)) == (f"{i}", 200)
     assert len(reported) <= len(store) <= len(reported) + 2
     store.close()
+
+
+def test_a_steered_model_is_not_kept(tmp_path: Path) -> None:
+    """Two functions made by one maker have one name, so their keys would be equal."""
+    steered = HF(model="tiny", steer=lambda hidden, logits: logits)
+    with pytest.raises(UserError, match="model: got one with a steer function"):
+        Cached(model=steered, path=str(tmp_path))
+    assert Cached(model=HF(model="tiny"), path=str(tmp_path)).capabilities.steer is False

@@ -251,6 +251,16 @@ def test_ids_of_other_models_or_edited_messages_are_not_used(tiny_folder: Path, 
     run(hf.close())
 
 
+def test_what_another_model_said_last_is_the_previous_call(tiny_folder: Path) -> None:
+    """`shared` counts tokens of the seat's previous call; another model's share nothing with this one's."""
+    hf = HF(model=str(tiny_folder))
+    c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=4)))
+    chat = said(said((Message("user", "go"),), c, "on"), replace(c, model="elsewhere", text="word"), "on")
+    again = run(hf.generate(chat, Sampling(max_new_tokens=1)))
+    assert (again.shared, again.usage.prompt) == (0, len(again.prompt_ids))
+    run(hf.close())
+
+
 def test_a_template_that_changes_history_is_rendered_whole_and_counted(tmp_path: Path) -> None:
     folder = write(tmp_path, template=FORGETFUL)
     hf = HF(model=str(folder))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.core import Gain
+from sonde.core import Act, Action, Frozen, Gain, Turn
 from sonde.evaluate import Row
 from sonde.viewer.loading import Agent
 from sonde.viewer.losses import cause, losses
 from sonde.viewer.svg import inline
 from sonde.viewer.text import LIMIT, pieces, plain
-from sonde.viewer.transcripts import choose
+from sonde.viewer.transcripts import _turn, choose  # pyright: ignore[reportPrivateUsage]
 
 
 def gain(expected: float, best: float, realised: float = 0.0) -> Gain:
@@ -57,6 +58,15 @@ def test_losses_are_means_per_episode_and_add_up_to_what_was_on_offer() -> None:
     assert found.offered == 3.5  # (3 + 1 + 3) / 2
     assert (found.prior, found.unknown) == (3.0, 1.5)
     assert losses([unplayed], {"c": []}, 3) is None
+
+
+def test_a_turn_that_broke_off_is_shown_without_a_gain() -> None:
+    asked = Turn(0, (Act("agent", Action("A?"), Frozen(), Frozen(), Frozen()),))
+    broken = row("a", "error", turns=2, gains=(gain(1.0, 1.0, 1.0),), entropy=(2.0, 1.0))
+    shown = [_turn(replace(asked, index=i), broken, "") for i in (0, 1)]
+    assert [(t.gain, t.before, t.after) for t in shown] == [(gain(1.0, 1.0, 1.0), 2.0, 1.0), (None, None, None)]
+    found = losses([broken], {"a": ["counts", ""]}, 2)
+    assert found is not None and found.taken == (1.0, 0.0)
 
 
 def test_episodes_are_chosen_by_rule_and_never_twice() -> None:

@@ -90,11 +90,10 @@ class LLM(Policy):
         return view.messages if len(view.messages) <= kept + 1 else (view.messages[0], *view.messages[-kept:])
 
     def _remembered(self, message: Message) -> Message:
-        """The message as the model meets it again: with its reasoning, token for token, or as others heard it."""
+        """The message as the model meets it again: with its reasoning, token for token, or as others heard it. The
+        completion stays behind it in either case: it tells the model what its previous call was."""
         completion = message.completion
-        if completion is None or completion.text == message.content:
-            return message
-        return replace(message, content=completion.text) if self.keep_thinking else replace(message, completion=None)
+        return replace(message, content=completion.text) if completion and self.keep_thinking else message
 
     async def close(self) -> None:
         await self.model.close()

@@ -1,7 +1,8 @@
 """The command line: `sonde list | show | play | rollout | eval | rescore | compare | report | models | compact`.
 
 Results go to standard output, progress to standard error. A mistake of the user is one line on standard error and exit
-status 2; interrupting keeps what was finished and exits with 130.
+status 2; interrupting keeps what was finished and exits with 130; where every episode ended in an error, such as a dead
+endpoint, `sonde eval` exits with 1.
 """
 
 from __future__ import annotations

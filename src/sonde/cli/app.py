@@ -15,7 +15,7 @@ from rich.console import Console
 from sonde import __version__
 from sonde.core import AGENT, Env, Episode, make, names, unknown
 from sonde.core.registry import KINDS, summary
-from sonde.evaluate import Evaluation
+from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
 from sonde.run import Prepared, execute, load_evaluation, missing, prepare, reopen, rescore
@@ -24,7 +24,7 @@ from sonde.store import Run, compact
 
 from . import tables
 from .estimate import estimate
-from .options import agent_config, config_file, run_config
+from .options import ROLES, agent_config, config_file, environments, in_role, run_config
 from .progress import progress
 
 app = typer.Typer(
@@ -44,9 +44,16 @@ EnvArg = Annotated[
     typer.Argument(help="Environments such as wordle; see `sonde list`. By default the one in --config."),
 ]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
+SuiteOpt = Annotated[
+    str | None, typer.Option(help="Every environment that has this preset, in it: mtp, paprika, ...; then their mean.")
+]
 PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environment.")]
 AgentOpt = Annotated[
-    str | None, typer.Option(help="Policy of the agent: llm, random, entropy, ... or module:Class.", show_default="llm")
+    str | None,
+    typer.Option(
+        help="Policy of the agent: llm, random, entropy, ... or module:Class. reference and floor: the environment's.",
+        show_default="llm",
+    ),
 ]
 ModelOpt = Annotated[
     str | None, typer.Option(help="hf:NAME, http:NAME, fake, smollm2 or a folder, for agents that take a model.")
@@ -148,6 +155,7 @@ def play(
 @app.command("eval")
 def eval_(
     envs: EnvArg = None,
+    suite: SuiteOpt = None,
     preset: PresetOpt = None,
     agent: AgentOpt = None,
     model: ModelOpt = None,
@@ -176,19 +184,23 @@ def eval_(
 ) -> None:
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
     file = config_file(config)
-    policy = agent_config(
-        agent, model, base_url, cache, file.get("seats", {}).get(AGENT, {}),
-        temperature=temperature, min_p=min_p, examples=examples, context=context,
-    )  # fmt: skip
-    prepared = [
-        prepare(
+    played, preset = environments(envs, suite, preset)
+
+    def prepared_for(env: str | None) -> Prepared:
+        acting = in_role(agent, env or file.get("env", {}).get("name"), preset)
+        policy = agent_config(
+            acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}),
+            temperature=temperature, min_p=min_p, examples=examples, context=context,
+        )  # fmt: skip
+        return prepare(
             run_config(
                 env, file=file, preset=preset, max_turns=max_turns, agent=policy, overrides=overrides, split=split,
                 n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency, budget=budget, gains=gains,
+                label=agent if agent in ROLES else None,
             )
-        )
-        for env in envs or [None]
-    ]  # fmt: skip
+        )  # fmt: skip
+
+    prepared = [prepared_for(env) for env in played]
     if dry_run:
         estimate(prepared, out, as_json)
         return
@@ -199,7 +211,9 @@ def eval_(
         with _progress(run, folder) as on_done:
             done.append(execute(run, folder, on_done=on_done))
         folders.append(folder)
-    _show(done, folders, report, as_json)
+    _show(done, folders, report, as_json, suite)
+    if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
+        raise typer.Exit(1)
 
 
 def _progress(run: Prepared, folder: Path) -> AbstractContextManager[OnDone]:
@@ -207,15 +221,19 @@ def _progress(run: Prepared, folder: Path) -> AbstractContextManager[OnDone]:
     return progress(run.env.spec.name, total, total - missing(run, folder))
 
 
-def _show(done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool) -> None:
+def _show(
+    done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool, suite: str | None = None
+) -> None:
     if report is not None:
         from sonde.viewer import write_report
 
         write_report(folders, report)
     if as_json:
-        out.print_json(json.dumps([{**e.summary(), "folder": str(f)} for e, f in zip(done, folders, strict=True)]))
+        found = [{**e.summary(), "folder": str(f)} for e, f in zip(done, folders, strict=True)]
+        mean = {name: value and asdict(value) for name, value in macro(done).items()}
+        out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
         return
-    out.print(tables.evaluations(done))
+    out.print(tables.suite(suite, done) if suite else tables.evaluations(done))
     for folder in [*folders, *([report] if report else [])]:
         out.print(f"written: {folder}", highlight=False, soft_wrap=True)
 
@@ -240,7 +258,8 @@ def rollout(
 ) -> None:
     """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
     file = config_file(config)
-    policy = agent_config(agent, model, base_url, cache, file.get("seats", {}).get(AGENT, {}))
+    acting = in_role(agent, env, preset)
+    policy = agent_config(acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}))
     run = prepare(
         run_config(
             env, file=file, preset=preset, max_turns=None, agent=policy, overrides=overrides,
@@ -297,9 +316,9 @@ def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows ho
     """Find or download small weights, check them and convert them once."""
     from sonde.models.fetch import fetch
 
-    from .progress import stderr
+    from .progress import stages, stderr
 
-    out.print(str(fetch(name, progress=lambda stage, _: stderr.print(stage, highlight=False))), highlight=False)
+    out.print(str(fetch(name, progress=stages(stderr))), highlight=False, soft_wrap=True)
 
 
 @models_app.command("list")

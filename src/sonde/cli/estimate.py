@@ -46,7 +46,8 @@ def estimate(runs: Sequence[Prepared], out: Console, as_json: bool) -> None:
         return
     table = Table(title="At most; about 4 characters per token, every reply as long as allowed")
     for name in found[0]:
-        table.add_column(name.replace("_", " "), justify="left" if name == "environment" else "right")
+        first = name == "environment"
+        table.add_column(name.replace("_", " "), justify="left" if first else "right", no_wrap=first)
     for row in found:
         table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
     out.print(table)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sonde.core import AGENT, EMPTY, UserError, find, invalid, names
+from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names
 from sonde.core.config import check_types
 from sonde.core.types import Json
-from sonde.run import RunConfig, config_from, override, read_config
+from sonde.run import RunConfig, config_from, override, read_config, suite
 
 FILE_MODELS = ("smollm2",)
+ROLES = ("floor", "reference")
 
 
 def model_config(spec: str, base_url: str | None) -> dict[str, Json]:
@@ -32,6 +33,35 @@ def model_config(spec: str, base_url: str | None) -> dict[str, Json]:
     if base_url:
         config["base_url"] = base_url
     return config
+
+
+def environments(
+    envs: list[str] | None, named: str | None, preset: str | None
+) -> tuple[Sequence[str | None], str | None]:
+    """The environments to play and their preset: those of a suite in its preset, or else those that are given. None
+    stands for what a file says."""
+    if named is None:
+        return envs or (None,), preset
+    if envs or preset:
+        raise UserError("--suite: allowed: without environments and --preset, which it stands for")
+    return suite(named), named
+
+
+def in_role(agent: str | None, env: str | None, preset: str | None) -> str | None:
+    """The agent that has a role in an environment: `floor` and `reference` name another one, all others themselves.
+
+    >>> in_role("reference", "wordle", None)
+    'entropy'
+    """
+    if agent not in ROLES:
+        return agent
+    if env is None:
+        raise UserError(f"--agent: got {agent!r}, allowed: where the environment is named")
+    made: Env[Any] = make(env, **({"preset": preset} if preset else {}))
+    found = getattr(made.spec, agent)
+    if not found:
+        raise UserError(f"--agent: {env} has no {agent}")
+    return found
 
 
 def agent_config(

@@ -1,21 +1,38 @@
-"""`sonde play`: a person against an environment, with the exact information of every move beside it."""
+"""`sonde play`: a person against an environment, with the exact information of every move beside it.
+
+The rules are those that a model meets, with two courtesies: no tags are asked for, and a line that cannot be read as an
+answer costs nothing.
+"""
 
 from __future__ import annotations
 
+import re
 import secrets
+import shlex
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from rich.console import Console
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
-from sonde.core import AGENT, Env, Episode, UserError, advance, default_policies, run_sync
+from sonde.core import AGENT, Env, Episode, Turn, UserError, advance, default_policies, run_sync
+from sonde.core.policy import AnyPolicy
 
 _BAR = 24
+_ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
+_TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
+_SHORT = {"cellular_automata": "In short, type the eight new states in that order, for example 01101110."}
+"""Where an answer is too long to type: a shorter one that `Env.say` knows."""
+
+_THINKING = re.compile(r"(?: as| in this form[^:\n]*:|:)?\s*<Think>[^<]*</Think>\s*")
+_TAG = re.compile(r"<Answer>\s*|\s*</Answer>")
 
 
 def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, out: Console) -> None:
-    """Play one episode against the default policies of the other seats; end of input leaves it."""
+    """Play one episode against the default policies of the other seats; end of input or Ctrl-C leaves it."""
     others = default_policies(env)
     unfilled = [seat for seat in env.spec.seats if seat != AGENT and seat not in others]
     if unfilled:
@@ -27,27 +44,80 @@ def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, ou
     if not -len(tasks) <= index < len(tasks):
         raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
     ep = run_sync(advance(Episode.begin(env, tasks[index], seed=seed), others))
+    title, subtitle = f"{env.spec.name} ({env.spec.preset})", "? hint   ! possibilities   Ctrl-D leaves"
+    told = "\n\n".join(filter(None, (untagged(_last(ep)), _SHORT.get(env.name))))
+    out.print(Panel(Text(told), title=title, subtitle=subtitle))
+    try:
+        ep = _play(ep, others, out)
+    except (EOFError, KeyboardInterrupt):
+        out.print("\nYou left the game.")
+    else:
+        _finish(ep, _command(env, split, index, seed), out)
+
+
+def untagged(told: str) -> str:
+    """What a model is told, for a person: without thinking and tags.
+
+    >>> untagged("Make your next guess as <Think> ... </Think> <Answer> word </Answer>.")
+    'Make your next guess: word.'
+    """
+    return _TAG.sub("", _THINKING.sub(": ", told))
+
+
+def _play(ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
+    """The finished episode."""
+    answers: Sequence[str] = ep.env.actions(ep.state) or ()
     start = ep.filter()
-    title, subtitle = f"{env.spec.name} ({env.spec.preset})", "just the answer will do   ? hint   ! possibilities"
-    out.print(Panel(Text(_last(ep)), title=title, subtitle=subtitle))
     while ep.to_act is not None:
-        try:
-            line = out.input(f"[bold cyan]{len(ep.turns) + 1}/{env.spec.max_turns}[/] > ").strip()
-        except EOFError:
-            out.print("\nYou left the game.")
-            return
+        line = out.input(f"[bold cyan]{len(ep.turns) + 1}/{ep.env.spec.max_turns}[/] > ").strip()
         if line in ("?", "!"):
             _help(ep, line, out)
         elif line:
-            ep = run_sync(advance(ep.step(line if "<answer>" in line.lower() else env.say(line)), others))
-            out.print(Text(_last(ep)))
+            said = ep.step(_meant(line, answers, ep.env))
+            if (why := _unread(said)) is not None:
+                out.print(Text(f"{why[:1].upper()}{why[1:]}. Try again; this costs nothing.", style="yellow"))
+                continue
+            ep = run_sync(advance(said, others))
+            _show(ep, out)
             if start is not None:
                 _information(ep, start.entropy, out)
-    _finish(ep, split, index, out)
+    return ep
+
+
+def _meant(line: str, answers: Sequence[str], env: Env[Any]) -> str:
+    """The text of an answer. Its first words may be left out where no other answer ends so: `2 3` for `reveal 2 3`."""
+    if "<answer>" in line.lower():
+        return line
+    words = line.lower().replace(",", " ").split()
+    fitting = [answer for answer in answers if answer.lower().split()[-len(words) :] == words]
+    return env.say(fitting[0] if len(fitting) == 1 else line)
+
+
+def _unread(ep: Episode) -> str | None:
+    """Why the last line was no answer, as the environment puts it in its first sentence; None if it was one."""
+    result = ep.turns[-1].info.get("result")
+    if result == "format":
+        return "That is no answer"
+    return untagged(_last(ep)).partition("\n")[0].partition(". ")[0].rstrip(".") if result == "invalid" else None
 
 
 def _last(ep: Episode) -> str:
     return ep.view().messages[-1].content
+
+
+def _show(ep: Episode, out: Console) -> None:
+    if "feedback" in ep.turns[-1].info:
+        out.print(_said(ep.turns[-1]))
+    out.print(Text(untagged(_last(ep))))
+
+
+def _said(turn: Turn) -> Text:
+    """The answer of a turn; under Wordle's marks as coloured tiles."""
+    answer = " ".join(_TAG.sub("", _THINKING.sub("", turn.text)).split())
+    guess, marks = turn.info.get("guess"), turn.info.get("feedback")
+    if not (isinstance(guess, str) and isinstance(marks, str) and set(marks) <= set(_TILES)):
+        return Text(answer)
+    return Text.assemble(*((f" {letter.upper()} ", _TILES[mark]) for letter, mark in zip(guess, marks, strict=True)))
 
 
 def _help(ep: Episode, line: str, out: Console) -> None:
@@ -73,16 +143,37 @@ def _information(ep: Episode, start: float, out: Console) -> None:
     out.print(Text(f"{bar}  {gain:+.2f} bits this turn, {left:.2f} of {start:.2f} left", style="dim"))
 
 
-def _finish(ep: Episode, split: str, index: int, out: Console) -> None:
+def _finish(ep: Episode, command: str, out: Console) -> None:
     assert ep.outcome is not None
-    style = "green" if ep.outcome.success else "red"
-    gains = ep.gains(expected=True)
-    lines = [f"{ep.outcome.kind} after {len(ep.turns)} turns (task {split}[{index}])"]
-    if not ep.outcome.success:
-        lines.append(f"It was: {ep.env.hypothesis(ep.state)}")
-    if gains:
-        lines += [
-            f"turn {i}: {g.realised:+.2f} bits; expected {g.expected or 0:.2f} of at best {g.best or 0:.2f}"
-            for i, g in enumerate(gains, 1)
-        ]
-    out.print(Panel("\n".join(lines), style=style))
+    title, colour = _ENDS.get(ep.outcome.kind, (ep.outcome.kind, "red"))
+    n = len(ep.turns)
+    out.print(Text(f"\n{title} after {n} {'turn' if n == 1 else 'turns'}.", style=f"bold {colour}"))
+    hidden = ep.env.hypothesis(ep.state)
+    if hidden is not None and not ep.outcome.success:
+        out.print(Text(f"It was: {hidden}"))
+    out.print(_review(ep))
+    out.print(Text(f"The same game again: {command}", style="dim"), soft_wrap=True)
+
+
+def _review(ep: Episode) -> Table:
+    """Every move beside the bits it gave, could be expected to give, and the best question could."""
+    table = Table(box=None, header_style="dim")
+    gains = ep.gains(expected=True) or ()
+    table.add_column("turn", justify="right")
+    table.add_column("you said")
+    for name in ("bits", "expected", "best question") if gains else ():
+        table.add_column(name, justify="right")
+    for i, turn in enumerate(ep.turns):
+        bits = [(f"{g.realised:+.2f}", f"{g.expected or 0:.2f}", f"{g.best or 0:.2f}") for g in gains[i : i + 1]]
+        table.add_row(str(i + 1), _said(turn), *chain(*bits))
+    return table
+
+
+def _command(env: Env[Any], split: str, index: int, seed: int) -> str:
+    """The command line that begins this game."""
+    preset = getattr(env, "preset", env.presets[0])
+    parts = ["sonde", "play", env.name, "--task", str(index)]
+    parts += ["--preset", preset] if preset != env.presets[0] else []
+    parts += ["--split", split] if split != "test" else []
+    parts += ["--seed", str(seed)] if seed else []
+    return shlex.join(parts)

@@ -1,4 +1,4 @@
-"""A progress bar with rate and time left, on standard error."""
+"""Progress: a bar with rate and time left on standard error, and stages with their seconds."""
 
 from __future__ import annotations
 
@@ -39,6 +39,18 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
     if not stderr.is_terminal:
         earlier = f", {before} were there already" if before else ""
         stderr.print(f"{title}: played {ends.total()} of {total} episodes{earlier}  {_counts(ends)}".rstrip())
+
+
+def stages(console: Console, indent: str = "") -> Callable[[str, float | None], None]:
+    """What `models.fetch` calls around each stage: its name when it starts, its seconds on the same line at the end."""
+
+    def show(stage: str, seconds: float | None) -> None:
+        if seconds is None:
+            console.print(f"{indent}{stage} ... ", end="", highlight=False)
+        else:
+            console.print(f"{seconds:.1f} s", highlight=False)
+
+    return show
 
 
 def _short(ends: Counter[str]) -> str:

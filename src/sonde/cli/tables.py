@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from sonde.evaluate import Comparison, Evaluation
+from sonde.core import find
+from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
 
 NOT_AVAILABLE = "n/a"
+_LONG = 20
 
 
 def number(value: Estimate | None, digits: int) -> str:
@@ -32,22 +35,52 @@ def interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> 
 
 def evaluations(rows: Sequence[Evaluation]) -> Group:
     """One line per evaluation, and what the columns mean."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    names = ["tasks", "success %", "pass@k", "score", "turns", "bits", "fmt %"]
+    table = _table(names, rows, agent=True)
+    return Group(table, *_notes(rows, "bits: information gained per turn. fmt %: episodes without a readable answer."))
+
+
+def suite(name: str, rows: Sequence[Evaluation]) -> Group:
+    """One line per environment of a suite that one agent has played, their mean, and what the columns mean."""
+    names = ["tasks", "success %", "pass@k", "return", "score", "played", "fmt %"]
+    table = _table(names, rows, agent=False)
+    table.add_section()
+    mean = macro(rows)
+    cells = {
+        "success %": interval(mean["success"], percent=True),
+        "return": interval(mean["score"], 2),
+        "score": interval(mean["reference_score"]),
+    }
+    table.add_row("mean", *(cells.get(str(column.header), "") for column in table.columns[1:]))
+    notes = _notes(
+        rows,
+        "return: mean reward of an episode. played: mean turns, won or not.",
+        "fmt %: episodes without a readable answer. mean: over the environments.",
+    )
+    return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *notes)
+
+
+def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> Table:
+    titles = [_title(e, agent) for e in rows]
+    gap = 1 if max(map(len, titles)) <= _LONG else 0  # beside what divides columns; long names leave no room for it
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, gap, 0, 0), show_edge=False, pad_edge=False)
     table.add_column("environment", no_wrap=True)
-    table.add_column("agent", overflow="fold", min_width=8)
-    several = any(e.k > 1 for e in rows)
-    for name in ("tasks", "success %", *(["pass@k"] if several else []), "score", "turns", "bits", "fmt %"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for e in rows:
-        table.add_row(*_cells(e, several))
-    notes = [
-        "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.",
-        "bits: information gained per turn. fmt %: episodes without a readable answer.",
-    ]
+    if agent:
+        table.add_column("agent", overflow="fold", min_width=8)
+    names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=" " not in name)
+    for e, title in zip(rows, titles, strict=True):
+        table.add_row(title, *([e.label + _star(e)] if agent else []), *(_COLUMNS[name](e) for name in names))
+    return table
+
+
+def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
+    notes = ["±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.", *columns]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
-    failures = (Text(note, style="bold red") for e in rows if (note := _failures(e)))
-    return Group(table, *(Text(note, style="dim") for note in notes), *failures)
+    failures = [Text(note, style="bold red") for e in rows if (note := _failures(e))]
+    return [*(Text(note, style="dim") for note in notes), *failures]
 
 
 def _failures(e: Evaluation) -> str:
@@ -59,20 +92,31 @@ def _failures(e: Evaluation) -> str:
     return f"{e.env_name}, {e.label}: {', '.join(lost)} of {sum(e.kinds.values())} episodes count as failures{why}"
 
 
-def _cells(e: Evaluation, several: bool) -> list[str]:
-    m = e.metrics
-    preset = "" if e.preset == "paprika" else f" ({e.preset})"
-    return [
-        e.env_name + preset,
-        e.label + (" *" if e.privileged else ""),
-        f"{e.n_tasks}x{e.k}" if several else str(e.n_tasks),
-        interval(m["success"], percent=True),
-        *([interval(m[f"pass@{e.k}"], percent=True)] if several else []),
-        interval(m["reference_score"]),
-        number(m["turns"], 1),
-        number(m["bits_per_turn"], 2),
-        NOT_AVAILABLE if (f := m["format_failure"]) is None else f"{100 * f.mean:.0f}",
-    ]
+def _title(e: Evaluation, agent: bool) -> str:
+    """The environment, with its preset where that is not the default."""
+    cls: Any = find(e.env["name"])
+    return e.env_name + ("" if e.preset == cls.presets[0] else f" ({e.preset})") + ("" if agent else _star(e))
+
+
+def _star(e: Evaluation) -> str:
+    return " *" if e.privileged else ""
+
+
+def _format_failures(e: Evaluation) -> str:
+    return NOT_AVAILABLE if (f := e.metrics["format_failure"]) is None else f"{100 * f.mean:.0f}"
+
+
+_COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
+    "tasks": lambda e: f"{e.n_tasks}x{e.k}" if e.k > 1 else str(e.n_tasks),
+    "success %": lambda e: interval(e.metrics["success"], percent=True),
+    "pass@k": lambda e: interval(e.metrics[f"pass@{e.k}"], percent=True),
+    "return": lambda e: interval(e.metrics["score"], 2),
+    "score": lambda e: interval(e.metrics["reference_score"]),
+    "turns": lambda e: number(e.metrics["turns"], 1),
+    "played": lambda e: f"{e.turns_played['mean']:.1f}" if e.turns_played else NOT_AVAILABLE,
+    "bits": lambda e: number(e.metrics["bits_per_turn"], 2),
+    "fmt %": _format_failures,
+}
 
 
 def comparison(c: Comparison) -> Table:

@@ -19,6 +19,8 @@ from typing import Any
 from .types import AGENT, Step, Turn
 
 Hypothesis = Hashable
+KEPT = 256
+"""Most posteriors that a `TabularFilter` remembers to follow from it."""
 
 
 def entropy(probs: Iterable[float]) -> float:
@@ -161,6 +163,8 @@ class TabularFilter(Filter):
     def observe(self, turn: Turn) -> TabularFilter:
         fact = (turn.text, turn.told)
         if fact not in self._seen:
+            if len(self._seen) == KEPT:  # free text rarely comes twice, and this filter may live as long as the process
+                self._seen.clear()
             self._seen[fact] = self._after(turn)
         return self._seen[fact]
 

@@ -78,7 +78,7 @@ def _plain(value: Any) -> Json:
         return config if ":" in config["name"] else {**config, "name": f"{value.kind}:{config['name']}"}
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}  # type: ignore[misc]
-    if isinstance(value, tuple | list | frozenset):
+    if isinstance(value, tuple | list):
         return [_plain(v) for v in value]  # type: ignore[misc]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}

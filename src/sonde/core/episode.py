@@ -51,8 +51,9 @@ class Episode:
     @classmethod
     def begin(cls, env: Env[Any], task: Task, *, seed: int = 0, sample: int = 0) -> Episode:
         """The episode before its first act. `seed` is the world's, `sample` tells apart episodes in one world."""
-        if task.env != env.name:
-            raise UserError(f"task.env: got {task.env!r}, allowed: {env.name!r}")
+        for name, got, own in (("env", task.env, env.name), ("preset", task.preset, env.spec.preset)):
+            if got != own:
+                raise UserError(f"task.{name}: got {got!r}, allowed: {own!r}")
         state = env.reset(task, Rng(seed, "reset", task.id))
         if env.to_act(state) is None:
             raise ContractError(f"{env.name}: nobody is to act in the first state")
@@ -129,13 +130,17 @@ class Episode:
 
     def filter(self) -> Filter | None:
         """The exact filter after every finished turn, updated one step per turn and kept; None if there is none."""
-        over = self.to_act is None or self.to_act == AGENT
-        finished = len(self.turns) if over else len(self.turns) - 1
+        finished = self._finished
         n, known = self._known or (0, self.env.filter(self.task.public))
-        for turn in self.turns[n:finished]:
+        for turn in finished[n:]:
             known = known and known.observe(turn)
-        object.__setattr__(self, "_known", (max(n, finished), known))
+        object.__setattr__(self, "_known", (len(finished), known))
         return known
+
+    @property
+    def _finished(self) -> tuple[Turn, ...]:
+        """The turns in which nobody will speak again."""
+        return self.turns if self.to_act in (AGENT, None) else self.turns[:-1]
 
     def posterior(self) -> Belief | None:
         """The exact posterior over hypotheses now; None (n/a) where the environment has no filter."""
@@ -143,9 +148,9 @@ class Episode:
         return known and known.belief()
 
     def gains(self, *, expected: bool = False) -> tuple[Gain, ...] | None:
-        """The information of every turn in bits; `expected` also weighs each action against the best question."""
+        """The bits that every finished turn gave; `expected` also weighs each action against the best question."""
         prior = self.env.filter(self.task.public)
-        return prior and gains(prior, self.turns, self.env.hypothesis(self.state), expected=expected)
+        return prior and gains(prior, self._finished, self.env.hypothesis(self.state), expected=expected)
 
     def information_gain(self) -> tuple[float, ...] | None:
         """Realised bits per turn, H(b_{t-1}) - H(b_t); None (n/a) where the environment has no filter."""
@@ -163,9 +168,6 @@ class Episode:
         tags: Mapping[str, str] = EMPTY,
     ) -> Trajectory:
         """The record of this episode; with `error` set it may be unfinished."""
-        outcome = self.outcome
-        if outcome is None and error:
-            outcome = Outcome("error")
         return Trajectory(
             id=content_hash([self.id, self.sample]),
             group=group or content_hash([self.env.config, self.task.id, self.seed]),
@@ -176,7 +178,7 @@ class Episode:
             sample=self.sample,
             opening=self.opening,
             turns=self.turns,
-            outcome=outcome,
+            outcome=_ended(self, error),
             policies={seat: {"fingerprint": p.fingerprint, **p.config} for seat, p in policies.items()},
             privileged=any(p.privileged for p in policies.values()),
             error=error,
@@ -195,10 +197,12 @@ class Episode:
             if ep.to_act != act.seat:
                 raise ReplayError(f"act {n}: recorded seat {act.seat!r}, replay expects {ep.to_act!r}")
             ep = ep.step(act.action)
-            told = dict(ep.acts[-1].told) if act.seat != AGENT else dict(ep.turns[-1].acts[0].told)
-            if told != dict(act.told):
-                raise ReplayError(f"act {n}: recorded {dict(act.told)!r}, replay told {told!r}")
-        if trajectory.outcome is not None and trajectory.outcome.kind != "error" and ep.outcome != trajectory.outcome:
+            again = ep.turns[-1].acts[-1] if ep.turns else ep.opening[-1]
+            if again.told != act.told:
+                raise ReplayError(f"act {n}: recorded {dict(act.told)!r}, replay told {dict(again.told)!r}")
+            if again.rewards != act.rewards:
+                raise ReplayError(f"act {n}: recorded rewards {dict(act.rewards)}, replay gave {dict(again.rewards)}")
+        if trajectory.outcome != _ended(ep, trajectory.error):
             raise ReplayError(f"recorded outcome {trajectory.outcome}, replay ended with {ep.outcome}")
         return ep
 
@@ -206,6 +210,11 @@ class Episode:
         end = self.outcome.kind if self.outcome else f"{self.to_act} to act"
         where = f"{self.env.name}/{self.task.split}[{self.task.index}]"
         return f"<Episode {where} seed {self.seed}: {self.n_acts} acts, {end}>"
+
+
+def _ended(ep: Episode, error: str) -> Outcome | None:
+    """How the record of an episode says that it ended."""
+    return Outcome("error") if ep.outcome is None and error else ep.outcome
 
 
 def _tell(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:

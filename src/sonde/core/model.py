@@ -6,6 +6,7 @@ A model turns chat messages into a `Completion` and, where it can, scores given 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Sampling:
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
             raise invalid("sampling.max_new_tokens", self.max_new_tokens, "1 or more")
-        if self.temperature < 0.0:
+        if not 0.0 <= self.temperature < math.inf:
             raise invalid("sampling.temperature", self.temperature, "0 or more")
         if not 0.0 < self.top_p <= 1.0:
             raise invalid("sampling.top_p", self.top_p, "(0, 1]")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .errors import ReplayError
+from .frozen import frozen
 from .types import EMPTY, Act, Action, Completion, Json, Outcome, Task, Turn, Usage
 
 SCHEMA = 1
@@ -41,6 +42,10 @@ class Trajectory:
     error: str = ""
     tags: Mapping[str, str] = EMPTY
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        for name in ("env", "policies", "tags"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @property
     def acts(self) -> tuple[Act, ...]:
@@ -107,7 +112,8 @@ def _act_to_json(act: Act) -> dict[str, Json]:
 def _act_from_json(row: Mapping[str, Any]) -> Act:
     completions = tuple(_completion_from_json(c) for c in row.get("completions", ()))
     action = Action(row["text"], row.get("memory"), completions)
-    return Act(row["seat"], action, row["told"], row.get("rewards", EMPTY), row.get("info", EMPTY))
+    told, rewards, info = (frozen(row.get(name, EMPTY)) for name in ("told", "rewards", "info"))
+    return Act(row["seat"], action, told, rewards, info)
 
 
 def _completion_to_json(c: Completion) -> dict[str, Json]:

@@ -156,29 +156,35 @@ class Action:
     completions: tuple[Completion, ...] = ()
 
     def check(self) -> Action:
-        """This action, its text made storable. Raises `UserError` if the text is not text, or if the memory is not JSON
-        of at most `MEMORY_LIMIT` bytes.
+        """This action, its text made storable and its memory read-only. Raises `UserError` if the text is not text, or
+        if the memory is not JSON of at most `MEMORY_LIMIT` bytes.
 
         Endpoints can return halves of surrogate pairs, which no file can hold: two that match are joined, others become
         U+FFFD, so that what is played is what is recorded.
         """
         if not isinstance(self.text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"action.text: got {type(self.text).__name__}, allowed: str")
-        if self.memory is not None:
-            try:
-                size = len(json.dumps(self.memory).encode())
-            except (TypeError, ValueError) as e:
-                raise UserError(f"action.memory: not JSON ({e}), allowed: JSON values") from e
-            if size > MEMORY_LIMIT:
-                raise UserError(f"action.memory: got {size} bytes of JSON, allowed: at most {MEMORY_LIMIT}")
-        text = _storable(self.text)
-        return self if text is self.text else Action(text, self.memory, self.completions)
+        text, memory = _storable(self.text), _remembered(self.memory)
+        return self if text is self.text and memory is None else Action(text, memory, self.completions)
 
 
 def _storable(text: str) -> str:
     if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _remembered(memory: Json) -> Json:
+    """`memory` as a record gives it back, so that a replayed episode remembers what the first one did."""
+    if memory is None:
+        return None
+    try:
+        written = json.dumps(memory, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as e:
+        raise UserError(f"action.memory: not JSON ({e}), allowed: JSON values") from e
+    if len(written) > MEMORY_LIMIT:
+        raise UserError(f"action.memory: got {len(written)} bytes of JSON, allowed: at most {MEMORY_LIMIT}")
+    return freeze(json.loads(written))
 
 
 Kind = Literal["win", "loss", "format", "timeout", "error"]
@@ -358,7 +364,10 @@ class View:
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
-        """The finished turns as `(observation, action, reward, next, sub_episode)`, from the agent's seat."""
+        """The finished turns as `(observation, action, reward, next, sub_episode)`. Agent's seat only: others get none,
+        because they would read what only the agent was told."""
+        if self.seat != AGENT:
+            return ()
         before = self.messages[0].content if self.messages else ""
         rows: list[Transition] = []
         for turn in self._turns:

@@ -213,8 +213,9 @@ class CellularAutomata(TabularEnv[State]):
         return _RULES
 
     def say(self, answer: str) -> str:
-        """The `<rule>` tags of a rule given by its number; any other answer as it is."""
-        return tagged(_form(f"{int(answer):08b}", "\n") if answer in _RULES else answer)
+        """The `<rule>` tags of a rule given by its number or its eight states; any other answer as it is."""
+        states = f"{int(answer):08b}" if answer in _RULES else answer
+        return tagged(_form(states, "\n") if re.fullmatch("[01]{8}", states) else answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sonde.core import Completion, Message, Model, Sampling, invalid
+from sonde.core import Completion, Message, Model, Sampling, UserError, invalid
 
 from .cache import Store, cache_key
 from .retry import Stats
@@ -41,9 +41,11 @@ class Cached(Model):
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("model", self.model, "a model, such as sonde.make('models:http', ...)")
+        if getattr(self.model, "steer", None) is not None:
+            raise UserError("model: got one with a steer function, allowed: one without, since no key tells two apart")
         if not self.path or not isinstance(self.path, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("path", self.path, "the name of a folder")
-        object.__setattr__(self, "capabilities", self.model.capabilities)
+        object.__setattr__(self, "capabilities", replace(self.model.capabilities, steer=False))
         if self._model_counts:
             object.__setattr__(self, "stats", self.model.stats)  # type: ignore[attr-defined]
 

@@ -114,13 +114,11 @@ class Chat:
         return ids
 
     def _previous(self, messages: Sequence[Message]) -> array[int]:
-        """Prompt and completion of the latest completion, rebuilt along the chain; empty where its start is missing."""
+        """Prompt and completion of the latest completion, rebuilt along the chain; empty where its start is missing, or
+        where it is another model's."""
         ids, known = array("i"), True
-        for message in messages:
-            c = message.completion
-            if c is None or not c.ids or c.model != self.label:
-                continue
-            known = c.shared == 0 or (known and c.shared <= len(ids))
+        for c in (m.completion for m in messages if m.completion):
+            known = bool(c.ids) and c.model == self.label and (c.shared == 0 or (known and c.shared <= len(ids)))
             del ids[c.shared :]
             ids += c.prompt_ids
             ids += c.ids

@@ -76,7 +76,7 @@ def losses(rows: Sequence[Row], results: Mapping[str, Sequence[str]], max_turns:
     turns = max([max_turns, *(len(gains) for gains, _, _ in known)])
     taken, missed = [0.0] * turns, {name: [0.0] * turns for name in CAUSES}
     for gains, _, said in known:
-        for t, (gain, result) in enumerate(zip(gains, said, strict=True)):
+        for t, (gain, result) in enumerate(zip(gains, said, strict=False)):  # a turn that broke off has no gain
             taken[t] += (gain.expected or 0.0) / len(known)
             if why := cause(gain, result):
                 missed[why][t] += lost(gain) / len(known)

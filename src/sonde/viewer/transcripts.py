@@ -135,16 +135,17 @@ def _opening(run: Loaded, t: Trajectory) -> str:
 
 
 def _turn(turn: Turn, row: Row, result: str) -> TurnView:
-    gain = row.gains[turn.index] if row.gains is not None else None
-    known = row.entropy if row.entropy is not None else None
+    gains, known = row.gains or (), row.entropy or ()
+    weighed = turn.index < len(gains)  # a turn that broke off is not
+    gain = gains[turn.index] if weighed else None
     return TurnView(
         number=turn.index + 1,
         bubbles=[bubble for act in turn.acts for bubble in _bubbles(act)],
         facts=[(compact(str(key), 40), compact(value)) for key, value in turn.info.items()],
         reward=turn.rewards.get(AGENT, 0.0),
         gain=gain,
-        before=known[turn.index] if known else None,
-        after=known[turn.index + 1] if known else None,
+        before=known[turn.index] if weighed else None,
+        after=known[turn.index + 1] if weighed else None,
         why=CAUSES.get(cause(gain, result), "") if gain else "",
     )
 

@@ -1,0 +1,99 @@
+"""`sonde eval --suite`: every environment of a benchmark, its table, its mean and its report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import sonde
+from sonde.cli.app import app
+from sonde.core import UserError
+from sonde.run import suite
+
+MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
+SHORT = ["-n", "2", "-k", "2", "--no-gains"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*args: str) -> str:
+    result = CliRunner().invoke(app, ["eval", *args], env={"COLUMNS": "80"})
+    assert result.exception is None, result.exception
+    return result.stdout
+
+
+def mistake(*args: str) -> str:
+    error = CliRunner().invoke(app, ["eval", *args]).exception
+    assert isinstance(error, UserError)
+    return str(error)
+
+
+def as_json(*args: str) -> Any:
+    return json.loads(run(*args, "--json"))
+
+
+def test_a_suite_is_every_environment_with_that_preset() -> None:
+    assert suite("mtp") == MTP
+    assert suite("lmrl") == ("wordle",)
+    assert set(suite("paprika")) | set(MTP) <= set(sonde.names())
+    assert not set(suite("paprika")) & set(MTP)
+
+
+def test_the_table_has_every_environment_and_their_mean_and_fits() -> None:
+    lines = run("--suite", "mtp", "--agent", "floor", *SHORT).splitlines()
+    first_words = [line.split()[0] for line in lines if line.strip()]
+    assert first_words[:2] == ["mtp,", "environment"]
+    assert first_words[3:9] == [*MTP, "mean"]
+    assert all(len(line) <= 80 for line in lines if not line.startswith("written"))
+    assert first_words.count("written:") == len(MTP)
+
+
+def test_json_gives_the_mean_of_the_environments() -> None:
+    found = as_json("--suite", "mtp", "--agent", "random", *SHORT)
+    assert found["suite"] == "mtp"
+    assert [(e["env_name"], e["preset"], e["n_tasks"]) for e in found["environments"]] == [(e, "mtp", 2) for e in MTP]
+    for name in ("success", "score", "reference_score"):
+        means = [e["metrics"][name]["mean"] for e in found["environments"]]
+        assert found["mean"][name]["mean"] == pytest.approx(sum(means) / len(means))
+        assert found["mean"][name]["low"] < found["mean"][name]["mean"] < found["mean"][name]["high"]
+    played = {e["env_name"]: e["turns_played"] for e in found["environments"]}
+    assert played["circuit_decoding"] == {"mean": 19.0, "median": 19, "p90": 19}, "no random player concludes early"
+    assert 1 <= played["word_guess"]["median"] <= played["word_guess"]["p90"] <= 40
+
+
+def test_each_environment_gets_the_player_that_has_the_role_there() -> None:
+    for role, word in (("reference", "lookahead"), ("floor", "careless")):
+        found = as_json("--suite", "mtp", "--agent", role, "-n", "1", "-k", "1", "--no-gains")["environments"]
+        agents = {e["env_name"]: e["agent"]["name"] for e in found}
+        assert agents["word_chaining"] == f"agents:{word}"
+        assert agents == {name: f"agents:{getattr(sonde.make(name).spec, role)}" for name in MTP}
+        assert {e["label"] for e in found} == {role}
+
+
+def test_the_report_shows_games_of_several_seats() -> None:
+    run("--suite", "mtp", "--agent", "random", *SHORT, "--report", "page.html")
+    page = Path("page.html").read_text("utf-8")
+    assert all(name in page for name in MTP)
+    assert page.count("turns played") >= len(MTP), "the distributions of turns"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--suite", "mpt"], "suite: unknown name 'mpt' (did you mean 'mtp'?); known: lmrl, modified, mtp, paprika"),
+        (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without environments and --preset"),
+        (["wordle", "--suite", "mtp"], "--suite: allowed: without environments and --preset"),
+        (["--suite", "mtp", "-n", "301"], "n_tasks: got 301, allowed: 1 to 300 for circuit_decoding, split test"),
+        (["--agent", "floor"], "--agent: got 'floor', allowed: where the environment is named"),
+    ],
+)
+def test_a_mistake_is_named_and_plays_nothing(args: list[str], says: str) -> None:
+    assert says in mistake("--agent", "random", *args)
+    assert not Path("runs").exists()
