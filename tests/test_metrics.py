@@ -116,8 +116,9 @@ def test_intervals_hold_the_truth_at_length(n_tasks: int, p: float, correlation:
 def test_a_mean_weighs_tasks_not_samples() -> None:
     found = mean([[1.0, 3.0], [6.0]])
     assert (found.mean, found.n) == (4.0, 2)
-    # Two tasks: resampled means are 2 (a quarter), 4 (half), 6 (a quarter).
-    assert (found.low, found.high) == (2.0, 6.0)
+    # Two tasks: resampled means are 2 (a quarter), 4 (half), 6 (a quarter), so the percentiles are 2 and 6; Student's t
+    # with one degree of freedom over the normal, 12.706 / 1.960, times the root of 2 / 1 stretches both by 9.168.
+    assert (found.low, found.high) == pytest.approx((4.0 - 2 * 9.168, 4.0 + 2 * 9.168), abs=0.01)
 
 
 def test_a_mean_of_equal_values_is_certain_and_of_one_task_too() -> None:
@@ -135,12 +136,12 @@ def test_the_bootstrap_is_close_to_the_normal_interval() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("skewed", [False, True])
-@pytest.mark.parametrize(("n_tasks", "least"), [(4, 0.77), (8, 0.86), (20, 0.89), (50, 0.92), (200, 0.93)])
-def test_the_bootstrap_holds_the_truth_where_tasks_are_not_few(n_tasks: int, least: float, skewed: bool) -> None:
+@pytest.mark.parametrize(("n_tasks", "least"), [(4, 0.89), (8, 0.91), (20, 0.92), (50, 0.92), (200, 0.93)])
+def test_the_bootstrap_holds_the_truth(n_tasks: int, least: float, skewed: bool) -> None:
     rng = np.random.Generator(np.random.PCG64(0))
     tables = rng.gamma(2.0, 1.0, (2000, n_tasks, 1)) if skewed else rng.normal(2.0, 1.0, (2000, n_tasks, 4))
     found = [mean(table.tolist(), seed=i) for i, table in enumerate(tables)]
-    assert least <= sum(e.low <= 2.0 <= e.high for e in found) / 2000 <= 0.96
+    assert least <= sum(e.low <= 2.0 <= e.high for e in found) / 2000 <= 0.97
 
 
 @given(VALUES, st.integers(0, 3))
@@ -148,8 +149,8 @@ def test_a_mean_is_deterministic_and_inside_its_interval(table: list[list[float]
     found = mean(table, seed=seed)
     assert found == mean(table, seed=seed)
     assert found.low - 1e-9 <= found.mean <= found.high + 1e-9
-    lowest, highest = min(sum(r) / len(r) for r in table), max(sum(r) / len(r) for r in table)
-    assert lowest - 1e-9 <= found.low and found.high <= highest + 1e-9
+    bounded = mean(table, seed=seed, bounds=(found.mean, found.mean))
+    assert bounded.low == bounded.high == found.mean
 
 
 def test_a_difference_pairs_tasks() -> None:

@@ -206,7 +206,7 @@ def _metrics(
     score = metrics.estimate(_scores(by_task, k, _worst(spec)))
     found["score"] = score
     found["reference_score"] = reference.scaled(env, split, score, others)
-    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns))
+    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns), bounds=(0.0, float(spec.max_turns)))
     found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None)
     found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
     found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains))

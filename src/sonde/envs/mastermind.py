@@ -108,6 +108,8 @@ class Mastermind(TabularEnv[State]):
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        if len(hidden) != self.length:
+            raise invalid("mastermind: task.hidden", hidden, f"{self.length} digits, as this environment is configured")
         return State(hidden)
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
