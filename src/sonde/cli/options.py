@@ -32,6 +32,8 @@ def model_config(spec: str, base_url: str | None) -> dict[str, Json]:
         config["model"] = rest
     if base_url:
         config["base_url"] = base_url
+    elif kind == "http":
+        raise UserError("--model http:NAME: needs --base-url, for example http://localhost:8000/v1")
     return config
 
 
