@@ -282,7 +282,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["eval", "mastermind"], "--model: agent 'llm' needs one, for example --model smollm2"),
         (["eval", "--agent", "random"], "config: missing env"),
         (["eval", "mastermind", "--model", "nope"], "--model: got 'nope', allowed: "),
-        (["eval", "mastermind", "--model", "http:x"], "missing argument base_url"),
+        (["eval", "mastermind", "--model", "http:x"], "needs --base-url"),
         (["eval", "mastermind", "--model", "fake"], "script, pattern"),
         ([*RANDOM, "--model", "fake"], "--model: agent 'random' takes no model"),
         ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: together with --model http:NAME"),
