@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import threading
 from array import array
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde import Completion, Message, Sampling, UserError, WorldError
+from sonde import Completion, Message, Sampling, UserError
 from sonde.core.seeding import derive
 from sonde.models.hf import HF
 
@@ -448,152 +447,6 @@ def test_a_steered_model_is_not_taken_for_the_plain_one() -> None:
     assert plain.fingerprint != steered.fingerprint
     with pytest.raises(UserError, match=r"hf: steer: got '.*', allowed: a function"):
         sonde.core.registry.build(steered.config)
-
-
-# --- configuration and failures --------------------------------------------------------------------------------------
-
-
-def test_config_builds_an_equal_model_without_loading() -> None:
-    hf = HF(model="some/model", template={"enable_thinking": False}, dtype="bfloat16", max_batch=4)
-    again = sonde.core.registry.build(hf.config)
-    assert again == hf
-    assert hash(again) == hash(hf)
-    assert hf.config["name"] == "models:hf"
-    assert hf.stats.requests == 0
-    hf.require("ids", "logprobs", "score", "steer")
-    with pytest.raises(UserError, match="cannot deterministic"):
-        hf.require("deterministic")
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("model", ""), ("dtype", "int3"), ("max_batch", 0), ("kv_bytes", -1), ("threads", 0), ("steer", 3)],
-)
-def test_bad_arguments_are_named(field: str, value: Any) -> None:
-    with pytest.raises(UserError, match=f"hf: {field}: got"):
-        HF(**{field: value})
-
-
-def test_a_folder_without_chat_template_is_named(tmp_path: Path) -> None:
-    hf = HF(model=str(write(tmp_path, template=None)))
-    with pytest.raises(UserError, match=r"model: got .* no chat template"):
-        run(hf.generate((Message("user", "go"),), WARM))
-    run(hf.close())
-
-
-def test_a_folder_without_model_is_named(tmp_path: Path) -> None:
-    hf = HF(model=str(tmp_path))
-    with pytest.raises(UserError, match=r"hf: model: .* cannot be loaded"):
-        run(hf.generate((Message("user", "go"),), WARM))
-    run(hf.close())
-
-
-def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
-    tokenizer().save_pretrained(tmp_path)
-    sizes: dict[str, Any] = {"state_size": 4, "hidden_size": 32, "num_hidden_layers": 2, "vocab_size": 320}
-    config = transformers.AutoConfig.for_model("mamba", **sizes)
-    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
-    hf = HF(model=str(tmp_path))
-    with pytest.raises(UserError, match=r"hf: model: .* allowed: keys and values per token"):
-        run(hf.generate((Message("user", "go"),), WARM))
-    run(hf.close())
-
-
-@pytest.mark.parametrize("chat", [(), (Message("user", "a"), Message("assistant", "b"))])
-def test_messages_must_end_with_a_user(tiny_folder: Path, chat: Chat) -> None:
-    hf = HF(model=str(tiny_folder))
-    with pytest.raises(UserError, match="messages: got"):
-        run(hf.generate(chat, WARM))
-    run(hf.close())
-
-
-def test_a_prompt_beyond_the_context_fails_alone(tmp_path: Path) -> None:
-    folder = write(tmp_path, max_position_embeddings=64)
-    hf = HF(model=str(folder))
-
-    async def three() -> list[Any]:
-        calls = [hf.generate((Message("user", text),), Sampling(max_new_tokens=500)) for text in ("go", TEXT * 2)]
-        return await asyncio.gather(*calls, hf.score((Message("user", TEXT * 2),), ["a"]), return_exceptions=True)
-
-    short, long, scored = run(three())
-    assert len(short.prompt_ids) + len(short.ids) <= 64  # as far as the context reaches
-    assert short.finish == "length" or short.ids[-1] == 2
-    for error in (long, scored):
-        assert isinstance(error, WorldError)
-        assert "context holds 64" in str(error)
-    run(hf.close())
-
-
-def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Path) -> None:
-    hf = HF(model=str(tiny_folder))
-    run(play(hf, 2, 1))
-    engine = hf._lazy[0].engine
-    whole = engine.model.forward
-
-    def starved(*args: Any, **kwargs: Any) -> Any:
-        raise torch.OutOfMemoryError("no memory left")
-
-    engine.model.forward = starved
-    with pytest.raises(WorldError, match="out of memory"):
-        run(hf.generate((Message("user", "go"),), WARM))
-    engine.model.forward = whole
-    check_exact(tiny_folder, run(play(hf, 3, 2)))
-    run(hf.close())
-
-
-def test_numbers_that_are_none_are_the_worlds_failure(tiny_folder: Path) -> None:
-    hf = HF(model=str(tiny_folder), steer=lambda hidden, logits: logits * math.nan)
-    with pytest.raises(WorldError, match="not numbers"):
-        run(hf.generate((Message("user", "go"),), WARM))
-    run(hf.close())
-
-
-def test_a_row_that_is_not_numbers_spoils_no_other(tiny_folder: Path) -> None:
-    """The row that takes its place in the batch, shorter and beside a longer one, has its remains in masked columns."""
-    hf = HF(model=str(tiny_folder), max_batch=3)
-    run(play(hf, 1, 1))
-    (poison,) = tokenizer().encode("~")
-    with torch.no_grad():
-        hf._lazy[0].engine.model.get_input_embeddings().weight[poison] = math.nan
-
-    async def beside() -> list[Any]:
-        bad = [hf.generate((Message("user", "~" + TEXT * 3 + end),), WARM) for end in "ab"]
-        scored = hf.score((Message("user", TEXT + "~"),), ["green"])
-        spoiled = await asyncio.gather(*bad, scored, return_exceptions=True)
-        long = hf.generate((Message("user", TEXT * 3),), WARM)
-        return [*spoiled, [[c] for c in await asyncio.gather(long, hf.generate((Message("user", "go"),), WARM))]]
-
-    *spoiled, healthy = run(beside())
-    assert [type(error) for error in spoiled] == [WorldError] * 3
-    check_exact(tiny_folder, healthy)
-    run(hf.close())
-
-
-def test_a_cancelled_call_leaves_the_batch_and_a_closed_model_loads_again(tiny_folder: Path) -> None:
-    sizes: list[int] = []
-    stepped = threading.Event()
-
-    def steer(hidden: Any, logits: Any) -> Any:
-        sizes.append(len(logits))
-        stepped.set()
-        return logits.index_fill(-1, torch.tensor([2]), -math.inf)
-
-    hf = HF(model=str(tiny_folder), steer=steer)
-
-    async def cancel() -> Completion:
-        gone = asyncio.ensure_future(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=2000)))
-        stays = asyncio.ensure_future(hf.generate((Message("user", "stay"),), Sampling(max_new_tokens=200)))
-        assert await asyncio.to_thread(stepped.wait, 30)
-        gone.cancel()
-        return await stays
-
-    assert len(run(cancel()).ids) == 200
-    run(hf.close())
-    assert len(sizes) < 500
-    assert (max(sizes), sizes[-1]) == (2, 1)
-    run(hf.close())
-    assert run(hf.generate((Message("user", "go"),), WARM)).ids
-    run(hf.close())
 
 
 @pytest.mark.slow
