@@ -139,11 +139,13 @@ def test_a_row_that_is_not_numbers_spoils_no_other(tiny_folder: Path) -> None:
 
 def test_a_cancelled_call_leaves_the_batch_and_a_closed_model_loads_again(tiny_folder: Path) -> None:
     sizes: list[int] = []
-    stepped = threading.Event()
+    stepped, cancelled = threading.Event(), threading.Event()
 
     def steer(hidden: Any, logits: Any) -> Any:
         sizes.append(len(logits))
-        stepped.set()
+        if len(logits) == 2:
+            stepped.set()
+            assert cancelled.wait(30), "decoding goes on only when the call is cancelled, however busy the machine"
         return logits.index_fill(-1, torch.tensor([2]), -math.inf)
 
     hf = HF(model=str(tiny_folder), steer=steer)
@@ -153,6 +155,8 @@ def test_a_cancelled_call_leaves_the_batch_and_a_closed_model_loads_again(tiny_f
         stays = asyncio.ensure_future(hf.generate((Message("user", "stay"),), Sampling(max_new_tokens=200)))
         assert await asyncio.to_thread(stepped.wait, 30)
         gone.cancel()
+        await asyncio.sleep(0)
+        cancelled.set()
         return await stays
 
     assert len(run(cancel()).ids) == 200
