@@ -2,9 +2,9 @@
 
     python benchmarks/core.py [--json]
 
-`step` is `env.step` alone; `turn` is `view` plus `Episode.step`; `update` is the slowest of 20 filter updates at
-the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of a turn late and
-early in one long episode.
+`step` is `env.step` alone; `turn` is `view` plus `Episode.step`, of the agent alone; `update` is the slowest of 20 filter
+updates at the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of a turn
+late and early in one long episode. A budget of 0 means that none was set.
 """
 
 from __future__ import annotations
@@ -46,13 +46,17 @@ def best(call: Callable[[], Any], n: int, rounds: int = 7) -> float:
     return fastest * 1e6
 
 
+def awaited(ep: sonde.Episode) -> sonde.Episode:
+    """The episode when the agent must act again, other seats played by their default policies."""
+    return sonde.run_sync(sonde.advance(ep, sonde.default_policies(ep.env)))
+
+
 def typical(env: Any) -> tuple[sonde.Episode, str]:
     """An episode at its second turn, and something to say there."""
-    ep = sonde.Episode.begin(env, env.tasks("train")[0])
+    start = awaited(sonde.Episode.begin(env, env.tasks("train")[0]))
     random = sonde.make("agents:random")
-    ep = ep.step(random.act_now(ep.view()))
-    if ep.to_act is None:
-        ep = sonde.Episode.begin(env, env.tasks("train")[0])
+    ep = awaited(start.step(random.act_now(start.view())))
+    ep = start if ep.to_act is None else ep
     answer = random.act_now(ep.view()).text
     return ep, "<Think>Let me see what is left after the last answer.</Think> " + answer
 
@@ -64,14 +68,14 @@ def worst_update(env: Any) -> float | None:
     """
     tasks = env.tasks("test")[:100]
     task = max(tasks, key=lambda t: len(env.actions(env.reset(t, sonde.Rng(0, "benchmark"))) or ()))
-    ep = sonde.Episode.begin(env, task)
+    ep = awaited(sonde.Episode.begin(env, task))
     prior = env.filter(task.public)
     if prior is None:
         return None
     legal = ep.view().legal or ()
     slowest = 0.0
     for i in range(20):
-        turn = ep.step(env.say(legal[(i * 997 + 11) % len(legal)])).turns[-1]
+        turn = awaited(ep.step(env.say(legal[(i * 997 + 11) % len(legal)]))).turns[-1]
         begun = time.process_time()
         prior.observe(turn).entropy  # noqa: B018
         slowest = max(slowest, time.process_time() - begun)
