@@ -2,9 +2,9 @@
 
     python benchmarks/core.py [--json]
 
-`step` is `env.step` alone; `turn` is `view` plus `Episode.step`, of the agent alone; `update` is the slowest of 20 filter
-updates at the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of a turn
-late and early in one long episode. A budget of 0 means that none was set.
+`step` is `env.step` alone; `turn` is `view` plus `Episode.step`, of the agent alone; `update` is the slowest of 20
+filter updates at the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of
+a turn late and early in one long episode. A budget of 0 means that none was set.
 """
 
 from __future__ import annotations
