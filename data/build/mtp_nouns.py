@@ -22,18 +22,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from words import SCOWL, read_sizes
+
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "src" / "sonde" / "envs" / "data" / "mtp" / "nouns.json"
 WORDNET = Path("/usr/share/wordnet")
-SCOWL = Path("/usr/share/dict/scowl")
 
-SIZES = (10, 20, 35, 40, 50, 55, 60)
+LARGEST = 60
 MIN_HYPERNYMS = 7
 FILES = {"animal": 5, "artifact": 6, "body": 8, "food": 13, "object": 17, "person": 18, "plant": 20, "substance": 27}
 """Sections of the word list and the numbers of WordNet's lexicographer files."""
@@ -73,7 +73,8 @@ def main() -> None:
 def build(wordnet: Path, scowl: Path) -> dict[str, dict[str, tuple[str, ...]]]:
     """Split -> word -> its hypernyms, nearest first."""
     synsets = read_synsets(wordnet)
-    found = candidates(synsets, wordnet, read_sizes(scowl))
+    sizes = {word: size for word, size in read_sizes(scowl).items() if size <= LARGEST}
+    found = candidates(synsets, wordnet, sizes)
     kept = {noun.word: noun.above for noun in antichain(distinct(found), synsets)}
     shuffled = sorted(kept, key=rank)
     half = len(shuffled) // 2
@@ -198,17 +199,6 @@ def read_counts(wordnet: Path) -> dict[str, int]:
         if sense.startswith("1:"):
             counts[word] = counts.get(word, 0) + int(count)
     return counts
-
-
-def read_sizes(scowl: Path) -> dict[str, int]:
-    """Each lower-case word of letters only -> the smallest SCOWL size that lists it."""
-    sizes: dict[str, int] = {}
-    for size in SIZES:
-        for category in ("english", "american"):
-            for word in (scowl / f"{category}-words.{size}").read_text(encoding="latin-1").split():
-                if re.fullmatch("[a-z]+", word):
-                    sizes.setdefault(word, size)
-    return sizes
 
 
 if __name__ == "__main__":

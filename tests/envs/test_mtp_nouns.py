@@ -22,6 +22,7 @@ def load(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     # A dataclass looks its module up while its class is built.
     with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "data" / "build"))
         patch.setitem(__import__("sys").modules, spec.name, module)
         spec.loader.exec_module(module)
     return module
