@@ -132,14 +132,20 @@ def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
 
 
 def _information(env: Env[Any], trajectory: Trajectory) -> tuple[tuple[float, ...] | None, tuple[Gain, ...] | None]:
-    prior = env.filter(trajectory.task.public)
-    found = Episode.replay(env, trajectory).gains(expected=True)
+    prior = env.filter(trajectory.task.public) if _as_assumed(env.spec, trajectory) else None
+    found = prior and Episode.replay(env, trajectory).gains(expected=True)
     if prior is None or found is None:
         return None, None
     entropy = [float(prior.entropy)]
     for gain in found:
         entropy.append(entropy[-1] - gain.realised)
     return tuple(entropy), found
+
+
+def _as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
+    """Whether the policies that the filter takes for granted were the ones that played."""
+    played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
+    return played == dict(spec.assumes)
 
 
 def summarise(

@@ -56,9 +56,13 @@ class Env(Configured, ABC, Generic[S]):
     """An environment. All methods are pure functions of their arguments and the configuration."""
 
     kind: ClassVar[str] = "envs"
-    splits: ClassVar[tuple[str, ...]] = ("train", "test")
     presets: ClassVar[tuple[str, ...]]
     """The values that the constructor argument `preset` may take, the default first."""
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits; every environment has these two, some presets have more."""
+        return ("train", "test")
 
     @cached_property
     @abstractmethod
@@ -70,7 +74,7 @@ class Env(Configured, ABC, Generic[S]):
         """The tasks of a split, already checked to be one of `splits`. Callers use `tasks`."""
 
     def tasks(self, split: str) -> Sequence[Task]:
-        """The tasks of `"train"` or `"test"`: `len()` and `[i]` without building the rest; the two are disjoint."""
+        """The tasks of one of `splits`: `len()` and `[i]` without building the rest; the two are disjoint."""
         if split not in self.splits:
             raise unknown("split", split, self.splits)
         return self.split(split)

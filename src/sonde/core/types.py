@@ -291,7 +291,8 @@ class Spec:
     """What a person or program should know about an environment before playing it.
 
     `seats` maps every seat to the registry name of its default policy (None: the caller must bring one).
-    `floor` and `reference` name the policies between which `reference_score` is measured.
+    `floor` and `reference` name the policies between which `reference_score` is measured. `assumes` maps a seat to the
+    policy that the filter takes for granted there: with any other one, gains are n/a.
     """
 
     name: str
@@ -306,6 +307,7 @@ class Spec:
     floor: str = "random"
     reference: str = ""
     max_new_tokens: int = 1024
+    assumes: Mapping[str, str] = field(default_factory=Frozen[str])
     departures: tuple[str, ...] = ()
 
 

@@ -135,6 +135,7 @@ class MovieRecommendation(Env[State]):
             support=f"all vectors of {self.attributes} weights from {low} to {high} by 0.1 but the zero vector",
             source="Multi-Turn Puzzles, section 2.1 and appendix A.1",
             seats=Frozen({AGENT: None, USER: "users:movie_fan"}),
+            assumes=Frozen({USER: "users:movie_fan"}) if self._listed else Frozen(),
             reference="elicit" if self._listed else "",
             departures=(
                 "constants that the text has lost are ours",

@@ -1,0 +1,76 @@
+"""Checks on what an agent says, against players who get around the limit on turns.
+
+Source: ΔBelief-RL, appendix B.2 (exact match, single inquiry, single hypothesis), and its code's string rules for
+twenty questions (question form, length, mention). A check sees the agent's words alone, never what is hidden, so its
+verdict tells nothing. Exact match is not here: by our rules only naming the answer solves a game.
+
+Departure: "single hypothesis" counts the answers that are proposed; the paper's code looks for the word "or", which
+also forbids "Is it on a river or on the coast?".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+
+Candidates = Callable[[str], int]
+Check = Callable[[str, int, Candidates], bool]
+
+_MARKS = re.compile(r"[?？][?？!\s]*")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def too_long(said: str, longest: int, candidates: Candidates) -> bool:
+    """More than `longest` characters, or fewer than two."""
+    return len(said) > longest or len(said) < 2
+
+
+def several_questions(said: str, longest: int, candidates: Candidates) -> bool:
+    """More than one question mark; marks in a row count once.
+
+    >>> several_questions("Is it big? Is it red?", 500, lambda said: 0), several_questions("Big??", 500, lambda said: 0)
+    (True, False)
+    """
+    return len(_MARKS.findall(said)) > 1
+
+
+def several_hypotheses(said: str, longest: int, candidates: Candidates) -> bool:
+    """More than one answer is proposed."""
+    return candidates(said) > 1
+
+
+def no_question(said: str, longest: int, candidates: Candidates) -> bool:
+    """Does not end with a question mark."""
+    return not said.rstrip("\"'”’)* ").endswith(("?", "？"))
+
+
+CHECKS: Mapping[str, Check] = {
+    "length": too_long,
+    "single_inquiry": several_questions,
+    "single_hypothesis": several_hypotheses,
+    "question_form": no_question,
+}
+"""Name -> whether a message fails: `(message, longest allowed, counter of proposed answers)`."""
+
+
+def plain(text: str) -> str:
+    """Lower case, without accents, words apart by one blank.
+
+    >>> plain("São  Paulo, Brazil!")
+    'sao paulo brazil'
+    """
+    if text.isascii():
+        return " ".join(_WORD.findall(text.lower()))
+    bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return " ".join(_WORD.findall(bare.casefold()))
+
+
+def mentions(text: str, names: Sequence[str]) -> bool:
+    """Whether any of the names occurs in the text as whole words, or as its plural, whatever case and accents.
+
+    >>> mentions("We have two GUITARS here.", ["guitar"]), mentions("a guitarist", ["guitar"])
+    (True, False)
+    """
+    words = f" {plain(text)} "
+    return any(f" {name}{end} " in words for name in map(plain, names) if name for end in ("", "s", "es"))

@@ -1,0 +1,251 @@
+"""The course of a conversation in which somebody answers: agent, user, and a judge where one is seated.
+
+Source: PAPRIKA (arXiv 2502.17543), B.4.1 to B.4.4 and appendices D and E: replies are restricted by string match and
+asked for again up to five times; a user that says the goal is reached claims it, a separate judge decides, and both
+are kept. ΔBelief-RL (appendix B): checks on what the agent says. Leaves say what the world is, what a message solves,
+and what a reply may look like; the course is the same for all of them:
+
+    agent   a message that breaks a check costs its turn and goes no further; any other goes to the user
+    user    an unreadable reply, or one that names the secret, is asked for again; after `RETRIES` the leaf's default
+            takes its place. A reply that claims the goal, or a message that solves the game by the rules, ends it
+    judge   only in that case, only if seated, and its word is final; otherwise the rules are the judge
+
+Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
+a counted default (the paper discards the trajectory); what names the secret never reaches the agent.
+
+`turn.info`: `result` (answer, goal, over, invalid, default) and, where they apply, `reply` (what the agent heard),
+`check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides what a leaf
+adds.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
+
+from .answer import read_answer
+from .checks import CHECKS, mentions
+from .prompts import pieces
+
+USER, JUDGE = "user", "judge"
+GOAL = "Goal reached"
+"""What a user says when the game is solved."""
+RETRIES = 5
+"""Unreadable replies in one turn that are asked for again."""
+LONGEST_REPLY = 600
+"""Characters of a reply that reach the agent."""
+
+_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_VALID = re.compile(r"<\s*(not)?\s*valid\s*>", re.IGNORECASE)
+_GOAL = re.compile(r"\W*goal\s+reached\W*", re.IGNORECASE)
+
+
+class Talk(NamedTuple):
+    """The hidden world, the turns taken, whose word it is, and the message that waits for an answer.
+
+    `heard` holds the agent's messages that were answered; `tries` and `leaks` count replies that could not be used to
+    the message `said`; `claimed` is set while the judge decides.
+    """
+
+    world: Hashable
+    turn: int = 0
+    seat: str | None = AGENT
+    said: str = ""
+    heard: tuple[str, ...] = ()
+    tries: int = 0
+    leaks: int = 0
+    claimed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialogue(Env[Talk]):
+    """See the module. `judge` is "rules" or "seat" (a policy in the seat `judge`); `checks` names the checks on the
+    agent's messages, None for the preset's own; `error_rate` is the chance of a wrong reply that the filter reckons
+    with: 0 for the rule user, more for users whose replies may contradict it."""
+
+    name_of_prompts: ClassVar[str]
+    default_checks: ClassVar[tuple[str, ...]] = ("length", "single_inquiry", "single_hypothesis")
+    longest: ClassVar[int] = 500
+    """Characters of a message that the check `length` allows; more than four times as much is never read."""
+
+    preset: str = ""
+    max_turns: int = 20
+    judge: str = "rules"
+    checks: tuple[str, ...] | None = None
+    error_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        name = self.name_of_prompts
+        if self.preset not in self.presets:
+            raise unknown(f"{name}: preset", self.preset, self.presets)
+        if self.max_turns < 1:
+            raise invalid(f"{name}: max_turns", self.max_turns, "1 or more")
+        if self.judge not in ("rules", "seat"):
+            raise invalid(f"{name}: judge", self.judge, "rules or seat")
+        if not 0.0 <= self.error_rate < 0.5:
+            raise invalid(f"{name}: error_rate", self.error_rate, "0 to 0.5, without 0.5")
+        if self.checks is not None:
+            object.__setattr__(self, "checks", tuple(self.checks))
+        for check in self.checks or ():
+            if check not in CHECKS:
+                raise unknown(f"{name}: checks", check, CHECKS)
+
+    # --- what a leaf brings ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def solves(self, state: Talk) -> bool:
+        """Whether the message `state.said` solves the game by the rules, however the user takes it."""
+
+    @abstractmethod
+    def secrets(self, state: Talk) -> Sequence[str]:
+        """Names that a reply must not contain, unless the message it answers does."""
+
+    @abstractmethod
+    def candidates(self, said: str) -> int:
+        """How many answers the message proposes as the solution; the same whatever is hidden."""
+
+    def ends(self, state: Talk) -> bool:
+        """Whether the message ends the game, solved or not (an accusation)."""
+        return self.solves(state)
+
+    def reading(self, state: Talk, reply: str) -> str | None:
+        """The reply as the agent will hear it; None if it cannot be used."""
+        return reply[:LONGEST_REPLY].strip() or None
+
+    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        """What `turn.info` says of the message `state.said` and this reply, beyond `result`."""
+        return Frozen()
+
+    def earned(self, state: Talk, won: bool) -> float:
+        """The agent's reward for a turn."""
+        return 1.0 if won else 0.0
+
+    # --- seats -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def active_checks(self) -> tuple[str, ...]:
+        """The checks in force."""
+        return self.default_checks if self.checks is None else self.checks
+
+    @cached_property
+    def say_pieces(self) -> Mapping[str, str]:
+        """The prompts that all conversations share, and the leaf's own, which win."""
+        return {**pieces("dialogue"), **pieces(self.name_of_prompts)}
+
+    def seats(self, user: str) -> Mapping[str, str | None]:
+        """Every seat and its default policy; whoever wants a judge brings one."""
+        judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
+        return Frozen({AGENT: None, USER: user, **judge})
+
+    def assumed(self, user: str) -> Mapping[str, str]:
+        """The user that an exact filter takes for granted (`Spec.assumes`)."""
+        return Frozen() if self.error_rate else Frozen({USER: user})
+
+    def to_act(self, state: Talk) -> str | None:
+        return state.seat
+
+    # --- the course --------------------------------------------------------------------------------------------------
+
+    def step(self, state: Talk, text: str, rng: Rng) -> Step:
+        if state.seat == AGENT:
+            return self._heard(state, text)
+        return self._replied(state, text) if state.seat == USER else self._judged(state, text)
+
+    def _heard(self, state: Talk, text: str) -> Step:
+        said = spoken(text, 4 * self.longest)
+        failed = next((c for c in self.active_checks if CHECKS[c](said, self.longest, self.candidates)), None)
+        if not said:
+            failed = "empty"
+        if failed is None:
+            return Step(
+                state._replace(seat=USER, said=said, tries=0, leaks=0), Frozen({USER: self.passed_on(state, said)})
+            )
+        reply = self.say_pieces[f"invalid-{failed}"].format(longest=self.longest)
+        return self._told(state, reply, Frozen[Any](result="invalid", check=failed))
+
+    def passed_on(self, state: Talk, said: str) -> str:
+        """What the user is told when the agent says this."""
+        return self.say_pieces["to-user"].format(said=said, number=state.turn + 1)
+
+    def _replied(self, state: Talk, text: str) -> Step:
+        reply = spoken(text, 4 * LONGEST_REPLY)
+        claimed = bool(_GOAL.search(reply))
+        if claimed or self.ends(state):
+            return self._claimed(state, claimed)
+        leak = mentions(reply, self.secrets(state)) and not mentions(state.said, self.secrets(state))
+        heard = None if leak else self.reading(state, reply)
+        if heard is not None:
+            return self._told(state, heard, self._info(state, "answer", heard))
+        state = state._replace(tries=state.tries + 1, leaks=state.leaks + leak)
+        if state.tries <= RETRIES:
+            again = self.say_pieces["user-leak" if leak else "user-again"]
+            return Step(state, Frozen({USER: again.format(said=state.said)}), info=self._info(state, "retry", ""))
+        default = self.say_pieces["default"]
+        return self._told(state, default, self._info(state, "default", default))
+
+    def _info(self, state: Talk, result: str, reply: str) -> Frozen[Any]:
+        counts = {name: n for name, n in (("retries", state.tries), ("leaks", state.leaks)) if n}
+        heard = {**self.facts(state, reply), "reply": reply} if result == "answer" else {}
+        return Frozen[Any]({**heard, "result": result, **counts})
+
+    def _told(self, state: Talk, reply: str, info: Frozen[Any]) -> Step:
+        """The agent hears the reply, and may speak again if turns are left."""
+        heard = (*state.heard, state.said) if state.seat == USER else state.heard
+        after = state._replace(turn=state.turn + 1, seat=AGENT, said="", heard=heard, tries=0, leaks=0)
+        rewards, left = self._rewards(state, False), self.max_turns - after.turn
+        if left:
+            return Step(after, Frozen({AGENT: self.say_pieces["reply"].format(reply=reply, left=left)}), rewards, info)
+        told = self.say_pieces["timeout"].format(reply=reply)
+        out = Outcome("timeout", claimed=False, truncated="turns")
+        return Step(after._replace(seat=None), Frozen({AGENT: told}), rewards, info, out)
+
+    def _rewards(self, state: Talk, won: bool) -> Frozen[float]:
+        earned = self.earned(state, won)
+        return Frozen({AGENT: earned}) if earned else Frozen()
+
+    def _claimed(self, state: Talk, claimed: bool) -> Step:
+        if self.judge == "rules":
+            return self._over(state._replace(claimed=claimed), self.solves(state))
+        after = state._replace(seat=JUDGE, claimed=claimed, tries=0)
+        return Step(after, Frozen({JUDGE: self.to_judge(state)}), info=self._info(state, "claim", ""))
+
+    def to_judge(self, state: Talk) -> str:
+        """What the judge is told."""
+        return self.say_pieces["judge"].format(said=state.said, secret=", ".join(self.secrets(state)))
+
+    def _judged(self, state: Talk, text: str) -> Step:
+        found = _VALID.search(_THINKING.sub("", text))
+        if found is not None:
+            return self._over(state, found[1] is None)
+        after = state._replace(tries=state.tries + 1)
+        if after.tries > RETRIES:
+            return self._over(after, False)
+        return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
+
+    def _over(self, state: Talk, valid: bool) -> Step:
+        after = state._replace(
+            turn=state.turn + 1, seat=None, said="", heard=(*state.heard, state.said), tries=0, leaks=0
+        )
+        out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=valid)
+        told = self.say_pieces["goal" if valid else "over"]
+        found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
+        info = Frozen[Any]({**self.facts(state, told), **found})
+        return Step(after, Frozen({AGENT: told}), self._rewards(state, valid), info, out)
+
+
+def spoken(text: str, limit: int) -> str:
+    """What is said aloud: without thinking, inside the answer tag where there is one, in one line, cut to `limit`.
+
+    >>> spoken("<think>a dog?</think> Is it   alive?", 100)
+    'Is it alive?'
+    """
+    answer = read_answer(text)
+    if answer is None:
+        answer = _THINKING.sub("", text[: 64 * limit]) if "<" in text[: 64 * limit] else text
+    return " ".join(answer[: 8 * limit].split())[:limit].strip()

@@ -1,0 +1,174 @@
+"""The exact posterior where a question splits the hypotheses by their true reply: one bit mask per reply.
+
+Every hypothesis has one true reply to every question. With `error_rate` 0 the posterior is uniform over the
+hypotheses that fit all replies. With a rate e a wrong reply is rho = e / (1 - e) times as likely as the true one
+(so e is the chance of a wrong reply to a yes/no question), and a hypothesis that k replies contradict has the weight
+rho^k: it suffices to keep one mask per k.
+
+A reply that no hypothesis gives, and at rate 0 one that none of those left gives, comes from another user than the one
+the filter knows; it changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from sonde.core import Belief, Filter, Turn
+from sonde.core.belief import KEPT
+
+Split = Mapping[str, int]
+"""Reply -> the hypotheses, as a mask, whose true reply it is. The masks are disjoint and cover all."""
+
+
+class Answers(Protocol):
+    """What is known about a set of hypotheses: their replies, and the texts worth asking."""
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """The hypotheses; bit i of a mask is the i-th."""
+        ...
+
+    @property
+    def questions(self) -> Sequence[str]:
+        """Answers (in the sense of `Env.actions`) that may split the hypotheses, guesses aside."""
+        ...
+
+    def split(self, said: str) -> Split:
+        """The true replies to a message of the agent. Remembered by whoever computes them."""
+        ...
+
+    def guess(self, index: int) -> str:
+        """The answer that proposes a hypothesis."""
+        ...
+
+
+class PartitionFilter(Filter):
+    """See the module. `levels[k]` is the mask of the hypotheses that k replies contradict."""
+
+    def __init__(self, known: Answers, say: Any, error_rate: float = 0.0, levels: tuple[int, ...] = ()) -> None:
+        self.known, self._say = known, say
+        self.rho = error_rate / (1.0 - error_rate)
+        self._error_rate = error_rate
+        self.levels = levels or ((1 << len(known.names)) - 1,)
+        self._counts = tuple(m.bit_count() for m in self.levels)
+        self._seen: dict[tuple[str, str], PartitionFilter] = {}
+        self._best: tuple[str, float] | None = None
+
+    def observe(self, turn: Turn) -> PartitionFilter:
+        reply = turn.info.get("reply")
+        if not isinstance(reply, str):
+            return self
+        fact = (turn.text, reply)
+        if fact not in self._seen:
+            if len(self._seen) == KEPT:
+                self._seen.clear()
+            self._seen[fact] = self._after(self.known.split(turn.text), reply)
+        return self._seen[fact]
+
+    def _after(self, split: Split, reply: str) -> PartitionFilter:
+        if reply not in split or len(split) == 1:
+            return self
+        levels = self._moved(split[reply])
+        if not any(levels):
+            return self
+        return PartitionFilter(self.known, self._say, self._error_rate, levels)
+
+    def _moved(self, fits: int) -> tuple[int, ...]:
+        """The levels after a reply that the hypotheses in `fits` give."""
+        if not self.rho:
+            return (self.levels[0] & fits,)
+        kept, fell = [m & fits for m in self.levels] + [0], [0] + [m & ~fits for m in self.levels]
+        return tuple(a | b for a, b in zip(kept, fell, strict=True))
+
+    # --- the posterior -----------------------------------------------------------------------------------------------
+
+    def belief(self) -> Belief:
+        rows = [(i, k) for k, mask in enumerate(self.levels) for i in bits(mask)]
+        rows.sort()
+        total = _mass(self._counts, self.rho)
+        names = tuple(self.known.names[i] for i, _ in rows)
+        return Belief(names, tuple(self.rho**k / total for _, k in rows), self.entropy)
+
+    def prob(self, hypothesis: Any) -> float:
+        try:
+            index = self.known.names.index(hypothesis)
+        except ValueError:
+            return 0.0
+        level = next((k for k, mask in enumerate(self.levels) if mask >> index & 1), None)
+        return 0.0 if level is None else self.rho**level / _mass(self._counts, self.rho)
+
+    @property
+    def entropy(self) -> float:
+        return _entropy(self._counts, self.rho)
+
+    # --- questions ---------------------------------------------------------------------------------------------------
+
+    def expected_gain(self, action: str) -> float:
+        return self._gain(self.known.split(action))
+
+    def _gain(self, split: Split) -> float:
+        if len(split) == 1:
+            return 0.0
+        if not self.rho:
+            return self._certain_gain(split)
+        total, after = 0.0, 0.0
+        for fits in split.values():
+            counts = [m.bit_count() for m in self._moved(fits)]
+            mass = _mass(counts, self.rho)
+            total += mass
+            after += mass * _entropy(counts, self.rho)
+        return max(0.0, self.entropy - after / total)
+
+    def _certain_gain(self, split: Split) -> float:
+        left, n = self.levels[0], self._counts[0]
+        after = 0.0
+        for fits in split.values():
+            k = (left & fits).bit_count()
+            if k > 1:
+                after += k * math.log2(k)
+        return max(0.0, math.log2(n) - after / n)
+
+    def best_question(self) -> tuple[str, float]:
+        if self._best is None:
+            self._best = self._search()
+        return self._best
+
+    def _search(self) -> tuple[str, float]:
+        """Guessing the likeliest hypothesis, unless a question gains more."""
+        lead = next(mask for mask in self.levels if mask)
+        best = self.known.guess((lead & -lead).bit_length() - 1)
+        gain = self.expected_gain(self._say(best))
+        for question in self.known.questions:
+            found = self._gain(self.known.split(question))
+            if found > gain + 1e-12:
+                best, gain = question, found
+        return best, gain
+
+
+def bits(mask: int) -> Sequence[int]:
+    """The positions of the ones.
+
+    >>> bits(0b1101)
+    [0, 2, 3]
+    """
+    found: list[int] = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
+
+
+def _mass(counts: Sequence[int], rho: float) -> float:
+    return sum(n * rho**k for k, n in enumerate(counts) if n)
+
+
+def _entropy(counts: Sequence[int], rho: float) -> float:
+    """In bits, of a distribution in which `counts[k]` hypotheses have the weight rho^k."""
+    total = _mass(counts, rho)
+    if total <= 0.0:
+        return 0.0
+    logs = sum(n * rho**k * k for k, n in enumerate(counts) if n and k)
+    return math.log2(total) - (logs / total * math.log2(rho) if logs else 0.0)
