@@ -1,0 +1,194 @@
+"""What a seller says of a car, and how a buyer of known character takes it.
+
+The characters are those of LMRL-Gym (D.8): one who loves discounts, one who wants features, one who is impatient. The
+rules are ours. A buyer has a budget (a share of the list price) and two features it wants, and accepts an offer up to a
+limit that follows from how it has been treated:
+
+    bargain      its budget, but never more than 95 % of the list price: without a discount there is no deal
+    features     108 % of its budget once both features are confirmed, 90 % before
+    impatient    105 % of its budget, less 2 % of the list price for every message after the second and for every one of
+                 more than 40 words
+
+Patience is 8 messages (5 for the impatient), an offer more than 15 % above the limit costs one more; when it is out
+the buyer leaves. Everything is a function of the buyer and the messages, so a posterior over buyers is exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations, product
+from typing import Literal, NamedTuple
+
+Character = Literal["bargain", "features", "impatient"]
+
+CHARACTERS: tuple[Character, ...] = ("bargain", "features", "impatient")
+FEATURES = ("navigation", "heated seats", "backup camera", "sunroof", "third row", "remote start")
+SHARES = (80, 85, 90, 95, 100, 105, 110)
+"""Budgets, in percent of the list price."""
+
+_SHOWN = {"backup camera": "a backup camera", "sunroof": "a sunroof", "third row": "a third row of seats"}
+_CUES = {
+    "navigation": ("navigation", "satnav", "sat nav", "gps"),
+    "heated seats": ("heated seat", "seat heating", "seat warmer"),
+    "backup camera": ("backup camera", "back-up camera", "rear camera", "rearview camera", "reversing camera"),
+    "sunroof": ("sunroof", "sun roof", "moonroof"),
+    "third row": ("third row", "third-row", "seven seats", "7 seats"),
+    "remote start": ("remote start", "starts remotely"),
+}
+_NUMBER = r"(\d{1,3}(?:,\d{3})+(?!,?\d)|\d+(?:\.\d+)?)"
+_PRICE = re.compile(rf"\$\s?{_NUMBER}\s?(k\b)?|\b{_NUMBER}\s?(k\b|dollars\b)")
+_LACKS = re.compile(r"\b(?:no|not|without|lacks?|doesn't|does not|don't|isn't)\b[^.!?;,]*$")
+_BUDGET = re.compile(r"\b(?:budget|spend|afford|price range|how much (?:can|would|do|are) you)\b")
+_WISHES = re.compile(
+    r"\b(?:features?|looking for|important to you|need|must[- ]haves?|options?|want|equipment|matters?)\b"
+)
+_WORDY, _FAR, _PATIENT, _IMPATIENT = 40, 15, 8, 5
+
+
+class Buyer(NamedTuple):
+    """Who the buyer is; `share` is the budget in percent of the list price."""
+
+    character: Character
+    share: int
+    wants: tuple[str, str]
+
+
+class Pitch(NamedTuple):
+    """What a message of the seller comes to. `prices` are the different ones it names, in dollars."""
+
+    prices: tuple[int, ...]
+    confirmed: tuple[str, ...]
+    asks_budget: bool
+    asks_wishes: bool
+    words: int
+
+
+class Reaction(NamedTuple):
+    """What the buyer says; `deal` is the price it accepts, or 0; `leaves` ends the talk without one."""
+
+    text: str
+    deal: int = 0
+    leaves: bool = False
+
+
+def buyers() -> tuple[Buyer, ...]:
+    """All buyers there are; each is equally likely."""
+    pairs = tuple(combinations(FEATURES, 2))
+    return tuple(Buyer(c, s, wants) for c, s, wants in product(CHARACTERS, SHARES, pairs))
+
+
+@lru_cache(maxsize=4096)
+def read_pitch(said: str) -> Pitch:
+    """A message of the seller. A feature counts as confirmed where it is neither denied nor asked for.
+
+    >>> read_pitch("It has a sunroof, but no navigation. I can do $31,500. What is your budget?")
+    Pitch(prices=(31500,), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
+    """
+    low = said.lower().replace("’", "'")
+    asked = " ".join(part for part in re.findall(r"[^.!?]*[.!?]?", low) if part.endswith("?"))
+    told = " ".join(part for part in re.findall(r"[^.!?;]*[.!?;]?", _without_decimals(low)) if not part.endswith("?"))
+    return Pitch(
+        prices=_prices(low),
+        confirmed=tuple(f for f in FEATURES if any(_affirmed(told, cue) for cue in _CUES[f])),
+        asks_budget=bool(_BUDGET.search(asked)),
+        asks_wishes=bool(_WISHES.search(_BUDGET.sub("", asked))),
+        words=len(low.split()),
+    )
+
+
+def _without_decimals(text: str) -> str:
+    return re.sub(r"(\d)\.(\d)", r"\1,\2", text)
+
+
+def _prices(low: str) -> tuple[int, ...]:
+    found = [_dollars(a or b, bool(k) or unit == "k") for a, k, b, unit in _PRICE.findall(low)]
+    return tuple(dict.fromkeys(p for p in found if 1_000 <= p <= 1_000_000))
+
+
+def offer(pitch: Pitch, listed: int) -> int:
+    """The price that a message offers: the only one it names besides the list price. 0 if there is none, if there are
+    several, or if it is less than half the list price, which can only be a slip."""
+    named = [p for p in pitch.prices if p != listed] or [p for p in pitch.prices if p == listed]
+    return named[0] if len(named) == 1 and 2 * named[0] >= listed else 0
+
+
+def _dollars(digits: str, thousands: bool) -> int:
+    value = float(digits.replace(",", "")) if len(digits) <= 12 else 0.0
+    return round(value * (1000 if thousands else 1))
+
+
+def _affirmed(told: str, cue: str) -> bool:
+    at = told.find(cue)
+    return at >= 0 and not _LACKS.search(told[:at].rpartition(" but ")[2])
+
+
+def limit(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
+    """The most that the buyer would pay now, in dollars."""
+    budget = buyer.share * listed // 100
+    if buyer.character == "bargain":
+        return min(budget, 95 * listed // 100)
+    if buyer.character == "features":
+        confirmed = {f for p in pitches for f in p.confirmed}
+        return (108 if set(buyer.wants) <= confirmed else 90) * budget // 100
+    tiresome = max(0, len(pitches) - 2) + sum(p.words > _WORDY for p in pitches)
+    return 105 * budget // 100 - 2 * tiresome * listed // 100
+
+
+def react(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> Reaction:
+    """How the buyer takes the last of the messages."""
+    now, most = pitches[-1], limit(buyer, pitches, listed)
+    price = offer(now, listed)
+    if 0 < price <= most:
+        return Reaction(f"All right, I will take it for ${price:,}.", deal=price)
+    if _spent(buyer, pitches, listed) >= (_IMPATIENT if buyer.character == "impatient" else _PATIENT):
+        return Reaction("No, this is going nowhere. Goodbye.", leaves=True)
+    parts = [_on_price(buyer, pitches, price, listed)] if price else []
+    if now.asks_wishes:
+        parts.append(_WISH[buyer.character].format(*(_SHOWN.get(w, w) for w in buyer.wants)))
+    if now.asks_budget:
+        parts.append(f"I would rather not pay more than ${_named_budget(buyer, listed):,}.")
+    return Reaction(" ".join(parts) or _on_talk(buyer, now))
+
+
+def _spent(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
+    """Patience that the messages have cost."""
+    limits = [limit(buyer, pitches[: i + 1], listed) for i in range(len(pitches))]
+    far = sum(offer(p, listed) > (100 + _FAR) * most // 100 for p, most in zip(pitches, limits, strict=True))
+    return len(pitches) + far
+
+
+_WISH = {
+    "bargain": "I would like {} and {}, but what I want most is a good deal.",
+    "features": "It must have {} and {}, or I am not interested.",
+    "impatient": "I want {} and {}. Let us get on with it.",
+}
+
+
+def _named_budget(buyer: Buyer, listed: int) -> int:
+    """What the buyer says it would pay: to the thousand below, and the bargain hunter names 5 % less."""
+    share = buyer.share - 5 if buyer.character == "bargain" else buyer.share
+    return share * listed // 100 // 1000 * 1000
+
+
+def _on_price(buyer: Buyer, pitches: Sequence[Pitch], price: int, listed: int) -> str:
+    most = limit(buyer, pitches, listed)
+    missing = [w for w in buyer.wants if all(w not in p.confirmed for p in pitches)]
+    if buyer.character == "features" and missing:
+        return f"Before we talk about money: does it have {_SHOWN.get(missing[0], missing[0])}?"
+    if buyer.character == "bargain" and price > 95 * listed // 100:
+        return "And where is my discount?"
+    far = price > (100 + _FAR) * most // 100
+    said = "That is far too much." if far else "That is a little more than I will pay."
+    return f"{said} I do not have all day." if buyer.character == "impatient" else said
+
+
+def _on_talk(buyer: Buyer, now: Pitch) -> str:
+    if len(now.prices) > 1:
+        return "Which price is it now?"
+    if buyer.character == "features" and set(now.confirmed) & set(buyer.wants):
+        return "Good, that is what I am after. Go on."
+    if buyer.character == "impatient" and now.words > _WORDY:
+        return "That is a lot of words. What does it cost?"
+    return "I see. So what can you offer me?"

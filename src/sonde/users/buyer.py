@@ -1,0 +1,44 @@
+"""A car buyer of known character: loves discounts, wants features, or is impatient.
+
+Source: LMRL-Gym, appendix D.8 (the three characters). How each of them takes an offer is stated in
+`envs/_rules/dealing.py`; words cannot change it. The decision is a tag that the environment reads and the seller does
+not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.envs._rules import dealing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Buyer(ProgramPolicy, UserModel):
+    """See the module. Needs the private facts `buyer`, `listed` and `pitches`. `listed` is the list price that
+    `likelihood` assumes."""
+
+    kind: ClassVar[str] = "users"
+
+    listed: int = 30_000
+
+    def act_now(self, view: View) -> Action:
+        facts = view.private
+        if any(name not in facts for name in ("buyer", "listed", "pitches")):
+            raise UserError(f"users:buyer: {view.spec.name} tells this seat nothing about a buyer")
+        return Action(_spoken(dealing.react(facts["buyer"], facts["pitches"], facts["listed"])))
+
+    def probs(self, view: View) -> Mapping[str, float]:
+        return {self.act_now(view).text: 1.0}
+
+    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        """P(reply | query, buyer) where the query is the seller's first message."""
+        pitches = (dealing.read_pitch(query),)
+        return [float(_spoken(dealing.react(b, pitches, self.listed)) == reply) for b in hypotheses]
+
+
+def _spoken(reaction: dealing.Reaction) -> str:
+    tag = " <Deal>yes</Deal>" if reaction.deal else " <Deal>no</Deal>" if reaction.leaves else ""
+    return reaction.text + tag

@@ -1,0 +1,29 @@
+"""The reference seller sells nearly always, near the highest price that the buyer would pay."""
+
+from __future__ import annotations
+
+import pytest
+
+import sonde
+from sonde.core import Episode, UserError
+from sonde.envs._rules.dealing import limit, read_pitch
+from sonde.rollout import collect
+
+
+def test_sells_close_to_the_limit() -> None:
+    env = sonde.make("car_dealer", reward="price")
+    tasks = env.tasks("test")[:60]
+    played = collect(env, {"agent": sonde.make("agents:closer")}, tasks)
+    paid = sum(turn.rewards.get("agent", 0.0) for t in played for turn in t.turns)
+    best = 0.0
+    for task in tasks:
+        buyer, listed = env.hypothesis(env.reset(task, None)), task.public["listed"]
+        pitches = [read_pitch(f"It has {' and '.join(buyer.wants)}.")]
+        best += limit(buyer, pitches, listed) / 1000
+    assert 0.95 * best < paid <= best
+
+
+def test_other_environments_are_refused() -> None:
+    env = sonde.make("wordle")
+    with pytest.raises(UserError, match="agents:closer: wordle"):
+        sonde.make("agents:closer").act_now(Episode.begin(env, env.task("toast")).view())

@@ -1,0 +1,159 @@
+"""Car dealer: how messages are read, how the three buyers take them, what is paid, and what hostile users cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sonde
+from sonde.core import Episode, Seated, UserError
+from sonde.envs._rules.dealing import Buyer, Pitch, buyers, limit, offer, react, read_pitch
+
+LISTED = 30_000
+
+
+def said(*messages: str) -> list[Pitch]:
+    return [read_pitch(m) for m in messages]
+
+
+@pytest.mark.parametrize(
+    ("message", "price"),
+    [
+        ("I can do $28,500.", 28_500),
+        ("28.5k and it is yours", 28_500),
+        ("What about 28000 dollars?", 28_000),
+        ("The list price is $30,000, but you can have it for $27,000.", 27_000),
+        ("It costs $30,000.", 30_000),
+        ("$27,000 or $26,000, as you like", 0),
+        ("It is a 2024 model with 300 horsepower.", 0),
+        ("$2,850", 0),
+        ("$28,50", 0),
+        ("Good morning!", 0),
+        ("$" + "9" * 5000, 0),
+    ],
+)
+def test_offers_are_read(message: str, price: int) -> None:
+    assert offer(read_pitch(message), LISTED) == price
+
+
+@pytest.mark.parametrize(
+    ("message", "confirmed"),
+    [
+        ("It has GPS and a moonroof.", ("navigation", "sunroof")),
+        ("There is no sunroof, but it comes with heated seats.", ("heated seats",)),
+        ("Do you want a sunroof?", ()),
+        ("It does not have remote start.", ()),
+        ("A rear camera, a third row and remote start are included.", ("backup camera", "third row", "remote start")),
+    ],
+)
+def test_features_are_confirmed(message: str, confirmed: Sequence[str]) -> None:
+    assert read_pitch(message).confirmed == tuple(confirmed)
+
+
+def test_the_bargain_hunter_wants_a_discount_whatever_its_budget() -> None:
+    rich = Buyer("bargain", 110, ("navigation", "sunroof"))
+    assert limit(rich, said("Hello"), LISTED) == 28_500
+    assert react(rich, said("It costs $30,000."), LISTED).text == "And where is my discount?"
+    assert react(rich, said("$28,500"), LISTED).deal == 28_500
+    assert limit(rich._replace(share=80), said("Hello"), LISTED) == 24_000
+
+
+def test_features_raise_what_their_lover_pays() -> None:
+    buyer = Buyer("features", 100, ("navigation", "sunroof"))
+    assert limit(buyer, said("It has a sunroof."), LISTED) == 27_000
+    assert limit(buyer, said("It has a sunroof.", "And navigation."), LISTED) == 32_400
+    assert react(buyer, said("$29,000"), LISTED).text == "Before we talk about money: does it have navigation?"
+
+
+def test_the_impatient_pay_less_for_every_message_too_many() -> None:
+    buyer, wordy = Buyer("impatient", 100, ("navigation", "sunroof")), "word " * 41
+    assert limit(buyer, said("a", "b"), LISTED) == 31_500
+    assert limit(buyer, said("a", "b", "c"), LISTED) == 30_900
+    assert limit(buyer, said(wordy, "b", "c"), LISTED) == 30_300
+    assert react(buyer, said("a", "b", "c", "d", "e"), LISTED).leaves
+    assert not react(buyer, said("a", "b", "c", "d"), LISTED).leaves
+
+
+def test_outrageous_offers_cost_patience() -> None:
+    buyer = Buyer("bargain", 100, ("navigation", "sunroof"))
+    assert not react(buyer, said(*["Hello"] * 6, "$29,000"), LISTED).leaves
+    assert react(buyer, said(*["Hello"] * 6, "$35,000"), LISTED).leaves
+
+
+def test_a_sale_pays_and_the_tag_is_not_seen() -> None:
+    setup = {"character": "bargain", "share": 90, "wants": ["sunroof", "navigation"], "listed": LISTED}
+    for reward, paid in (("ratio", 26_000 / 28_500), ("price", 26.0)):
+        env = sonde.make("car_dealer", reward=reward)
+        seated = Seated(env)
+        seated.reset(env.task(setup))
+        view, earned, done, info = seated.step("I can offer it to you for $26,000.")
+        assert (earned, done, dict(info)) == (
+            pytest.approx(paid),
+            True,
+            {"offer": 26_000, "buyer_state": "bought", "reply": "All right, I will take it for $26,000."},
+        )
+        assert "Deal" not in view.messages[-1].content
+
+
+def test_an_acceptance_without_an_offer_is_no_deal() -> None:
+    env = sonde.make("car_dealer")
+    ep = Episode.begin(env, env.tasks("test")[0]).step("Hello!").step("I take it. <Deal>yes</Deal>")
+    assert ep.outcome is None
+    assert ep.messages["agent"][-1].content == "I take it."
+    ep = ep.step("$30,000").step("<Deal>no</Deal>")
+    assert ep.outcome and ep.outcome.kind == "loss"
+
+
+def test_the_test_split_has_all_characters() -> None:
+    tasks = sonde.make("car_dealer").tasks("test")
+    count = {c: sum(t.tags["character"] == c for t in tasks) for c in ("bargain", "features", "impatient")}
+    assert sum(count.values()) == 200 and min(count.values()) > 50
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        {"character": "angry", "share": 90, "wants": ["sunroof", "navigation"]},
+        {"character": "bargain", "share": 91, "wants": ["sunroof", "navigation"]},
+        {"character": "bargain", "share": 90, "wants": ["sunroof", "sunroof"]},
+        {"character": "bargain", "share": 90, "wants": ["sunroof", "navigation"], "listed": 5},
+        {"character": "bargain", "share": 90, "wants": ["sunroof", "navigation"], "brand": "Ford"},
+    ],
+)
+def test_bad_setups_are_named(setup: dict[str, object]) -> None:
+    with pytest.raises(UserError, match="car_dealer: hidden: "):
+        sonde.make("car_dealer").task(setup)
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read(text: str) -> None:
+    pitch = read_pitch(text)
+    assert all(isinstance(react(b, [pitch], LISTED).text, str) for b in buyers()[::40])
+
+
+def test_the_posterior_is_brute_force() -> None:
+    """The filter keeps exactly the buyers that say, in an episode of their own, what this one said."""
+    env = sonde.make("car_dealer")
+    script = ("Hello", "What is your budget?", "It has a sunroof.", "$29,000")
+    task = env.task({"character": "features", "share": 95, "wants": ["sunroof", "remote start"], "listed": LISTED})
+    replies = _replies(env, task, script)
+    posterior = _played(env, task, script).posterior()
+    assert posterior is not None
+    for b in buyers():
+        other = env.task({"character": b.character, "share": b.share, "wants": list(b.wants), "listed": LISTED})
+        assert (posterior.prob(b) > 0) == (_replies(env, other, script) == replies)
+
+
+def _played(env: sonde.Env, task: sonde.Task, script: Sequence[str]) -> Episode:  # type: ignore[type-arg]
+    seated = Seated(env)
+    seated.reset(task)
+    for message in script:
+        seated.step(message)
+    return seated.episode
+
+
+def _replies(env: sonde.Env, task: sonde.Task, script: Sequence[str]) -> list[str]:  # type: ignore[type-arg]
+    return [turn.told for turn in _played(env, task, script).turns]

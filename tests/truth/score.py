@@ -1,0 +1,90 @@
+"""How truthful a rule user is, on hand-written questions: `python tests/truth/score.py ENV dev|sealed`.
+
+An item is answerable if it has a true answer; the user may always be silent ("I do not know."). Reported: the share of
+wrong replies among the replies given, with a 95 % Wilson interval, and the share of answerable items that got one.
+Answering what has no true answer is wrong. The sealed halves were committed before the parsers were written
+(docs/users.md gives their sha256) and are run for the published figures only.
+
+`judge_ENV.py` beside this file has `verdict(item) -> "right" | "wrong" | "silent"` and `answerable(item)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).resolve().parent
+
+
+class Score(NamedTuple):
+    """Counts over items: all, answerable, answered, answered and answerable, wrong."""
+
+    items: int
+    answerable: int
+    answered: int
+    covered: int
+    wrong: int
+
+    @property
+    def wrong_rate(self) -> float:
+        return self.wrong / self.answered if self.answered else 0.0
+
+    @property
+    def coverage(self) -> float:
+        return self.covered / self.answerable if self.answerable else 0.0
+
+
+def load(env: str, half: str) -> list[dict[str, Any]]:
+    """The items of one half."""
+    return [json.loads(line) for line in (HERE / f"{env}.{half}.jsonl").read_text("utf-8").splitlines()]
+
+
+def judged(env: str, items: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], bool, str]]:
+    """Every item, whether it is answerable, and the verdict on the user's reply."""
+    sys.path.insert(0, str(HERE))
+    judge = importlib.import_module(f"judge_{env}")
+    return [(item, judge.answerable(item), judge.verdict(item)) for item in items]
+
+
+def score(rows: Iterable[tuple[dict[str, Any], bool, str]]) -> Score:
+    count = Counter[str]()
+    for _, answerable, verdict in rows:
+        answered = verdict != "silent"
+        count.update(
+            items=1,
+            answerable=answerable,
+            answered=answered,
+            covered=answered and answerable,
+            wrong=verdict == "wrong",
+        )
+    return Score(*(count[name] for name in Score._fields))
+
+
+def main() -> None:
+    from sonde.metrics import rate
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("env")
+    parser.add_argument("half", choices=("dev", "sealed"))
+    parser.add_argument("--wrong", action="store_true", help="print the wrong replies (dev half only)")
+    args = parser.parse_args()
+    rows = judged(args.env, load(args.env, args.half))
+    found = score(rows)
+    if args.wrong and args.half == "dev":
+        for item, _, verdict in rows:
+            if verdict == "wrong":
+                sys.stdout.write(json.dumps(item, ensure_ascii=False) + "\n")
+    wrong = rate([[float(verdict == "wrong")] for _, _, verdict in rows if verdict != "silent"])
+    sys.stdout.write(
+        f"{args.env} {args.half}: {found}\nwrong {wrong}, answered {found.coverage:.3f} of the answerable\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
