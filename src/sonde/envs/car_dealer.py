@@ -45,13 +45,13 @@ _LONGEST = 2_000
 
 
 class State(NamedTuple):
-    """The buyer, the list price, the messages as pitches, the last offer, the last message, and whose word it is."""
+    """The buyer, the car and its list price, the messages as pitches, the last offer, and whose word it is."""
 
     buyer: Buyer
+    car: str
     listed: int
     pitches: tuple[Pitch, ...] = ()
     offered: int = 0
-    said: str = ""
     seat: str | None = AGENT
 
 
@@ -135,7 +135,8 @@ class CarDealer(Env[State]):
 
     def reset(self, task: Task, rng: Rng) -> State:
         h = task.hidden
-        return State(Buyer(h["character"], h["share"], tuple(h["wants"])), task.public["listed"])
+        car = f"{task.public['brand']} {task.public['body']}"
+        return State(Buyer(h["character"], h["share"], tuple(h["wants"])), car, task.public["listed"])
 
     def to_act(self, state: State) -> str | None:
         return state.seat
@@ -146,7 +147,7 @@ class CarDealer(Env[State]):
     def intro(self, state: State, seat: str) -> str:
         say, b, listed = pieces(_NAME), state.buyer, f"{state.listed:,}"
         if seat == AGENT:
-            return say["intro"].format(listed=listed, turns=self.max_turns)
+            return say["intro"].format(car=state.car, listed=listed, turns=self.max_turns)
         budget = f"{b.share * state.listed // 100:,}"
         return say[f"user-{b.character}"].format(budget=budget, listed=listed, first=b.wants[0], second=b.wants[1])
 
@@ -171,7 +172,7 @@ class CarDealer(Env[State]):
         said = spoken(text, _LONGEST)
         pitch = read_pitch(said)
         price = offer(pitch, state.listed)
-        after = state._replace(pitches=(*state.pitches, pitch), offered=price or state.offered, said=said, seat=USER)
+        after = state._replace(pitches=(*state.pitches, pitch), offered=price or state.offered, seat=USER)
         told = Frozen({USER: pieces(_NAME)["to-user"].format(said=said or "(says nothing)")})
         return Step(after, told, info=Frozen[Any](offer=price, buyer_state="listening"))
 
