@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from sonde import __version__
-from sonde.core import AGENT, Env, Episode, make, names, unknown
+from sonde.core import AGENT, Env, Episode, build, make, names, unknown
 from sonde.core.registry import KINDS, summary
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
@@ -24,7 +24,7 @@ from sonde.store import Run, compact
 
 from . import tables
 from .estimate import estimate
-from .options import ROLES, agent_config, config_file, environments, in_role, run_config
+from .options import ROLES, agent_config, config_file, environments, in_role, run_config, user_config, with_models
 from .progress import progress
 
 app = typer.Typer(
@@ -59,6 +59,11 @@ ModelOpt = Annotated[
     str | None, typer.Option(help="hf:NAME, http:NAME, fake, smollm2 or a folder, for agents that take a model.")
 ]
 UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
+UserOpt = Annotated[
+    str | None, typer.Option(help="A language model as the user: hf:NAME, http:NAME; by default the rule user.")
+]
+JudgeOpt = Annotated[str | None, typer.Option(help="A language model as the judge of claimed goals; else the rules.")]
+UserUrlOpt = Annotated[str | None, typer.Option(help="Address of the endpoint of --user and --judge.")]
 CacheOpt = Annotated[Path | None, typer.Option(help="Keep replies here: a call made before costs nothing again.")]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SplitOpt = Annotated[str | None, typer.Option(help="train or test.", show_default="test")]
@@ -160,6 +165,9 @@ def eval_(
     agent: AgentOpt = None,
     model: ModelOpt = None,
     base_url: UrlOpt = None,
+    user: UserOpt = None,
+    judge: JudgeOpt = None,
+    user_url: UserUrlOpt = None,
     cache: CacheOpt = None,
     split: SplitOpt = None,
     n_tasks: TasksOpt = None,
@@ -183,7 +191,7 @@ def eval_(
     as_json: JsonOpt = False,
 ) -> None:
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
-    file = config_file(config)
+    file = with_models(config_file(config), user, judge, user_url or base_url, cache)
     played, preset = environments(envs, suite, preset)
 
     def prepared_for(env: str | None) -> Prepared:
@@ -246,6 +254,9 @@ def rollout(
     agent: AgentOpt = None,
     model: ModelOpt = None,
     base_url: UrlOpt = None,
+    user: UserOpt = None,
+    judge: JudgeOpt = None,
+    user_url: UserUrlOpt = None,
     cache: CacheOpt = None,
     split: Annotated[str | None, typer.Option(help="train or test.", show_default="train")] = None,
     n_tasks: TasksOpt = None,
@@ -257,7 +268,7 @@ def rollout(
     overrides: OverrideOpt = [],  # noqa: B006
 ) -> None:
     """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
-    file = config_file(config)
+    file = with_models(config_file(config), user, judge, user_url or base_url, cache)
     acting = in_role(agent, env, preset)
     policy = agent_config(acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}))
     run = prepare(
@@ -291,6 +302,26 @@ def compare(
         out.print_json(json.dumps(asdict(found)))
         return
     out.print(tables.comparison(found))
+
+
+@app.command("audit")
+def audit_(
+    folder: RunArg,
+    judge: Annotated[str | None, typer.Option(help="A second judge: hf:NAME, http:NAME, smollm2 or a folder.")] = None,
+    base_url: UrlOpt = None,
+    cache: CacheOpt = None,
+    as_json: JsonOpt = False,
+) -> None:
+    """Judge the wins of recorded conversations again, by rules and by a second judge, and look for leaks."""
+    from sonde.audit import annotate, audit
+
+    second = None if judge is None else build(user_config(judge, base_url, cache))
+    found = audit(Run.load(folder).trajectories, second)
+    annotate(folder, found, producer=f"rules and {judge}" if judge else "rules")
+    if as_json:
+        out.print_json(json.dumps(found.to_json()))
+        return
+    out.print(tables.audit(found))
 
 
 @app.command()

@@ -100,6 +100,25 @@ def agent_config(
     return config
 
 
+def user_config(model: str, base_url: str | None, cache: Path | None = None) -> dict[str, Json]:
+    """The configuration of a language model in a seat that is not the agent's."""
+    config = model_config(model, base_url)
+    if cache is not None:
+        config = {"name": "models:cached", "model": config, "path": str(cache)}
+    return {"name": "users:llm", "model": config}
+
+
+def with_models(
+    file: dict[str, Json], user: str | None, judge: str | None, base_url: str | None, cache: Path | None
+) -> dict[str, Json]:
+    """The file's configuration with language models in the seats of the user and the judge."""
+    seats: dict[str, Json] = {}
+    for seat, model in (("user", user), ("judge", judge)):
+        if model is not None:
+            seats[seat] = user_config(model, base_url if model.startswith("http:") else None, cache)
+    return {**file, "seats": {**file.get("seats", {}), **seats}} if seats else file
+
+
 def run_config(
     env: str | None,
     *,
@@ -121,6 +140,8 @@ def run_config(
     if game or named:
         values["env"] = {**game, **named}
     values["seats"] = {**file.get("seats", {}), AGENT: agent}
+    if "judge" in values["seats"] and "env" in values:
+        values["env"] = {"judge": "seat", **values["env"]}
     for assignment in overrides:
         values = override(values, assignment)
     return config_from(values)

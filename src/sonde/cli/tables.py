@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from sonde.audit import Audit
 from sonde.core import find
 from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
@@ -38,6 +39,19 @@ def evaluations(rows: Sequence[Evaluation]) -> Group:
     names = ["tasks", "success %", "pass@k", "score", "turns", "bits", "fmt %"]
     table = _table(names, rows, agent=True)
     return Group(table, *_notes(rows, "bits: information gained per turn. fmt %: episodes without a readable answer."))
+
+
+def audit(found: Audit) -> Group:
+    """The shares with their intervals, and what was counted."""
+    table = Table(title=f"{found.env}, {found.n} episodes", box=box.SIMPLE_HEAD, title_justify="left")
+    for column in ("", "share %", "95 % interval"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, value in found.rates.items():
+        low_high = NOT_AVAILABLE if value is None else f"{100 * value.low:.1f} to {100 * value.high:.1f}"
+        share = NOT_AVAILABLE if value is None else f"{100 * value.mean:.1f}"
+        table.add_row(name.replace("_", " "), share, low_high)
+    counts = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in found.counts.items())
+    return Group(table, Text(counts, style="dim"))
 
 
 def suite(name: str, rows: Sequence[Evaluation]) -> Group:

@@ -220,9 +220,9 @@ class Dialogue(Env[Talk]):
         return self.say_pieces["judge"].format(said=state.said, secret=", ".join(self.secrets(state)))
 
     def _judged(self, state: Talk, text: str) -> Step:
-        found = _VALID.search(_THINKING.sub("", text))
+        found = verdict(text)
         if found is not None:
-            return self._over(state, found[1] is None)
+            return self._over(state, found)
         after = state._replace(tries=state.tries + 1)
         if after.tries > RETRIES:
             return self._over(after, False)
@@ -237,6 +237,16 @@ class Dialogue(Env[Talk]):
         found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
         info = Frozen[Any]({**self.facts(state, told), **found})
         return Step(after, Frozen({AGENT: told}), self._rewards(state, valid), info, out)
+
+
+def verdict(text: str) -> bool | None:
+    """What a judge says: valid or not; None if it says neither.
+
+    >>> verdict("It names the city. <VALID>"), verdict("<NOTVALID>"), verdict("Hm.")
+    (True, False, None)
+    """
+    found = _VALID.search(_THINKING.sub("", text))
+    return None if found is None else found[1] is None
 
 
 def spoken(text: str, limit: int) -> str:
