@@ -1,0 +1,23 @@
+"""The reference of user personalization: ask the most informative questions, then take up what is more likely than not.
+
+Greedy expected gain on the exact posterior over personas (`View.filter`); the answer names every preference that more
+than half of the personas left have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.envs._rules.persona_filter import PersonaFilter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interviewer(ProgramPolicy):
+    """See the module."""
+
+    def act_now(self, view: View) -> Action:
+        known = view.filter
+        if not isinstance(known, PersonaFilter):
+            raise UserError(f"agents:interviewer: {view.spec.name} has no filter over personas")
+        return Action(known.best_question()[0])

@@ -1,0 +1,194 @@
+"""People with hidden preferences: what they say when asked, and how well an answer fits them.
+
+A request has eight dimensions (budget, company, ...), each with three values and each belonging to a topic (money,
+people, ...). A persona has a preference in four of them and does not care about the others; all choices are equally
+likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
+(`envs/data/user_personalization.toml`).
+
+A question is understood as a dimension, as a topic (all its dimensions), or as a general one; a person tells what it
+prefers there, in a sentence for each. To a general question it tells what matters most: its first preference in the
+order of the request. Of several topics in a question the first counts.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+from .checks import plain
+
+PREFERENCES = 4
+NOTHING = "I have no strong feelings about that."
+LOST = "I am not sure what you mean."
+
+Persona = tuple[str, ...]
+"""The value of every dimension of a request, in its order; "" where the person does not care."""
+
+_GENERAL = (
+    "preference", "preferences", "prefer", "important", "matters", "matter", "about yourself", "about you",
+    "tell me more", "anything i should know", "anything else", "details", "looking for", "hope", "hoping", "ideal",
+    "needs", "wishes", "have in mind", "kind of", "sort of", "goal", "goals",
+)  # fmt: skip
+
+
+class Value(NamedTuple):
+    """A preference: how it is told, how an answer takes it up, and the phrases by which that is seen."""
+
+    said: str
+    advice: str
+    cues: tuple[str, ...]
+
+
+class Dimension(NamedTuple):
+    """What one may have a preference about."""
+
+    name: str
+    topic: str
+    ask: tuple[str, ...]
+    values: Mapping[str, Value]
+
+
+class Fit(NamedTuple):
+    """How an answer meets a persona: preferences taken up, and things taken up that the person did not want."""
+
+    covered: tuple[str, ...]
+    invented: tuple[str, ...]
+
+    @property
+    def score(self) -> float:
+        """Share of the preferences taken up, less the same for every invented one; at least 0."""
+        return max(0.0, (len(self.covered) - len(self.invented)) / PREFERENCES)
+
+
+@cache
+def data() -> Mapping[str, Any]:
+    source = files("sonde.envs").joinpath("data", "user_personalization.toml").read_text("utf-8")
+    return tomllib.loads(source)
+
+
+@cache
+def dimensions() -> Mapping[str, Dimension]:
+    found: dict[str, Dimension] = {}
+    for name, row in data()["dimensions"].items():
+        values = {v: Value(r["said"], r["advice"], tuple(map(plain, r["cues"]))) for v, r in row["values"].items()}
+        found[name] = Dimension(name, row["topic"], tuple(map(plain, row["ask"])), values)
+    return found
+
+
+class Request:
+    """One request and everything that may be asked, told and answered about it."""
+
+    def __init__(self, name: str, text: str, names: Sequence[str]) -> None:
+        self.name, self.text = name, text
+        self.dimensions = tuple(dimensions()[n] for n in names)
+        self.topics = tuple(dict.fromkeys(d.topic for d in self.dimensions))
+
+    @cached_property
+    def personas(self) -> tuple[Persona, ...]:
+        """All of them, in a fixed order."""
+        found: list[Persona] = []
+        for chosen in combinations(range(len(self.dimensions)), PREFERENCES):
+            options = [tuple(d.values) if i in chosen else ("",) for i, d in enumerate(self.dimensions)]
+            found += list(product(*options))
+        return tuple(found)
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """A question about everything, one about each topic, and one about each dimension."""
+        topics = tuple(f"What should I know about {_TOPIC_NAMES[t]}?" for t in self.topics)
+        return ("What matters most to you here?", *topics, *(_DIMENSION_QUESTIONS[d.name] for d in self.dimensions))
+
+    @lru_cache(maxsize=1024)  # noqa: B019 - requests live as long as the process
+    def asked(self, said: str) -> tuple[int, ...] | None:
+        """The dimensions that a question is about; () for a general question, None where it is about none."""
+        words = f" {plain(said)} "
+        for i, d in enumerate(self.dimensions):
+            if any(f" {a} " in words for a in d.ask) and not self._broad(words, d.topic):
+                return (i,)
+        places = {t: at for t in self.topics if (at := self._first(words, t)) >= 0}
+        if places:
+            topic = min(places, key=lambda t: places[t])
+            return tuple(i for i, d in enumerate(self.dimensions) if d.topic == topic)
+        return () if any(f" {g} " in words for g in _GENERAL) else None
+
+    def _broad(self, words: str, topic: str) -> bool:
+        """Whether the question names the topic itself, and so all of it."""
+        return f" {plain(_TOPIC_NAMES[topic])} " in words
+
+    def _first(self, words: str, topic: str) -> int:
+        found = [at for w in data()["topics"][topic] if (at := words.find(f" {w} ")) >= 0]
+        named = words.find(f" {plain(_TOPIC_NAMES[topic])} ")
+        return min([*found, named] if named >= 0 else found, default=-1)
+
+    def told(self, persona: Persona, said: str) -> str:
+        """What the person says to a question."""
+        asked = self.asked(said)
+        if asked is None:
+            return LOST
+        cares = [(d, v) for d, v in zip(self.dimensions, persona, strict=True) if v]
+        if not asked:
+            d, v = cares[0]
+            return d.values[v].said
+        own = [(self.dimensions[i], persona[i]) for i in asked if persona[i]]
+        return " ".join(d.values[v].said for d, v in own) or NOTHING
+
+    def fit(self, persona: Persona, answer: str) -> Fit:
+        """What an answer takes up, in the dimensions of this request."""
+        words = f" {' | '.join(map(plain, _CLAUSE.split(answer)))} "
+        covered: list[str] = []
+        invented: list[str] = []
+        for d, wanted in zip(self.dimensions, persona, strict=True):
+            for name, value in d.values.items():
+                if any(_takes_up(words, cue) for cue in value.cues):
+                    (covered if name == wanted else invented).append(f"{d.name}: {name}")
+        return Fit(tuple(covered), tuple(invented))
+
+    def gold(self, known: Persona) -> str:
+        """An answer that takes up exactly these preferences."""
+        advice = [d.values[v].advice for d, v in zip(self.dimensions, known, strict=True) if v]
+        return f"My advice: {', '.join(advice)}." if advice else "My advice: do what you feel like."
+
+
+_CLAUSE = re.compile(r"[,.;:!?()\n]+")
+_REFUSALS = frozenset(("no", "not", "without", "avoid", "avoiding", "never", "skip", "instead", "than"))
+
+
+def _takes_up(words: str, cue: str) -> bool:
+    """Whether a phrase occurs, and at least once without a refusal in the two words before it in its clause: neither
+    "not spicy" nor "instead of concerts" takes anything up."""
+    at = words.find(f" {cue} ")
+    while at >= 0:
+        if not any(w in _REFUSALS for w in words[:at].split()[-2:]):
+            return True
+        at = words.find(f" {cue} ", at + 1)
+    return False
+
+
+_TOPIC_NAMES = {
+    "food": "your food and diet", "money": "your money matters", "time": "your time and schedule",
+    "people": "the people around you", "place": "your place and surroundings", "body": "your health and energy",
+    "mind": "your interests and style", "skill": "your experience and equipment",
+}  # fmt: skip
+
+_DIMENSION_QUESTIONS = {
+    "diet": "Is there anything you avoid eating?", "flavour": "Which flavours do you like?",
+    "budget": "What is your budget?", "payment": "How would you rather pay, with a subscription for example?",
+    "daytime": "Is the morning or the evening better for you?", "duration": "How many minutes do you have for it?",
+    "company": "Will you be alone?", "family": "Do you have children or pets?",
+    "setting": "Would you rather be outdoors or indoors?", "room": "Is there a garden or a car?",
+    "limits": "Do you have an injury or an allergic condition?",
+    "energy": "Are you tired, or do you want to be active?",
+    "interest": "Which subjects are you interested in?", "style": "What humour or aesthetic do you prefer?",
+    "experience": "Are you a beginner?", "gadgets": "Do you use apps or gadgets?",
+}  # fmt: skip
+
+
+@cache
+def requests() -> Mapping[str, Request]:
+    """All requests by name."""
+    return {row["id"]: Request(row["id"], row["text"], row["dimensions"]) for row in data()["requests"]}

@@ -1,0 +1,41 @@
+"""A person with hidden preferences, who tells them when asked and nothing else.
+
+Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). What is told follows from the preferences
+and from what the question is about (`envs/_rules/personas.py`); nothing else in a message matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sonde.core import Action, ProgramPolicy, UserError, UserModel, View, unknown
+from sonde.envs._rules.personas import requests
+
+
+@dataclass(frozen=True, kw_only=True)
+class Persona(ProgramPolicy, UserModel):
+    """See the module. Needs the private facts `request`, `persona` and `question`. `request` is the one that
+    `likelihood` is about."""
+
+    kind: ClassVar[str] = "users"
+
+    request: str = "dinner"
+
+    def __post_init__(self) -> None:
+        if self.request not in requests():
+            raise unknown("users:persona: request", self.request, requests())
+
+    def act_now(self, view: View) -> Action:
+        facts = view.private
+        if any(name not in facts for name in ("request", "persona", "question")):
+            raise UserError(f"users:persona: {view.spec.name} tells this seat nothing about a persona")
+        return Action(requests()[facts["request"]].told(facts["persona"], facts["question"]))
+
+    def probs(self, view: View) -> Mapping[str, float]:
+        return {self.act_now(view).text: 1.0}
+
+    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        told = requests()[self.request].told
+        return [float(told(persona, query) == reply) for persona in hypotheses]
