@@ -57,6 +57,7 @@ def test_a_question_reveals_what_it_is_about(question: str, told: str) -> None:
         ("A cheap, spicy, vegetarian curry for two, and bring the dog.", 0.75),
         ("A cheap vegetarian curry without chilli, for two, and bring the dog.", 1.0),
         ("A cheap vegetarian curry, not spicy, for two, and bring the dog.", 0.75),
+        ("Wherever I go, my dog comes along. I do not eat meat or fish.", 0.0),
         ("Roast beef in a luxury restaurant.", 0.0),
         ("", 0.0),
     ],

@@ -78,7 +78,7 @@ class PersonaFilter(Filter):
 
     def _search(self) -> tuple[str, float]:
         if not self.questions:
-            return self.request.gold(self.likely()), 0.0
+            return self.request.answers[0], 0.0
         gains = {question: self.expected_gain(question) for question in self.request.questions}
         best = max(gains, key=lambda q: gains[q])
         return best, gains[best]
