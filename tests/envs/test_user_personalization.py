@@ -146,7 +146,7 @@ def test_the_posterior_is_brute_force() -> None:
     request = requests()["dinner"]
     replies = [str(t.info["reply"]) for t in ep.turns]
     fitting = [p for p in request.personas if [request.told(p, q) for q in script] == replies]
-    assert list(posterior.hypotheses) == fitting
+    assert list(posterior.hypotheses) == [request.shown(p) for p in fitting]
 
 
 def test_likelihood_is_behaviour() -> None:

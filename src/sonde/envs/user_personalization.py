@@ -138,8 +138,8 @@ class UserPersonalization(Env[State]):
     def to_act(self, state: State) -> str | None:
         return state.seat
 
-    def hypothesis(self, state: State) -> Persona:
-        return state.persona
+    def hypothesis(self, state: State) -> str:
+        return requests()[state.request].shown(state.persona)
 
     @property
     def questions(self) -> int:

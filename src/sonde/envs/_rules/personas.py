@@ -157,6 +157,10 @@ class Request:
         """Short answers: every choice of up to four preferences, taken up."""
         return tuple(dict.fromkeys(self.gold(p) for n in range(PREFERENCES + 1) for p in self._choices(n)))
 
+    def shown(self, persona: Persona) -> str:
+        """A persona in words: what it prefers, and nothing else."""
+        return ", ".join(f"{d.name}: {v}" for d, v in zip(self.dimensions, persona, strict=True) if v)
+
     def gold(self, known: Persona) -> str:
         """An answer that takes up exactly these preferences."""
         advice = [d.values[v].advice for d, v in zip(self.dimensions, known, strict=True) if v]
