@@ -13,6 +13,8 @@ Notation of the TOML files
   certain (a: the first), and numbers like 8:2 are the odds of the values.
 - The names of findings (`asks`), causes (`what`) and fixes (`fix`) are cues too.
 - Three more questions and suggestions each come from carrier sentences, chosen by a digest.
+- ``words.txt`` has more words that people use for a finding, or for a cause and its fix: under ``[product]`` lines
+  ``finding: words`` and ``cause: words``. They help to tell what a message is about, together with other words.
 
 The split: the quarter of all (product, cause) pairs with the smallest BLAKE2b digests is the test part; where that
 would take all pairs of a product, the largest of them stays in train and the next of the other pairs takes its place.
@@ -86,7 +88,10 @@ def main() -> None:
 def build(source: Path) -> list[Product]:
     """All products, checked, in the order of their ids."""
     raws = [raw for path in sorted(source.glob("*.toml")) for raw in read(path)]
-    products = sorted((product(raw) for raw in raws), key=lambda p: p["id"])
+    more = vocabulary((source / "words.txt").read_text(encoding="ascii"))
+    products = sorted((product(raw, more.pop(raw["id"], {})) for raw in raws), key=lambda p: p["id"])
+    if more:
+        raise ValueError(f"words.txt: unknown products {sorted(more)}")
     problems = [problem for p in products for problem in check(p)] + unique(products)
     if problems:
         raise ValueError(f"customer_service: {len(problems)} problems:\n" + "\n".join(problems))
@@ -96,6 +101,19 @@ def build(source: Path) -> list[Product]:
 
 def read(path: Path) -> list[Raw]:
     return tomllib.loads(path.read_text(encoding="utf-8"))["product"]
+
+
+def vocabulary(text: str) -> dict[str, dict[str, list[str]]]:
+    """The words of every finding and cause: `{"laptop_dead": {"f:led": [...], "c:charger": [...]}}`."""
+    found: dict[str, dict[str, list[str]]] = {}
+    block: dict[str, list[str]] = {}
+    for line in (line.strip() for line in text.splitlines()):
+        if line.startswith("["):
+            block = found[line.strip("[]")] = {}
+        elif line and not line.startswith("#"):
+            name, _, rest = line.partition(": ")
+            block[name] = rest.split()
+    return found
 
 
 def dump(products: Iterable[Product]) -> str:
@@ -113,14 +131,18 @@ def counts(products: list[Product]) -> dict[str, int]:
 # --- from the notation to the shipped form ---------------------------------------------------------------------------
 
 
-def product(raw: Raw) -> Product:
-    findings = [finding(raw["id"], name, f) for name, f in raw["f"].items()]
-    causes = [cause(raw, findings, i, name, c) for i, (name, c) in enumerate(raw["c"].items())]
+def product(raw: Raw, more: Mapping[str, list[str]]) -> Product:
+    findings = [finding(raw["id"], name, f, more.get(f"f:{name}", [])) for name, f in raw["f"].items()]
+    causes = [
+        cause(raw, findings, i, name, c, more.get(f"c:{name}", [])) for i, (name, c) in enumerate(raw["c"].items())
+    ]
+    if unknown := set(more) - {f"f:{name}" for name in raw["f"]} - {f"c:{name}" for name in raw["c"]}:
+        raise ValueError(f"words.txt: {raw['id']}: unknown {sorted(unknown)}")
     head = {field: raw[field] for field in ("id", "product", "symptom", "openings")}
     return {**head, "findings": findings, "causes": causes}
 
 
-def finding(where: str, name: str, raw: Raw) -> dict[str, Any]:
+def finding(where: str, name: str, raw: Raw, more: list[str]) -> dict[str, Any]:
     return {
         "id": name,
         "asks": raw["asks"],
@@ -128,10 +150,13 @@ def finding(where: str, name: str, raw: Raw) -> dict[str, Any]:
         "cues": [*cues(raw["cues"]), *core(raw["asks"], raw["cues"])],
         "questions": [*raw["ask"], *carried(ASKING, f"{where}/{name}", raw["asks"])],
         "answers": list(raw["v"].values()),
+        "more": more,
     }
 
 
-def cause(product: Raw, findings: list[dict[str, Any]], index: int, name: str, raw: Raw) -> dict[str, Any]:
+def cause(
+    product: Raw, findings: list[dict[str, Any]], index: int, name: str, raw: Raw, more: list[str]
+) -> dict[str, Any]:
     key = f"{product['id']}/{name}"
     odds = raw["p"].split()
     if len(odds) != len(findings):
@@ -150,6 +175,7 @@ def cause(product: Raw, findings: list[dict[str, Any]], index: int, name: str, r
             "done": joined(DONE, raw["tried"], product["solved"], index),
             "failed": joined(FAILED, raw["tried"], product["still"], index),
         },
+        "more": more,
     }
 
 

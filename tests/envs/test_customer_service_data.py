@@ -71,11 +71,11 @@ def test_schema(entry: Product) -> None:
     assert len(set(entry["openings"])) >= 3
     assert 5 <= len(entry["findings"]) <= 9 and 3 <= len(entry["causes"]) <= 6
     for f in entry["findings"]:
-        assert list(f) == ["id", "asks", "values", "cues", "questions", "answers"]
+        assert list(f) == ["id", "asks", "values", "cues", "questions", "answers", "more"]
         assert 2 <= len(set(f["values"])) == len(f["values"]) == len(set(f["answers"])) <= 4
         assert len(set(f["cues"])) >= 5 and len(set(f["questions"])) >= 5
     for c in entry["causes"]:
-        assert list(c) == ["id", "what", "cues", "weight", "likelihood", "fix", "split"]
+        assert list(c) == ["id", "what", "cues", "weight", "likelihood", "fix", "more", "split"]
         assert list(c["fix"]) == ["id", "what", "cues", "questions", "done", "failed"]
         assert c["weight"] > 0 and len(set(c["cues"])) >= 3
         assert len(set(c["fix"]["cues"])) >= 4 and len(set(c["fix"]["questions"])) >= 5
@@ -283,3 +283,11 @@ def test_the_build_refuses_odds_that_do_not_fit(build: ModuleType, word: str, si
 def test_odds_by_hand(build: ModuleType) -> None:
     assert build.chances("x/y", "b", 3) == [0, 1, 0]
     assert build.chances("x/y", "8:2", 2) == [0.8, 0.2]
+
+
+def test_more_words_are_read_and_belong_to_something(build: ModuleType) -> None:
+    found = build.vocabulary("# note\n[a_b]\nf:led: glow lit\n\nc:fuse: blown\n[c_d]\n")
+    assert found == {"a_b": {"f:led": ["glow", "lit"], "c:fuse": ["blown"]}, "c_d": {}}
+    raw = next(iter(build.read(build.SOURCE / "phones.toml")))
+    with pytest.raises(ValueError, match=r"words\.txt: .*unknown.*c:magic"):
+        build.product(raw, {"c:magic": ["wand"]})
