@@ -46,6 +46,7 @@ YES_NO = [
     ("Reykjavik, Iceland", "Does your city have fewer than 500,000 inhabitants?", "Yes"),
     ("Cairo, Egypt", "Is your city's population greater than 10 million?", "Yes"),
     ("Vienna, Austria", "Is it within 100 km of Bratislava?", "Yes"),
+    ("Singapore, Singapore", "Is it the capital of Singapore?", "Yes"),
     ("Tbilisi, Georgia", "Is it in the US state of Georgia, in America?", "No"),
 ]
 

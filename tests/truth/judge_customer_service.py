@@ -26,7 +26,7 @@ def verdict(item: Mapping[str, Any]) -> str:
     """`right`, `wrong` or `silent`."""
     product, expect = products()[item["product"]], item["expect"]
     query = read(item["product"], item["message"])
-    if query.kind in ("several", "talk", "unknown"):
+    if query.kind in ("several", "talk", "unclear", "unknown"):
         return "silent"
     if query.kind == "finding":
         found = product.findings[query.target]

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LISTS = ("yes", "no", "decide")
+LISTS = ("yes", "no", "decide", "open")
 NUMBERS = ("size", "weight", "price", "born", "died", "start", "end")
+DEFAULTS = ("no", "unknown", "own", "near")
 FIELDS = ("nation", "job", "continent", "country")
 
 
 @dataclass
 class Class:
-    """A kind of thing and what is true of everything below it."""
+    """A kind of thing and what is true of everything below it, false of it, or not known."""
 
     name: str
     parents: tuple[str, ...]
@@ -24,6 +25,7 @@ class Class:
     yes: set[str] = field(default_factory=set)
     no: set[str] = field(default_factory=set)
     decide: set[str] = field(default_factory=set)
+    open: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -128,7 +130,10 @@ def _line(book: Book, line: str, where: str, current: Class | None) -> Class | N
 def _declared(book: Book, rest: str) -> None:
     name, _, meaning = rest.partition(":")
     words, _, default = meaning.partition("|")
-    book.declared[name.strip()] = "no" if "default=no" in default else "unknown"
+    mode = default.partition("default=")[2].strip() or "unknown"
+    if mode not in DEFAULTS:
+        raise Bad(f"attribute {name.strip()}: default={mode}, not one of {DEFAULTS}")
+    book.declared[name.strip()] = mode
     book.meanings[name.strip()] = words.strip()
 
 

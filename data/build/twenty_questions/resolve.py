@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+
 from kb import Bad, Book, Topic
 from wordnet import WordNet
 
 YES, NO, UNKNOWN = 1, 0, -1
+_HOME = 3
+"""Topics of a root of which an attribute is true, so that it is at home there."""
 
 CLOSED = ("animal", "plant", "person", "place", "event", "body_part", "fictional_character", "organisation", "work")
 """Roots whose classes are complete: what is not listed below a class of them is not one."""
+
+_THINGS = {"food", "drink", "object", "substance", "natural_feature", "body_part"}
+_FAR = {
+    "animal": {"food", "drink", "place", "event", "substance", "concept", "organisation"},
+    "plant": {"person", "event", "organisation", "place", "concept", "occupation"},
+    "person": {"animal", "plant", "place", *_THINGS},
+    "fictional_character": {"plant", "food", "drink", "substance", "body_part"},
+    "object": {"animal", "plant", "person", "event", "occupation"},
+    "food": {"person", "event", "organisation", "occupation", "place"},
+    "drink": {"person", "event", "organisation", "occupation", "place"},
+    "place": {"animal", "food", "drink", "body_part", "occupation"},
+    "organisation": {"animal", "plant", "food", "drink", "substance", "natural_feature", "body_part", "occupation"},
+    "work": {"animal", "plant", "food", "drink", "substance", "natural_feature", "body_part", "occupation"},
+    "event": {"animal", "plant", "food", "drink", "substance", "body_part", "occupation"},
+}
+"""Where an attribute is at home -> the roots so far off that it is false of them, if its default is "near"."""
 
 
 class Resolver:
@@ -37,7 +59,39 @@ class Resolver:
             return said.pop() if len(said) == 1 else UNKNOWN
         if attribute in self.book.classes:
             return self._not_a_member(topic, attribute)
-        return NO if self.book.declared.get(attribute) == "no" else UNKNOWN
+        mode = self.book.declared.get(attribute)
+        if mode in ("own", "near"):
+            return self._at_home(topic, attribute, mode)
+        return NO if mode == "no" else UNKNOWN
+
+    def _at_home(self, topic: Topic, attribute: str, mode: str) -> int:
+        """No among the roots where the attribute is true of something; far from all of them too, if it is "near"."""
+        root, homes = self.root(topic), self._homes.get(attribute, set())
+        if root in homes:
+            return NO
+        far = mode == "near" and homes and all(root in _FAR.get(home, ()) for home in homes)
+        return NO if far else UNKNOWN
+
+    @cached_property
+    def _homes(self) -> Mapping[str, set[str]]:
+        """Attribute -> the roots of the topics of which it is true; one odd topic makes no home."""
+        count: Counter[tuple[str, str]] = Counter()
+        for t in self.book.topics.values():
+            said = {a for c in t.classes for a in self._yes_of(c)} | {a for a, m in t.marks.items() if m == "+"}
+            count.update((a, self.root(t)) for a in said if t.marks.get(a, "+") == "+")
+        most: dict[str, int] = defaultdict(int)
+        for (attribute, _), n in count.items():
+            most[attribute] = max(most[attribute], n)
+        found: dict[str, set[str]] = defaultdict(set)
+        for (attribute, root), n in count.items():
+            if n >= min(_HOME, most[attribute]):
+                found[attribute].add(root)
+        return found
+
+    def _yes_of(self, name: str) -> set[str]:
+        """What a class says is true, its own word before that of its parents."""
+        c = self.book.classes[name]
+        return c.yes | (set[str]().union(*map(self._yes_of, c.parents)) - c.no - c.decide - c.open)
 
     def _from_class(self, name: str, attribute: str) -> int | None:
         key = (name, attribute)
@@ -55,6 +109,8 @@ class Resolver:
                     said.add(YES)
                 elif attribute in c.no or attribute in c.decide:
                     said.add(NO)
+                elif attribute in c.open:
+                    said.add(UNKNOWN)
             if said:
                 return said.pop() if len(said) == 1 else UNKNOWN
             level = [p for n in level for p in self.book.classes[n].parents]

@@ -5,7 +5,7 @@ themselves, so the first of the two is worth a share of what both together tell.
 at least as probable as `sure`, when nothing more can be found out, or in the last turn.
 
 It knows which record tells of whom and who saw whom, as the prior does; whoever reads only the briefing has to find
-that out first. On the 50 test tasks (8 turns are needed for certainty on average):
+that out first. On the 50 test tasks:
 
 | `sure` | solved | turns |
 |---|---|---|

@@ -7,7 +7,7 @@ from functools import cache
 
 from .checks import plain
 from .cities import City, Truth, atlas, kilometres
-from .city_claims import Claim, either
+from .city_claims import Claim
 
 
 def country_known(claim: Claim, owners_of: str) -> Claim:
@@ -247,7 +247,3 @@ def known_for(words: frozenset[str], label: str, topic: str) -> Claim:
         return False if owners and min(kilometres(c, o) for o in owners) > 100 else None
 
     return Claim(topic, truth, "my city [is|is not] known for that", label)
-
-
-def any_known(topic: str, phrases: tuple[str, ...], words: str) -> Claim:
-    return either(topic, (known_for(content(p), plain(p), topic) for p in phrases), words)

@@ -18,8 +18,14 @@ from .city_replies import Asked, Query
 from .city_slots import UNDER, Match, count, of, one, several, slot
 from .city_words import land_label, lands, number, place, town
 
+_BESIDE = re.compile(
+    r"[CN] (?:right |directly )*(?:near|close to|next to|by|along|beside|bordering|adjacent to|not far from|at)\b"
+)
+
 
 def ask_in(m: Match) -> Query | None:
+    if _BESIDE.match(m.string):
+        return None
     lands_only = m.string.startswith(("N ", "does N "))
     found = several(slot(m), lambda t: of_land(place(t)) if lands_only else place(t))
     if found is None and " , " in slot(m):
@@ -117,7 +123,7 @@ def ask_capital_of(m: Match) -> Query | None:
         "country",
         "N",
         "sovereign state",
-        "state" if False else "nation",
+        "nation",
         "sovereign country",
         "independent country",
     ):

@@ -312,7 +312,6 @@ _WEATHER = {
     "hot": "hot",
     "warm": "warm",
     "cold": "cold",
-    "cool": "cold",
     "rainy": "rainy",
     "wet": "rainy",
     "mild": "mild",
@@ -332,7 +331,6 @@ _WEATHER = {
     "cold in winter": "cold",
     "hot summer": "hot",
     "cold winter": "cold",
-    "dry in summer": "hot",
     "harsh winters": "cold",
     "freezing winters": "cold",
     "warm summers": "hot",
@@ -362,20 +360,8 @@ _WEATHER = {
     "tropics": "tropical",
     "humid subtropical": "subtropical",
     "humid continental": "continental",
-    "tropical or subtropical": "tropical",
-    "distinct seasons": "seasons",
-    "hot and humid all year": "tropical",
     "snow in winters": "snow",
 }
-
-
-del (
-    _WEATHER["cool"],
-    _WEATHER["dry in summer"],
-    _WEATHER["hot and humid all year"],
-    _WEATHER["tropical or subtropical"],
-    _WEATHER["distinct seasons"],
-)
 
 
 def ask_hemispheres(m: Match) -> Query | None:

@@ -44,14 +44,15 @@ PORT = Claim(
 )
 
 _OCEANS: Mapping[str, str] = {
-    "atlantic": "atlantic ocean|north atlantic|english channel|north sea|irish sea",
+    "atlantic": "atlantic ocean|north atlantic",
     "mediterranean": "mediterranean sea|adriatic sea part of the mediterranean",
     "pacific": "pacific ocean|coral sea",
     "adriatic": "adriatic sea part of the mediterranean",
     "indian": "indian ocean|arabian sea|bay of bengal",
 }
 _ARGUABLE: Mapping[str, str] = {
-    "atlantic": "mediterranean|baltic|caribbean|mexico|norwegian|gibraltar|black|bosporus|barents|magellan|adriatic",
+    "atlantic": "english channel|north sea|irish sea|"
+    "mediterranean|baltic|caribbean|mexico|norwegian|gibraltar|black|bosporus|barents|magellan|adriatic",
     "pacific": "china|japan|yellow|java|tasman|thailand|timor|malacca|magellan|andaman",
     "mediterranean": "bosporus|black|gibraltar",
     "indian": "red sea|persian|aden|oman|andaman|malacca|timor|java|tasman|southern",
@@ -96,78 +97,26 @@ _ARGUABLE: Mapping[str, str] = {
     "azov": "black",
     "andaman": "malacca",
 }
-SEAS = frozenset(
-    [
-        "adriatic",
-        "aegean",
-        "alboran",
-        "andaman sea",
-        "arabian gulf",
-        "arabian sea",
-        "arctic ocean",
-        "atlantic",
-        "baltic",
-        "barents sea",
-        "bay of bengal",
-        "bay of biscay",
-        "black sea",
-        "bohai",
-        "bosporus",
-        "bothnia",
-        "caribbean",
-        "caspian",
-        "celtic sea",
-        "coral sea",
-        "east china sea",
-        "east sea",
-        "english channel",
-        "gulf",
-        "gulf of aden",
-        "gulf of finland",
-        "gulf of guinea",
-        "gulf of mexico",
-        "gulf of oman",
-        "gulf of thailand",
-        "indian ocean",
-        "ionian",
-        "irish sea",
-        "japan sea",
-        "java sea",
-        "levantine",
-        "ligurian",
-        "marmara",
-        "mediterranean",
-        "north sea",
-        "norwegian sea",
-        "pacific",
-        "persian gulf",
-        "philippine sea",
-        "red sea",
-        "sea of azov",
-        "sea of japan",
-        "sea of marmara",
-        "south china sea",
-        "southern ocean",
-        "strait of gibraltar",
-        "strait of magellan",
-        "strait of malacca",
-        "tasman sea",
-        "timor sea",
-        "tyrrhenian",
-        "yellow sea",
-    ]
-)
+_SEA_NAMES = """
+adriatic; aegean; alboran; andaman sea; arabian gulf; arabian sea; arctic ocean; atlantic; baltic;
+barents sea; bay of bengal; bay of biscay; black sea; bohai; bosporus; bothnia; caribbean; caspian;
+celtic sea; coral sea; east china sea; english channel; gulf of aden; gulf of finland; gulf of guinea;
+gulf of mexico; gulf of oman; gulf of thailand; indian ocean; ionian; irish sea; japan sea; java sea;
+levantine; ligurian; marmara; mediterranean; north sea; norwegian sea; pacific; persian gulf; philippine sea;
+red sea; sea of azov; sea of japan; sea of marmara; south china sea; southern ocean; strait of gibraltar;
+strait of magellan; strait of malacca; tasman sea; timor sea; tyrrhenian; yellow sea
+"""
+SEAS = frozenset(" ".join(name.split()) for name in _SEA_NAMES.split(";"))
+"""Plain names of seas; some without "sea", as they are often said."""
 
 
 def sea(name: str) -> Claim:
     """On a sea, by its plain name without "sea" or "ocean". Arms of it are not known."""
-    key = re.sub(r"^(?:gulf|bay|strait|sea) of | (?:sea|ocean|channel|coast)$|^(?:south|east) (?=china)", "", name)
-    key = {"indian": "indian", "arabian gulf": "persian"}.get(name.removesuffix(" ocean"), key)
+    key = re.sub(r"^(?:gulf|bay|strait|sea) of | (?:sea|ocean|channel|gulf|coast)$|^(?:south|east) (?=china)", "", name)
+    key = "persian" if name == "arabian gulf" else key
     full = "persian gulf" if name == "arabian gulf" else name if " " in name else key
-    arms, arguable = (
-        [a for a in _OCEANS.get(key, "").split("|") if a],
-        [a for a in _ARGUABLE.get(key, "").split("|") if a],
-    )
+    arms = [a for a in _OCEANS.get(key, "").split("|") if a]
+    arguable = [a for a in _ARGUABLE.get(key, "").split("|") if a]
 
     def truth(c: City) -> Truth:
         water = plain(c.water or "")
@@ -175,15 +124,14 @@ def sea(name: str) -> Claim:
             return True if c.shore in ("sea", "lake") else None
         if not water:
             return False if _near_sea(c) is False and key != "caspian" else None
-        return None if any(a in water for a in arguable) or c.name in ("Panama City", "Tarifa", "Istanbul") else False
+        return None if any(a in water for a in arguable) or c.name in ("Panama City", "Istanbul") else False
 
+    return Claim("coast", truth, f"my city [is|is not] on the {_sea_label(name)}")
+
+
+def _sea_label(name: str) -> str:
     label = name.title().replace(" Of ", " of ")
-    label = (
-        label
-        if " " in name or name in ("gulf",)
-        else {"atlantic": "Atlantic Ocean", "pacific": "Pacific Ocean"}.get(name, f"{label} Sea")
-    )
-    return Claim("coast", truth, f"my city [is|is not] on the {label}")
+    return label if " " in name else f"{label} {'Ocean' if name in ('atlantic', 'pacific') else 'Sea'}"
 
 
 def country_sea(claim: Claim) -> Claim:

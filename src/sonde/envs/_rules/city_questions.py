@@ -25,7 +25,7 @@ REFUSE = Silent("refuse", REFUSED)
 _GUESS = (
     re.compile(
         r"(?:is|are|could|might|would|may|can|must) (?:C|answer|solution|NAME|secret)(?: be)?(?: (?:city|"
-        r"town|C|capital)(?: of| called| named)?)? (?P<x>.+)"
+        r"town|C)(?: of| called| named)?)? (?P<x>.+)"
     ),
     re.compile(r"(?:is|are) (?P<x>.+) (?:C|answer|NAME|where you live|city you are from|city you live in)"),
     re.compile(r"(?:are you|do you live|do P live|are you living|do you come)(?: currently)? (?:in|from) (?P<x>.+)"),

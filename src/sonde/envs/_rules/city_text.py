@@ -30,6 +30,7 @@ _ABBREVIATIONS = (
     (re.compile(r"\bu\.?s\.?a\.?(?=\W|$)", re.I), "USA"), (re.compile(r"\bU\.S\.|\bU\.S\b|\bUS\b"), "USA"),
     (re.compile(r"\bu\.k\.?(?=\W|$)", re.I), "UK"), (re.compile(r"\bd\.c\.?(?=\W|$)", re.I), "DC"),
     (re.compile(r"\bl\.a\.(?=\W|$)", re.I), "LA"), (re.compile(r"\bst\. ", re.I), "Saint "),
+    (re.compile(r"(?<!\w)'s-"), "s "),
     (re.compile(r"\bmt\. ", re.I), "Mount "), (re.compile(r"\bb\.c\.(?:e\.)?", re.I), "bc"),
     (re.compile(r"\ba\.d\.", re.I), "ad"), (re.compile(r"(?<=\d),(?=\d{3})"), ""),
     (re.compile(r"\be\.g\."), "for example"), (re.compile(r"\b(utc|gmt) ?\+ ?(?=\d)", re.I), r"\1 plus "),

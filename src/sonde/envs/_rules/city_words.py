@@ -331,6 +331,8 @@ def _segment(segment: str, names: list[tuple[str, frozenset[int]]]) -> bool:
             "",
             spelled,
         )
+        if not n and re.match(r"capital (?:city )?of ", spelled):
+            return False
         if (
             n
             and (found := qualified(piece)) is not None
@@ -372,7 +374,7 @@ def qualified(text: str) -> Callable[[City], bool] | None:
         return lambda c: c.land.code in codes
     name = atlas().states.get(text)
     if name is not None:
-        return lambda c: c.state == name or (name == "Washington" and text == "washington" and False)
+        return lambda c: c.state == name
     code = atlas().provinces.get(text)
     if code is not None:
         return lambda c: c.land.code == code

@@ -25,10 +25,15 @@ from typing import Any, Literal, NamedTuple
 from sonde.core import Belief, Filter, Turn, entropy
 from sonde.core.belief import KEPT
 
-Kind = Literal["finding", "fix", "cause", "several", "talk", "unknown"]
+Kind = Literal["finding", "fix", "cause", "several", "talk", "unclear", "unknown"]
 GOAL = "Goal reached"
 _SILENT: Mapping[str, tuple[str, ...]] = {
     "unknown": ("I do not know.", "I am afraid I do not know.", "Sorry, I do not know about that."),
+    "unclear": (
+        "I am not sure what you want me to do. Can you put it another way?",
+        "Sorry, what exactly am I to try?",
+        "I do not know how to do that. What do you mean?",
+    ),
     "several": ("One thing at a time, please.", "That is too much at once. One at a time, please."),
     "talk": ("Thank you. So what shall I do?", "All right. And now?"),
     "cause": ("I am told that it is not that.", "No, that is not it.", "It turned out that this is not the reason."),

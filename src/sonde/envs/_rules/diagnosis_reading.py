@@ -31,7 +31,7 @@ _VAGUE = re.compile(
 )
 """Questions that "yes" and "no" would not answer, or not alone."""
 
-UNKNOWN, SEVERAL, TALK = Query("unknown"), Query("several"), Query("talk")
+UNKNOWN, UNCLEAR, SEVERAL, TALK = Query("unknown"), Query("unclear"), Query("several"), Query("talk")
 
 
 @lru_cache(maxsize=1 << 13)
@@ -78,7 +78,8 @@ def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Quer
             return Query("finding", pick.target)
     if fix.target == NOTHING and states:
         fix = choose(_text([*states, *parts]), lex.fixes)
-    return _about_causes("fix", fix)
+    query = _about_causes("fix", fix)
+    return UNCLEAR if query == UNKNOWN else query
 
 
 def _stated(name: str, parts: Sequence[Part]) -> Query:

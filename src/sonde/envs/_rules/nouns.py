@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from .english import base, is_participle
+from .partition import bits
 from .phrases import DROPPED, asked, key
 from .queries import Query, all_of, atom
 from .regions import nations, region, within
@@ -144,11 +145,9 @@ def _guessed(guess: int) -> Query:
 
 def _close(guess: int) -> int:
     """Topics that share a name with a guessed one: what was meant is not certain."""
-    knows, found = knowledge(), 0
-    for i in range(len(knows.names)):
-        if guess >> i & 1:
-            for name in (knows.names[i], *knows.aka[i]):
-                found |= knows.lookup.get(name_key(name), 0)
+    found = 0
+    for i in bits(guess):
+        found |= knowledge().sharing[i]
     return found & ~guess
 
 

@@ -5,8 +5,8 @@ Ours. Only the topic's own name counts, not its other names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 
 from .english import base, number
 from .queries import Query, atom
@@ -32,11 +32,7 @@ def letters(words: Sequence[str]) -> Query | None:
 def _edge(side: str, letter: str) -> Query | None:
     at = -1 if side == "end" else 0
     if letter in ("vowel", "consonant"):
-        wanted = letter == "vowel"
-        return atom(
-            f"{'last' if at else 'first'} {letter}",
-            knowledge().where(lambda n: (n[at].casefold() in "aeiou") == wanted),
-        )
+        return atom(f"{'last' if at else 'first'} {letter}", _where(side, letter))
     if len(letter) != 1 or not letter.isalpha():
         return None
     return atom(f"{'last' if at else 'first'} {letter}", _where(side, letter))
@@ -69,13 +65,29 @@ def _counted(words: Sequence[str]) -> Query | None:
     if n is None:
         return None
 
-    def holds(name: str) -> bool:
-        size = len(name.replace("-", " ").split()) if unit == "word" else sum(c.isalpha() for c in name)
-        if more is None:
-            return size == n
-        return (size == n and at_least) or ((size > n) == more and size != n)
-
     return atom(
         f"{unit}s {'=' if more is None else '>' if more else '<'}{'=' if at_least else ''}{n:g}",
-        knowledge().where(holds),
+        _of_length(unit, more, at_least, n),
     )
+
+
+@lru_cache(maxsize=256)
+def _of_length(unit: str, more: bool | None, at_least: bool, n: float) -> Known:
+    """Names of n letters or words, of more, or of fewer."""
+    yes = every = 0
+    for size, topics in _by_length(unit).items():
+        every |= topics
+        if size == n:
+            yes |= topics if more is None or at_least else 0
+        elif more is not None and (size > n) == more:
+            yes |= topics
+    return Known(yes, every & ~yes)
+
+
+@cache
+def _by_length(unit: str) -> Mapping[int, int]:
+    found: dict[int, int] = {}
+    for i, name in enumerate(knowledge().names):
+        size = len(name.replace("-", " ").split()) if unit == "word" else sum(c.isalpha() for c in name)
+        found[size] = found.get(size, 0) | 1 << i
+    return found

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from .checks import plain
 from .english import ascii_lower, singular
+from .partition import bits
 
 _PLURALS = {
     "mice": "mouse", "geese": "goose", "teeth": "tooth", "feet": "foot", "men": "man", "women": "woman",
@@ -68,6 +69,7 @@ class Knowledge:
         self.classes: Mapping[str, Sequence[str]] = data["classes"]
         self.meanings: Mapping[str, str] = data["meanings"]
         self._masks: dict[str, Known] = {}
+        self._kind_topics: dict[int, int] = {}
 
     @cached_property
     def index(self) -> Mapping[str, int]:
@@ -107,11 +109,16 @@ class Knowledge:
         """Name or synonym, as `name_key` writes it -> the topics it names. A topic's own name wins over synonyms."""
         own: dict[str, int] = defaultdict(int)
         other: dict[str, int] = defaultdict(int)
-        for i, name in enumerate(self.names):
-            own[name_key(name)] |= 1 << i
-            for alias in self.aka[i]:
-                other[name_key(alias)] |= 1 << i
+        for i, (name, *others) in enumerate(self._keys):
+            own[name] |= 1 << i
+            for alias in others:
+                other[alias] |= 1 << i
         return {**other, **own}
+
+    @cached_property
+    def _keys(self) -> Sequence[Sequence[str]]:
+        """For each topic its name and its synonyms, as `name_key` writes them."""
+        return [[name_key(n) for n in (name, *self.aka[i])] for i, name in enumerate(self.names)]
 
     # --- words above a topic -----------------------------------------------------------------------------------------
 
@@ -127,11 +134,27 @@ class Knowledge:
     def above(self, topics: int) -> int:
         """The topics whose names are words for something above the given ones."""
         found = 0
-        for i, row in enumerate(self._data["hypernyms"]):
-            if topics >> i & 1:
-                for k in row:
-                    found |= self.lookup.get(name_key(self._data["kinds"][k]), 0)
+        for i in bits(topics):
+            for k in self._data["hypernyms"][i]:
+                found |= self._named_by(k)
         return found & ~topics
+
+    def _named_by(self, kind: int) -> int:
+        """The topics that a word of WordNet names."""
+        if kind not in self._kind_topics:
+            self._kind_topics[kind] = self.lookup.get(name_key(self._data["kinds"][kind]), 0)
+        return self._kind_topics[kind]
+
+    @cached_property
+    def sharing(self) -> Sequence[int]:
+        """For each topic, all that share a name with it."""
+        found: list[int] = []
+        for keys in self._keys:
+            mask = 0
+            for key in keys:
+                mask |= self.lookup[key]
+            found.append(mask)
+        return found
 
     # --- numbers and lists -------------------------------------------------------------------------------------------
 
