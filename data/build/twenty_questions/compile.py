@@ -144,6 +144,7 @@ def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
     named = {t.name.lower() for t in topics}
     kinds = [k for k, n in Counter(k for row in hypernyms for k in row).items() if n > 1 or k in named]
     number = {k: i for i, k in enumerate(sorted(kinds))}
+    roots = sorted({r for t in topics for r in resolver.branches(t)})
     return {
         "topics": [t.name for t in topics],
         "aka": [list(t.aka) for t in topics],
@@ -159,7 +160,9 @@ def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
         "meanings": {name: book.meanings[name] for name in attributes if name in book.meanings},
         "attributes": list(attributes),
         "masks": packed([m for pair in attributes.values() for m in pair]),
+        "roots": {r: b64encode(mask([r in resolver.branches(t) for t in topics], True)).decode() for r in roots},
         "kinds": sorted(kinds),
+        "kind_roots": [words.never(k, roots) for k in sorted(kinds)],
         "hypernyms": [[number[k] for k in row if k in number] for row in hypernyms],
     }
 

@@ -152,6 +152,10 @@ class Resolver:
     def root(self, topic: Topic) -> str:
         return self._root(topic.classes[0])
 
+    def branches(self, topic: Topic) -> set[str]:
+        """The roots of all its classes."""
+        return {self._root(c) for c in topic.classes}
+
     def category(self, topic: Topic) -> str:
         """How the game announces the topic: the nearest class that says so."""
         for name in self.ancestors(topic):

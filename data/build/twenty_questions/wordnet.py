@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +13,17 @@ FILES = {
         "concept": (9, 7, 4, 10, 12, 14, 23, 24, 28), "occupation": (18,), "organisation": (14,), "work": (6, 10),
 }  # fmt: skip
 """Root class -> lexicographer files in which the sense of a topic is looked for, in the order of the senses."""
+
+
+_ANYTHING = {3, 12, 15, 21, 22, 24, 25}
+"""Files of the top words, and those whose words may be said of topics of any root: relations, shapes, quantities."""
+_ALSO = {
+    "animal": {13, 6, 18}, "plant": {13, 27, 6}, "food": {5, 27}, "drink": {27, 20}, "object": {27, 13, 14, 10, 9},
+    "person": {5, 14, 9}, "place": {14, 19, 9}, "event": {14, 9, 26, 28, 10, 22, 19}, "substance": {13, 6, 20, 19},
+    "natural_feature": {9, 6, 5}, "body_part": {5, 6, 13, 19}, "concept": {18, 26, 19, 11, 5, 27, 6, 20},
+    "occupation": {4, 14}, "organisation": {6, 4, 15, 10}, "work": {9, 4, 18},
+}  # fmt: skip
+"""Root class -> further files whose words may be true of a topic there in another of its senses."""
 
 
 class WordNet:
@@ -68,3 +80,13 @@ class WordNet:
         if senses is None:
             return None
         return {w for sense in senses for s in self._closure(sense) for w in self._synsets[s][1]}
+
+    def never(self, word: str, roots: Sequence[str]) -> str:
+        """A mark per root class: "-" where no sense of the word can be true of its topics, "?" elsewhere."""
+        files = {self._synsets[s][0] for s in self._senses.get(word, ())}
+        return "".join("?" if not files or files & (_ANYTHING | _room(root)) else "-" for root in roots)
+
+
+def _room(root: str) -> set[int]:
+    """Files of which a word may be true of topics below a root; all for roots of which WordNet does not know."""
+    return set(FILES[root]) | _ALSO[root] if root in FILES else set(range(30))

@@ -225,8 +225,10 @@ def _shuffled(split: str) -> tuple[Buyer, ...]:
 
 @lru_cache(maxsize=256)
 def _actions(listed: int) -> tuple[str, ...]:
-    """Questions, pairs of features to confirm, and offers of 75 to 120 % of the list price, in whole 50 dollars."""
-    prices = dict.fromkeys(listed * share // 100 // 50 * 50 for share in range(75, 121))
+    """Questions, pairs of features to confirm, and offers of 75 to 120 % of the list price: every per cent in whole 50
+    dollars, and every thousand dollars, in which buyers think."""
+    steps = {listed * share // 100 // 50 * 50 for share in range(75, 121)}
+    prices = sorted(steps | set(range(-(-listed * 3 // 4 // 1000) * 1000, listed * 6 // 5 + 1, 1000)))
     return (
         "What features are you looking for?",
         "What is your budget?",

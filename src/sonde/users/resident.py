@@ -1,7 +1,7 @@
 """Somebody who lives in a city and answers questions about it truthfully; the default user of guess_my_city.
 
 It understands a question as a whole or says "I do not know."; what it knows and how it says it is in
-`envs/_rules/city_replies.py`. Nothing in a message matters but the question, and no reply names the city or its
+`envs/_rules/city_facts.py`. Nothing in a message matters but the question, and no reply names the city or its
 country. It is what the filter of the environment takes for granted.
 """
 

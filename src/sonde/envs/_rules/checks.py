@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 Candidates = Callable[[str], int]
 Check = Callable[[str, int, Candidates], bool]
@@ -73,4 +74,10 @@ def mentions(text: str, names: Sequence[str]) -> bool:
     (True, False)
     """
     words = f" {plain(text)} "
-    return any(f" {name}{end} " in words for name in map(plain, names) if name for end in ("", "s", "es"))
+    return any(form in words for form in _forms(tuple(names)))
+
+
+@lru_cache(maxsize=4096)
+def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names and their plurals as `mentions` looks for them."""
+    return tuple(f" {name}{end} " for name in map(plain, names) if name for end in ("", "s", "es"))

@@ -10,13 +10,23 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-from . import city_claims as k
-from . import city_matters as b
-from . import city_measures as m
-from . import city_nature as nat
-from .city_claims import Claim
-from .city_replies import OPEN, Query
-from .city_slots import Built, Table, choice, fixed, group, metro
+from . import city_customs as customs
+from . import city_globe as globe
+from . import city_letters as letters
+from . import city_matters as matters
+from . import city_measures as measures
+from . import city_nature as nature
+from . import city_past as past
+from . import city_people as people
+from . import city_sights as sights
+from . import city_water as water
+from . import city_ways as ways
+from . import city_weather as weather
+from . import city_where as where
+from .city_claims import Claim, both, either, opposite
+from .city_facts import OPEN
+from .city_replies import Query
+from .city_slots import Built, Table, choice, fixed, group, metro, one
 from .city_words import NUMBER, UNIT, group_eu
 
 _WORDS = r"[A-Za-z][A-Za-z0-9', ]*?"
@@ -70,22 +80,22 @@ def opening() -> tuple[tuple[re.Pattern[str], Query], ...]:
 
 
 def _both(topic: str, words: str, *claims: Claim) -> Built:
-    return fixed(k.both(topic, claims, words))
+    return fixed(both(topic, claims, words))
 
 
 @cache
 def builders() -> Mapping[str, Built]:
     """Name -> what makes a query of a match."""
     return {
-        "capital": fixed(k.CAPITAL),
-        "seat": fixed(k.SEAT),
-        "capital_of": b.ask_capital_of,
-        "capital_here": b.ask_capital_here,
+        "capital": fixed(where.CAPITAL),
+        "seat": fixed(where.SEAT),
+        "capital_of": matters.ask_capital_of,
+        "capital_here": matters.ask_capital_here,
         "capital-and-biggest": _both(
             "capital",
             "my city [is both|is not both] the capital and the biggest city of its country",
-            k.CAPITAL,
-            k.BIGGEST,
+            where.CAPITAL,
+            people.BIGGEST,
         ),
         "biggest-in-world": fixed(
             Claim(
@@ -94,74 +104,76 @@ def builders() -> Mapping[str, Built]:
                 "my city [is|is not] the biggest in the world",
             )
         ),
-        "among-world": fixed(k.AMONG_WORLD),
-        "big_in": b.ask_big_in,
-        "biggest_in": b.ask_biggest_in,
-        "second": fixed(k.SECOND),
-        "big": fixed(k.big(2000, 350, "my city [is|is not] big")),
-        "major": fixed(k.big(3000, 100, "my city [is|is not] a major one")),
-        "a-megacity": fixed(k.people(10000000, 1000000000000.0, "my city [is|is not] a megacity")),
-        "a-metropolis": fixed(k.big(2000, 350, "my city [is|is not] a metropolis")),
-        "small": fixed(k.big(100, 900, "my city [is|is not] small")),
-        "of-middle-size": fixed(k.people(200000, 1000000, "my city [is|is not] of middle size")),
-        "big-or-small": choice(k.big(2000, 350, "my city is big"), k.big(100, 900, "my city is small")),
-        "bigger": b.ask_bigger,
-        "over": b.ask_over,
-        "under": b.ask_under,
+        "among-world": fixed(people.AMONG_WORLD),
+        "big_in": matters.ask_big_in,
+        "biggest_in": matters.ask_biggest_in,
+        "second": fixed(people.SECOND),
+        "big": fixed(people.big(2000, 350, "my city [is|is not] big")),
+        "major": fixed(people.big(3000, 100, "my city [is|is not] a major one")),
+        "a-megacity": fixed(people.people(10000000, 1000000000000.0, "my city [is|is not] a megacity")),
+        "a-metropolis": fixed(people.big(2000, 350, "my city [is|is not] a metropolis")),
+        "small": fixed(people.big(100, 900, "my city [is|is not] small")),
+        "of-middle-size": fixed(people.people(200000, 1000000, "my city [is|is not] of middle size")),
+        "big-or-small": choice(people.big(2000, 350, "my city is big"), people.big(100, 900, "my city is small")),
+        "bigger": matters.ask_bigger,
+        "over": matters.ask_over,
+        "under": matters.ask_under,
         "eu": fixed(group_eu()),
-        "in-nato": fixed(k.group("nato", "region", "my country [is|is not] in NATO")),
-        "in-asean": fixed(k.group("asean", "region", "my country [is|is not] in ASEAN")),
-        "in-the-commonwealth": fixed(k.group("commonwealth", "history", "my country [is|is not] in the Commonwealth")),
-        "in-the-g20": fixed(k.group("g20", "wealth", "my country [is|is not] in the G20")),
-        "in-the-g7": fixed(k.group("g7", "wealth", "my country [is|is not] in the G7")),
-        "the-schengen-area": fixed(k.group("schengen", "region", "my country [is|is not] in the Schengen area")),
-        "hemispheres": m.ask_hemispheres,
-        "equator": m.ask_equator,
-        "north-or-south": choice(nat.HEMISPHERES["northern"], nat.HEMISPHERES["southern"]),
-        "near-equator": fixed(nat.EQUATOR),
-        "tropics": fixed(nat.TROPICS),
-        "arctic": fixed(nat.ARCTIC),
-        "parallel": m.ask_parallel,
-        "parallel_of": m.ask_parallel_of,
-        "meridian": m.ask_meridian,
-        "greenwich": m.ask_greenwich,
-        "direction_any": m.ask_direction_any,
-        "closer": m.ask_closer,
-        "within": m.ask_within,
-        "near": m.ask_near,
-        "long_way": m.ask_long_way,
-        "landlocked": fixed(nat.LANDLOCKED),
-        "country-coast": fixed(k.opposite(nat.LANDLOCKED, "my country [has a coast|is landlocked]")),
-        "inland": fixed(nat.INLAND),
-        "coast": fixed(nat.COAST),
-        "near-sea": fixed(nat.NEAR_SEA),
-        "body-of-water": fixed(
-            k.either("coast", (nat.COAST, nat.LAKE, nat.ON_A_RIVER), "my city [is|is not] next to a body of water")
+        "in-nato": fixed(where.group("nato", "region", "my country [is|is not] in NATO")),
+        "in-asean": fixed(where.group("asean", "region", "my country [is|is not] in ASEAN")),
+        "in-the-commonwealth": fixed(
+            where.group("commonwealth", "history", "my country [is|is not] in the Commonwealth")
         ),
-        "coast-or-inland": choice(nat.COAST, nat.INLAND),
-        "port": fixed(nat.PORT),
-        "lake": fixed(nat.LAKE),
-        "sea": m.ask_sea,
-        "sea_word": m.ask_sea_word,
-        "on-a-river": fixed(nat.ON_A_RIVER),
-        "water": m.ask_water,
-        "mainland": fixed(nat.MAINLAND),
-        "mainland_of": m.ask_mainland,
-        "island": fixed(nat.ISLAND),
-        "island-state": fixed(nat.ISLAND_STATE),
-        "on_island": m.ask_island,
+        "in-the-g20": fixed(where.group("g20", "wealth", "my country [is|is not] in the G20")),
+        "in-the-g7": fixed(where.group("g7", "wealth", "my country [is|is not] in the G7")),
+        "the-schengen-area": fixed(where.group("schengen", "region", "my country [is|is not] in the Schengen area")),
+        "hemispheres": globe.ask_hemispheres,
+        "equator": globe.ask_equator,
+        "north-or-south": choice(nature.HEMISPHERES["northern"], nature.HEMISPHERES["southern"]),
+        "near-equator": fixed(nature.EQUATOR),
+        "tropics": fixed(nature.TROPICS),
+        "arctic": fixed(nature.ARCTIC),
+        "parallel": globe.ask_parallel,
+        "parallel_of": globe.ask_parallel_of,
+        "meridian": globe.ask_meridian,
+        "greenwich": globe.ask_greenwich,
+        "direction_any": measures.ask_direction_any,
+        "closer": measures.ask_closer,
+        "within": measures.ask_within,
+        "near": measures.ask_near,
+        "long_way": measures.ask_long_way,
+        "landlocked": fixed(water.LANDLOCKED),
+        "country-coast": fixed(opposite(water.LANDLOCKED, "my country [has a coast|is landlocked]")),
+        "inland": fixed(water.INLAND),
+        "coast": fixed(water.COAST),
+        "near-sea": fixed(water.NEAR_SEA),
+        "body-of-water": fixed(
+            either("coast", (water.COAST, water.LAKE, water.ON_A_RIVER), "my city [is|is not] next to a body of water")
+        ),
+        "coast-or-inland": choice(water.COAST, water.INLAND),
+        "port": fixed(water.PORT),
+        "lake": fixed(water.LAKE),
+        "sea": measures.ask_sea,
+        "sea_word": measures.ask_sea_word,
+        "on-a-river": fixed(water.ON_A_RIVER),
+        "water": measures.ask_water,
+        "mainland": fixed(water.MAINLAND),
+        "mainland_of": measures.ask_mainland,
+        "island": fixed(water.ISLAND),
+        "island-state": fixed(water.ISLAND_STATE),
+        "on_island": measures.ask_island,
         "nothing": lambda match: None,
-        "higher": m.ask_higher,
-        "mile": m.ask_mile,
-        "high": fixed(nat.HIGH),
-        "highest": fixed(nat.HIGHEST),
-        "sea-level": fixed(nat.SEA_LEVEL),
-        "low": fixed(nat.LOW),
-        "mountains": fixed(nat.MOUNTAINS),
-        "range": m.ask_range,
-        "hot-or-cold": choice(nat.climate("warm"), nat.climate("cold")),
-        "desert": m.ask_desert,
-        "climate": m.ask_climate,
+        "higher": measures.ask_higher,
+        "mile": measures.ask_mile,
+        "high": fixed(nature.HIGH),
+        "highest": fixed(nature.HIGHEST),
+        "sea-level": fixed(nature.SEA_LEVEL),
+        "low": fixed(nature.LOW),
+        "mountains": fixed(nature.MOUNTAINS),
+        "range": measures.ask_range,
+        "hot-or-cold": choice(nature.climate("warm"), nature.climate("cold")),
+        "desert": weather.ask_desert,
+        "climate": weather.ask_climate,
         "hot-and-dry": fixed(
             Claim(
                 "climate",
@@ -175,9 +187,9 @@ def builders() -> Mapping[str, Built]:
                 "summers in my city [are|are not] hot and dry",
             )
         ),
-        "warm": fixed(nat.climate("warm")),
-        "religion": b.ask_religion,
-        "language": b.ask_language,
+        "warm": fixed(nature.climate("warm")),
+        "religion": ways.ask_religion,
+        "language": ways.ask_language,
         "richest": fixed(
             Claim(
                 "wealth",
@@ -231,13 +243,13 @@ def builders() -> Mapping[str, Built]:
                 "my country [is|is not] a developing one",
             )
         ),
-        "a-monarchy": fixed(k.trait("monarchy", "history", "my country [is|is not] a monarchy")),
-        "a-republic": fixed(k.opposite(k.trait("monarchy", "history", ""), "my country [is|is not] a republic")),
-        "rule": b.ask_rule,
-        "colony": fixed(k.COLONY),
-        "founded": b.ask_founded,
-        "aged": b.ask_aged,
-        "ancient": b.ask_ancient,
+        "a-monarchy": fixed(where.trait("monarchy", "history", "my country [is|is not] a monarchy")),
+        "a-republic": fixed(opposite(where.trait("monarchy", "history", ""), "my country [is|is not] a republic")),
+        "rule": ways.ask_rule,
+        "colony": fixed(past.COLONY),
+        "founded": ways.ask_founded,
+        "aged": ways.ask_aged,
+        "ancient": ways.ask_ancient,
         "the-middle-ages": fixed(
             Claim(
                 "history",
@@ -261,28 +273,28 @@ def builders() -> Mapping[str, Built]:
         "by-european-colonists": fixed(
             Claim("history", lambda c: c.colonial, "my city [was|was not] founded by European colonists")
         ),
-        "neighbours": b.ask_neighbours,
-        "known": b.ask_known,
-        "olympics": b.ask_olympics,
-        "zone": m.ask_zone,
-        "offset": m.ask_offset,
-        "clock": m.ask_clock,
-        "in": b.ask_in,
-        "people": b.ask_people,
-        "between": b.ask_between,
-        "a-large-population": fixed(k.big(2000, 350, "my city [has|does not have] a large population")),
-        "a-small-population": fixed(k.big(100, 900, "my city [has|does not have] a small population")),
-        "has-borders": fixed(k.HAS_BORDERS),
-        "a-monarch": fixed(k.trait("monarchy", "history", "my country [has|does not have] a monarch")),
-        "euro": lambda m: b.one(k.currency("euro", "the euro")),
-        "currency": b.ask_currency,
-        "flag": b.ask_flag,
-        "metro": fixed(nat.METRO),
-        "airport": fixed(nat.AIRPORT),
-        "big-airport": fixed(nat.BIG_AIRPORT),
-        "university": fixed(nat.UNIVERSITY),
-        "neighbour_of": b.ask_neighbour_of,
-        "border_count": b.ask_border_count,
+        "neighbours": matters.ask_neighbours,
+        "known": sights.ask_known,
+        "olympics": sights.ask_olympics,
+        "zone": globe.ask_zone,
+        "offset": globe.ask_offset,
+        "clock": globe.ask_clock,
+        "in": matters.ask_in,
+        "people": matters.ask_people,
+        "between": matters.ask_between,
+        "a-large-population": fixed(people.big(2000, 350, "my city [has|does not have] a large population")),
+        "a-small-population": fixed(people.big(100, 900, "my city [has|does not have] a small population")),
+        "has-borders": fixed(where.HAS_BORDERS),
+        "a-monarch": fixed(where.trait("monarchy", "history", "my country [has|does not have] a monarch")),
+        "euro": lambda m: one(customs.currency("euro", "the euro")),
+        "currency": ways.ask_currency,
+        "flag": ways.ask_flag,
+        "metro": fixed(nature.METRO),
+        "airport": fixed(nature.AIRPORT),
+        "big-airport": fixed(nature.BIG_AIRPORT),
+        "university": fixed(nature.UNIVERSITY),
+        "neighbour_of": matters.ask_neighbour_of,
+        "border_count": matters.ask_border_count,
         "several-languages": fixed(
             Claim(
                 "language",
@@ -290,31 +302,31 @@ def builders() -> Mapping[str, Built]:
                 "several languages [are|are not] official or widely spoken",
             )
         ),
-        "drive": b.ask_drive,
-        "left-or-right": choice(k.drives("left"), k.drives("right")),
-        "faithful": b.ask_faithful,
-        "flagged": b.ask_flagged,
-        "more_people": b.ask_more_people,
-        "fewer_people": b.ask_fewer_people,
-        "ruled": b.ask_ruled,
-        "letter": m.ask_letter,
-        "contained": m.ask_contained,
-        "vowels": m.ask_vowels,
-        "lengths": m.ask_lengths,
-        "single": m.ask_single,
-        "alphabet": m.ask_alphabet,
-        "flows": m.ask_flows,
-        "see_mountains": m.ask_mountains,
-        "highers": m.ask_highers,
-        "snow": fixed(nat.climate("snow")),
-        "snowy": m.ask_snowy,
-        "rainy": fixed(nat.climate("rainy")),
-        "cold": fixed(nat.climate("cold")),
-        "hot": fixed(nat.climate("hot")),
-        "seasons": fixed(nat.climate("seasons")),
-        "latitude": m.ask_latitude,
-        "universities": b.ask_universities,
-        "games": b.ask_games,
+        "drive": ways.ask_drive,
+        "left-or-right": choice(customs.drives("left"), customs.drives("right")),
+        "faithful": ways.ask_faithful,
+        "flagged": ways.ask_flagged,
+        "more_people": matters.ask_more_people,
+        "fewer_people": matters.ask_fewer_people,
+        "ruled": ways.ask_ruled,
+        "letter": letters.ask_letter,
+        "contained": letters.ask_contained,
+        "vowels": letters.ask_vowels,
+        "lengths": letters.ask_lengths,
+        "single": letters.ask_single,
+        "alphabet": letters.ask_alphabet,
+        "flows": measures.ask_flows,
+        "see_mountains": measures.ask_mountains,
+        "highers": measures.ask_highers,
+        "snow": fixed(nature.climate("snow")),
+        "snowy": weather.ask_snowy,
+        "rainy": fixed(nature.climate("rainy")),
+        "cold": fixed(nature.climate("cold")),
+        "hot": fixed(nature.climate("hot")),
+        "seasons": fixed(nature.climate("seasons")),
+        "latitude": globe.ask_latitude,
+        "universities": sights.ask_universities,
+        "games": sights.ask_games,
         "trains": fixed(
             Claim(
                 "transport",
@@ -336,7 +348,7 @@ def builders() -> Mapping[str, Built]:
                 "my country [has|has not] hosted the football World Cup",
             )
         ),
-        "capitals": b.ask_capitals,
-        "sight": b.ask_sight,
-        "origin": b.ask_origin,
+        "capitals": matters.ask_capitals,
+        "sight": sights.ask_sight,
+        "origin": sights.ask_origin,
     }

@@ -338,7 +338,7 @@ _FAR = re.compile(
 
 
 def _far(text: str) -> Query | None:
-    from .city_replies import far_from
+    from .city_facts import far_from
     from .city_words import town
 
     m = _FAR.fullmatch(text)

@@ -8,8 +8,9 @@ from functools import lru_cache
 
 from .checks import plain
 from .cities import City, atlas
-from .city_claims import Claim, continent, continents, country, group, nation, part, region, state
+from .city_claims import Claim
 from .city_replies import Guess
+from .city_where import continent, continents, country, group, nation, part, region, state
 
 # --- lists and numbers -----------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from . import forms, sizes, years
 from .english import base, is_participle
 from .joins import coordinated, joined_in
-from .nouns import closed, named, noun_phrase
+from .nouns import named, noun_phrase
 from .phrases import PREPOSITIONS, asked, be_key, key
 from .queries import Query, all_of, negated, strong, weak
 from .subjects import PEOPLE_WORDS, people
@@ -58,8 +58,6 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
     if marked is not None:
         return marked[0]
     direct = asked(be_key(words)) or _measured(words)
-    if direct is not None and words[0] in ("a", "an"):
-        direct = closed(direct)
     if direct is not None:
         return whole if whole is not None and whole.goal else direct
     for parse in (forms.special_be, forms.called, forms.placed, forms.purposed):

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from . import clauses, sizes
 from .english import base, is_base, is_participle, tokens
 from .joins import coordinated, joined_in
-from .nouns import closed
 from .phrases import PREPOSITIONS, asked, key, place_key
 from .queries import Query, negated, weak
 from .regions import region, within
@@ -340,8 +339,7 @@ def having(first: str, words: Words, depth: int) -> Query | None:
         if rest[:1]
         else rest
     )
-    found = asked(f"do:have {key(stripped)}") if stripped else None
-    return closed(found) if found is not None else None
+    return asked(f"do:have {key(stripped)}") if stripped else None
 
 
 def verb_special(first: str, words: Words, depth: int) -> Query | None:

@@ -88,13 +88,13 @@ def briefing(frame: Frame) -> str:
     say, row = data()["text"]["briefing"], data()["settings"][frame.setting]
     about = {key: row[key] for key in ("occasion", "site", "victim")}
     means = frame.means
-    told = [_pick(frame, say["found"], "found"), _pick(frame, say[frame.method], "how"), _pick(frame, say[means], "by")]
+    told = [pick(frame, say["found"], "found"), pick(frame, say[frame.method], "how"), pick(frame, say[means], "by")]
     names = [i.name for i in frame.items if i.place == 0]
     lines = [
         " ".join(fill(frame, text, **about) for text in told),
         "",
         *(f"{title}: {_people(frame, kind)}." for title, kind in (("Suspects", True), ("Witnesses", False))),
-        f"To be seen at the scene: {_list(names)}.",
+        f"To be seen at the scene: {listed(names)}.",
         f"Places: {'; '.join(_place(frame, p) for p in frame.places)}.",
     ]
     return "\n".join(lines)
@@ -107,7 +107,7 @@ def _people(frame: Frame, suspects: bool) -> str:
 def _place(frame: Frame, place: Place) -> str:
     """The name of a place and what can be checked there."""
     kept = [r.name for r in frame.records if frame.places[r.place] is place]
-    return f"{place.name} ({_list(kept)})" if kept else f"{place.name} (the scene)"
+    return f"{place.name} ({listed(kept)})" if kept else f"{place.name} (the scene)"
 
 
 # --- acts ------------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _own(frame: Frame, number: int, topic: str, values: Sequence[int]) -> str:
         pool = text[f"slip_{frame.method}"][VALUES[values[0] if values else OPEN]]
     else:
         pool = text["motive" if topic == "victim" else "scene"]["deny"]
-    return fill(frame, _pick(frame, pool, topic, number), person)
+    return fill(frame, pick(frame, pool, topic, number), person)
 
 
 def _claim(frame: Frame, number: int) -> str:
@@ -150,7 +150,7 @@ def _claim(frame: Frame, number: int) -> str:
     text, person = data()["text"]["claim"], frame.people[number]
     record = next(r for r in frame.records if number in r.covers and r.kind != "access")
     tail = "_bystander" if record.kind == "bystander" else ""
-    said = _pick(frame, text[f"say{tail}"], "alibi", number)
+    said = pick(frame, text[f"say{tail}"], "alibi", number)
     return fill(frame, said, person, record=record.name, ask=text[f"ask{tail}"])
 
 
@@ -159,7 +159,7 @@ def _offer(frame: Frame, number: int) -> str:
     text = data()["text"]["others"]
     known = [p.given for p in frame.people if number in (p.seen_by, p.told_by)]
     pool = text["none" if not known else "one" if len(known) == 1 else "more"]
-    return fill(frame, _pick(frame, pool, "others", number), a=", ".join(known[:-1] or known), b="".join(known[-1:]))
+    return fill(frame, pick(frame, pool, "others", number), a=", ".join(known[:-1] or known), b="".join(known[-1:]))
 
 
 def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
@@ -167,18 +167,18 @@ def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
     text, teller, about = data()["text"], int(act.target[1:]), int(act.topic[1:])
     slots, person = frame.acts[act], frame.people[about]
     if not slots:
-        return fill(frame, _pick(frame, text["others"]["unknown"], "unknown", teller + about), person)
+        return fill(frame, pick(frame, text["others"]["unknown"], "unknown", teller + about), person)
     if slots[0].channel == "sighting":
-        return fill(frame, _pick(frame, text["sighting"][VALUES[values[0]]], "sighting", about), person)
+        return fill(frame, pick(frame, text["sighting"][VALUES[values[0]]], "sighting", about), person)
     clause = _motive(frame, about, values[0])
-    return fill(frame, _pick(frame, text["motive"]["friend"], "friend", about), person, clause=clause)
+    return fill(frame, pick(frame, text["motive"]["friend"], "friend", about), person, clause=clause)
 
 
 def _motive(frame: Frame, number: int, value: int) -> str:
     person, pools = frame.people[number], data()["text"]["motive"]
     own = data()["settings"][frame.setting]["motives"]
     pool = own + pools["implicates"]
-    text = pool[person.motive] if value == IMPLICATES else _pick(frame, pools[VALUES[value]], "motive", number)
+    text = pool[person.motive] if value == IMPLICATES else pick(frame, pools[VALUES[value]], "motive", number)
     first, name, rest = text.partition("{p}")
     return fill(frame, first + name + rest.replace("{p}", "{g}"), person)
 
@@ -201,26 +201,26 @@ def _check(frame: Frame, record: Record, values: Sequence[int]) -> str:
         return fill(frame, text["act"][blank][0], record=name)
     number = record.covers[0]
     pool = text["alibi"][record.kind][VALUES[values[0]]]
-    return fill(frame, _pick(frame, pool, "check", number), frame.people[number], record=name)
+    return fill(frame, pick(frame, pool, "check", number), frame.people[number], record=name)
 
 
 def _trait(frame: Frame, number: int, value: int) -> str:
     trace = data()["traces"][frame.trace]
     pool = trace["open"] if value == len(trace["values"]) else trace["person"]
     shown = "" if value == len(trace["values"]) else trace["values"][value]
-    return fill(frame, _pick(frame, pool, "trait", number), frame.people[number], value=shown)
+    return fill(frame, pick(frame, pool, "trait", number), frame.people[number], value=shown)
 
 
 def _item(frame: Frame, item: Item, values: Sequence[int]) -> str:
     text = data()["text"]
     if item.kind == "trace":
         trace = data()["traces"][frame.trace]
-        return fill(frame, _pick(frame, trace["scene"], "mark"), value=trace["values"][values[0]], where=frame.where)
+        return fill(frame, pick(frame, trace["scene"], "mark"), value=trace["values"][values[0]], where=frame.where)
     if item.kind == "weapon":
         return fill(frame, text["act"][f"weapon_{frame.method}"][0], item=_the(item.name))
     if item.kind == "plain":
         return fill(frame, f"{_the(item.name)}. {item.text}")
-    clause, said = _motive(frame, item.person, values[0]), _pick(frame, text["motive"]["paper"], "paper", item.person)
+    clause, said = _motive(frame, item.person, values[0]), pick(frame, text["motive"]["paper"], "paper", item.person)
     return fill(frame, said, item=_the(item.name), clause=clause)
 
 
@@ -229,17 +229,17 @@ def _look(frame: Frame, number: int) -> str:
     text, place = data()["text"]["act"], frame.places[number]
     records = [r for r in frame.records if r.place == number]
     kinds = ["bystander" if r.kind == "bystander" else "look" for r in records] or ["scene"]
-    said = _pick(frame, text[kinds[0]], "look", number)
+    said = pick(frame, text[kinds[0]], "look", number)
     name = records[0].name if records else ""
     more = [r.name for r in records[1:]] + [i.name for i in frame.items if i.place == number]
-    tail = f" {_pick(frame, text['here'], 'here', number)}" if more else ""
-    return fill(frame, said + tail, room=place.name, record=name, items=_list(more))
+    tail = f" {pick(frame, text['here'], 'here', number)}" if more else ""
+    return fill(frame, said + tail, room=place.name, record=name, items=listed(more))
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-def _pick(frame: Frame, pool: Sequence[str], key: str, number: int = 0) -> str:
+def pick(frame: Frame, pool: Sequence[str], key: str, number: int = 0) -> str:
     """One sentence of a pool: neighbours in number get different ones, other keys and frames start elsewhere."""
     return pool[(crc32(f"{key} {frame.salt}".encode()) + number) % len(pool)]
 
@@ -267,6 +267,6 @@ def _the(name: str) -> str:
     return re.sub(r"^an? ", "the ", name)
 
 
-def _list(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """One and another, or one, another and a third."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -159,3 +159,9 @@ ITEM_SAYS = re.compile(
     r"|\bwhat (?:colou?r|kind|sort|type) (?:is|was|are) (?:the )?@i0"
 )
 PLACE_HOLDS = re.compile(r"\bwhat (?:is|was|can|could|do|else|other)\b.*\b(?:in|at|on) (?:the )?@l\d")
+VERIFIED = re.compile(
+    r"\b(?:verify|verifying|check|confirm|corroborate|compare|cross check|test)\b[^@]*@p\d 's (?:\w+ )?(?:alibi|story"
+    r"|claims?|statement|account|whereabouts|movements)[^@]*? (?:with|against|by|using|through|from|in|on|at)"
+    r" (?:[a-z]+ ){0,4}?@([rb]\d)(?!.*@[prbil]\d)"
+)
+"""What somebody says is to be held against a record, or put to somebody from outside: that is where to look."""

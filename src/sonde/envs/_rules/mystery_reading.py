@@ -164,6 +164,9 @@ def _worn(here: _Context, unit: str) -> str:
 
 def _asked(here: _Context, unit: str, asks: bool) -> Reading | None:
     """A question to somebody; None if it is none."""
+    verified = pattern.VERIFIED.search(unit)
+    if verified:
+        return _thing(verified[1])
     teller = _teller(here, unit, asks)
     if not teller:
         return None

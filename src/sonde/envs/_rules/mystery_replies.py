@@ -11,9 +11,10 @@ from functools import lru_cache
 from itertools import product
 
 from .mystery import Act, Case, Frame, data
-from .mystery_case import describe, fill, observe
+from .mystery_case import describe, observe
 from .mystery_filter import MARK, VALUES, Slot
-from .mystery_reading import Reading, read
+from .mystery_public import unanswered
+from .mystery_reading import read
 
 
 def reply(case: Case, said: str, accusation: str) -> str:
@@ -29,18 +30,7 @@ def empty(frame: Frame, said: str, accusation: str) -> str:
         return accusation
     if found.act is not None:
         return describe(frame, found.act, ())
-    return _no_act(frame, found, said)
-
-
-def _no_act(frame: Frame, found: Reading, said: str) -> str:
-    pool = data()["text"]["reply"]
-    if found.kind == "talk":
-        person = frame.people[found.person]
-        return f'{person.name}: "{fill(frame, pool[f"talk_{frame.means}"][0], person)}"'
-    if found.kind == "body":
-        return fill(frame, pool[f"body_{frame.method}"][0])
-    rows = pool["several" if found.kind == "several" else "nothing"]
-    return fill(frame, rows[len(said) % len(rows)])
+    return unanswered(frame, found, said)
 
 
 @lru_cache(maxsize=16384)

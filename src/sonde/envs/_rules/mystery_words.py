@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .mystery import Frame, data
+from .mystery_aliases import named
 from .mystery_tokens import (
     BEFORE,
     DETERMINERS,
@@ -179,7 +180,7 @@ def _at(book: Lexicon, words: Sequence[str], stems: Sequence[str], at: int, fram
         return None
     if not (top.full or top.entry.name or top.entry.mark == "@t") and not _known_before(words, at):
         return None
-    if _misnamed(book, words, at, top) if top.entry.name else _vague(words, at, top):
+    if _misnamed(book, words, at, top) if top.entry.name else (_vague(words, at, top) or _elsewhere(words, at, top)):
         return None
     marks = dict.fromkeys(m.entry.mark for m in best)
     return Mention(at, max(m.end for m in best), _chosen(tuple(marks), frame), top.full)
@@ -212,6 +213,13 @@ def _vague(words: Sequence[str], start: int, match: _Match) -> bool:
     """Whether a list or a picture is of something that is none of the names ("a list of all films")."""
     only = all(stem(w) in RECORDED or w in SMALL for w in words[start : match.end])
     return only and not match.full and match.end < len(words) and words[match.end] == "of"
+
+
+def _elsewhere(words: Sequence[str], start: int, match: _Match) -> bool:
+    """Whether a part of a place's name is somewhere else: "the room", "Sven's kitchen"."""
+    if match.full or match.entry.mark[:2] != "@l":
+        return False
+    return words[start : match.end] in (["room"], ["rooms"], ["place"]) or (start > 0 and words[start - 1] == "'s")
 
 
 def _misnamed(book: Lexicon, words: Sequence[str], start: int, match: _Match) -> bool:
@@ -325,4 +333,4 @@ def _tidied(frame: Frame, marked: str) -> str:
         place = frame.places[frame.records[int(found[1])].place]
         return f"@r{found[1]}" if stem(found[2]) in words_of(place.name) else found[0]
 
-    return re.sub(r"@r(\d) ([a-z]+)", kept, re.sub(r"@v 's (?=@p)", "", marked))
+    return named(frame, re.sub(r"@r(\d) ([a-z]+)", kept, re.sub(r"@v 's (?=@p)", "", marked)))

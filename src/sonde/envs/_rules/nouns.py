@@ -27,21 +27,6 @@ GENERIC = word_set("nouns.generic")
 EVERYTHING = Query("anything", -1, 0)
 _KIND = word_list("nouns.kind")
 _FOLLOWERS = word_set("nouns.followers")
-_ROOTS = word_list("nouns.roots")
-_TOP = (
-    *_ROOTS,
-    "object",
-    "fictional_character",
-    "concept",
-    "substance",
-    "natural_feature",
-    "work",
-    "activity",
-    "phenomenon",
-    "illness",
-    "remedy",
-)
-"""Branches of the classes; what is in several is in each."""
 _VAGUE = word_set("nouns.vague")
 """Words of WordNet with so many senses that being below one of them says little."""
 
@@ -78,32 +63,8 @@ def _entry(text: str) -> Query | None:
     return asked(text)
 
 
-@cache
-def _entry_closed(text: str) -> Query | None:
-    found = _entry(text)
-    return closed(found) if found is not None else None
-
-
-@cache
-def _roots() -> Sequence[int]:
-    return tuple(filter(None, (knowledge().known(r).yes for r in _TOP)))
-
-
-def closed(q: Query) -> Query:
-    """Where no topic of a whole branch (animals, places, ...) is a thing of this kind, none of them is."""
-    if q.yes.bit_count() < 3:
-        return q
-    empty = filled = 0
-    for branch in _roots():
-        if branch & q.yes:
-            filled |= branch
-        else:
-            empty |= branch
-    return q._replace(no=(q.no | empty & ~filled) & ~q.yes)
-
-
 def _named(words: tuple[str, ...], kind: bool, exact: int) -> Query | None:
-    entry = _entry_closed(f"is:{key(words)}") or people_of(words)
+    entry = _entry(f"is:{key(words)}") or people_of(words)
     guess = exact or (0 if kind else _topics(words))
     if entry is not None:
         if not guess:
@@ -152,14 +113,11 @@ def _close(guess: int) -> int:
 
 
 def _kind(word: str, itself: int) -> Query | None:
-    """A hypernym: yes for what is below it; no where all that is below it is of one root and the topic is not."""
-    knows = knowledge()
-    below = knows.kinds.get(word, 0) | itself
+    """A hypernym: yes for what is below it; no for topics of roots in which no sense of the word has its place."""
+    below = knowledge().kinds.get(word, 0) | itself
     if not below or word in _VAGUE:
         return None
-    root = next((r for r in _ROOTS if below & ~knows.known(r).yes == 0), None)
-    no = knows.known(root).no & ~below if root else 0
-    return closed(atom(f"kind {word}", Known(below, no)))
+    return atom(f"kind {word}", Known(below, knowledge().never(word) & ~below))
 
 
 def noun_phrase(words: Sequence[str], modifier: Modifier) -> Query | None:

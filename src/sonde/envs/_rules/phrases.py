@@ -1,8 +1,8 @@
 """The words for attributes: a lexicon from normalised phrases to what they ask.
 
 Ours. `envs/data/twenty_questions_phrases.txt` has a line per attribute, or per expression of attributes with `|`, `&`
-and `!` (`a / b` is true where one of them is, false where the first is false and none true; `a?` is never false), and
-behind the colon phrases parted by semicolons, each in one of these frames:
+and `!` (`a / b` is true where one of them is, false where the first is false and no other is known to say more; `a?` is
+never false), and behind the colon phrases parted by semicolons, each in one of these frames:
 
     is X        it is X                     (is red; is worn on the head)
     has X       it has X
@@ -122,11 +122,21 @@ def expression(text: str) -> Query:
 
 
 def _either(parts: Sequence[Query]) -> Query:
-    """True where one is; false where the first is false and none true."""
-    yes = 0
+    """True where one is; false where the first is false and each of the others is false, or never true of any topic of
+    that root, so that it says nothing there."""
+    yes, no = 0, parts[0].no
     for q in parts:
         yes |= q.yes
-    return atom(" / ".join(q.text for q in parts), Known(yes, parts[0].no & ~yes))
+        no &= q.no | ~at_home(q.yes)
+    return atom(" / ".join(q.text for q in parts), Known(yes, no & ~yes))
+
+
+def at_home(yes: int) -> int:
+    """The topics of all roots of which one topic at least is among the given ones."""
+    found = 0
+    for branch in knowledge().roots.values():
+        found |= branch if branch & yes else 0
+    return found
 
 
 def supported(text: str) -> str:

@@ -90,11 +90,12 @@ def within(name: str) -> Query:
     """Which topics are from, in or of a region."""
     knows, listed, yes = knowledge(), 0, 0
     inside = _countries(name)
+    events = knows.known("event").yes
     for field in ("nation", "country"):
-        listed |= knows.listed(field)
+        listed |= knows.listed(field) & ~events
         for country in knows.values(field):
             if country in inside or country == name:
-                yes |= knows.members(field, country)
+                yes |= knows.members(field, country) & ~(events & ~_alone(country))
             elif country not in nations() and name not in nations():
                 listed &= ~(knows.members(field, country) & ~yes)
     continents = _continents(name)
@@ -106,11 +107,27 @@ def within(name: str) -> Query:
             yes |= knows.members("continent", c)
         elif name in CONTINENTS or name == "americas":
             apart |= knows.members("continent", c)
+    apart &= ~(events & _several("continent"))
     lives, style = knows.known(name), _style(name)
     people = knows.known("person").yes
     yes |= lives.yes | style.yes
     no = (listed | apart) | lives.no & ~people | style.no
     return atom(f"in {name}", Known(yes, no & ~yes))
+
+
+def _alone(country: str) -> int:
+    """The topics that list this country and no other; the countries of an event are those that took part."""
+    return knowledge().members("country", country) & ~_several("country")
+
+
+@cache
+def _several(field: str) -> int:
+    """The topics whose list has more than one value."""
+    once = twice = 0
+    for value in knowledge().values(field):
+        members = knowledge().members(field, value)
+        once, twice = once | members, twice | once & members
+    return twice
 
 
 def _style(name: str) -> Known:

@@ -131,6 +131,22 @@ class Knowledge:
                 found[k] |= 1 << i
         return dict(zip(self._data["kinds"], found, strict=True))
 
+    @cached_property
+    def roots(self) -> Mapping[str, int]:
+        """The classes at the top, of which every topic is in one or more -> the topics below them."""
+        return {root: int.from_bytes(b64decode(text), "little") for root, text in self._data["roots"].items()}
+
+    def never(self, kind: str) -> int:
+        """The topics that are surely no kind of a word of WordNet: no sense of it has its place in any of their roots."""
+        inside = apart = 0
+        for branch, mark in zip(self.roots.values(), self._never.get(kind, ""), strict=False):
+            inside, apart = (inside, apart | branch) if mark == "-" else (inside | branch, apart)
+        return apart & ~inside
+
+    @cached_property
+    def _never(self) -> Mapping[str, str]:
+        return dict(zip(self._data["kinds"], self._data["kind_roots"], strict=True))
+
     def above(self, topics: int) -> int:
         """The topics whose names are words for something above the given ones."""
         found = 0

@@ -1,0 +1,201 @@
+"""Claims on language, money, the side of the road and religion (see `city_claims.py`)."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from .checks import plain
+from .cities import City, Country, Truth, atlas
+from .city_claims import Claim
+
+# --- language, money, roads, religion --------------------------------------------------------------------------------
+
+
+@cache
+def _speech(name: str) -> str:
+    """The plain name of a language in brackets' stead: "Chinese (Cantonese)" is both."""
+    return plain(name)
+
+
+_SAME = {
+    "mandarin": "mandarin|chinese",
+    "chinese": "mandarin|chinese cantonese",
+    "cantonese": "chinese cantonese",
+    "farsi": "persian",
+    "tagalog": "filipino",
+    "pilipino": "filipino",
+    "bahasa indonesia": "indonesian",
+    "bahasa": "indonesian|malay",
+    "bangla": "bengali",
+    "kiswahili": "swahili",
+    "gaelic": "irish",
+    "flemish": "dutch",
+    "castilian": "spanish",
+    "valencian": "catalan",
+    "slovenian": "slovene",
+    "burmese": "burmese",
+    "creole": "creole|haitian creole",
+    "te reo": "maori",
+    "serbo croatian": "serbian|croatian|bosnian|montenegrin",
+    "bahasa malaysia": "malay",
+    "brazilian portuguese": "portuguese",
+    "mandarin chinese": "mandarin",
+    "english language": "english",
+    "modern hebrew": "hebrew",
+    "hindustani": "hindi|urdu",
+}
+
+
+def languages() -> frozenset[str]:
+    """Plain names of all languages, other names included."""
+    return frozenset({_speech(x) for land in atlas().countries.values() for x in land.languages}) | frozenset(_SAME)
+
+
+_MORE_SPEECH = {
+    "ES": "catalan basque galician",
+    "IN": "bengali tamil urdu punjabi",
+    "LK": "tamil",
+    "IL": "arabic",
+    "US": "spanish",
+}
+
+
+def language(name: str, sole: bool, official: bool, label: str) -> Claim:
+    """Spoken (official, or `sole`: the main one). That a language is not spoken at all is claimed only where neither a
+    neighbour nor a former ruler speaks it, since some will speak it there."""
+    wanted = frozenset(_SAME.get(name, name).split("|"))
+    world = name in ("english", "french", "russian", "hindi", "mandarin", "chinese", "arabic", "spanish")
+
+    def of_land(land: Country) -> Truth:
+        own = {_speech(x) for x in land.languages}
+        if wanted & own:
+            return None if sole and len(own) > 1 else True
+        if name in _MORE_SPEECH.get(land.code, ""):
+            return None
+        return False if sole or official or not (world or _near_speech(land, wanted)) else None
+
+    truths = {code: of_land(land) for code, land in atlas().countries.items()}
+
+    def truth(c: City) -> Truth:
+        return truths[c.land.code]
+
+    how = "the main language" if sole else "an official language" if official else "spoken"
+    return Claim("language", truth, f"{label} [is|is not] {how} in my city")
+
+
+def _near_speech(land: Country, wanted: frozenset[str]) -> bool:
+    names = set(land.neighbours)
+    return any(x.name in names and wanted & set(map(_speech, x.languages)) for x in atlas().countries.values())
+
+
+def currency(word: str, label: str) -> Claim:
+    """The currency is the euro, or some kind of dollar, or the Danish krone."""
+    wanted = set(plain(word).split())
+
+    def truth(c: City) -> Truth:
+        own = set(plain(c.land.currency).split())
+        if len(wanted) == 1 and len(own) > 1 and next(iter(wanted)) in own and c.land.code not in ("ZW", "PA"):
+            return True
+        if wanted <= own:
+            return True
+        return None if "dollar" in wanted and c.land.code in ("ZW", "PA", "KH", "LB", "CU", "VE") else False
+
+    return Claim("currency", truth, f"people in my city [pay|do not pay] with {label}")
+
+
+def drives(side: str) -> Claim:
+    return Claim(
+        "drives_on", lambda c: c.land.drives == side, f"people in my country [drive|do not drive] on the {side}"
+    )
+
+
+_FAITHS = {
+    "islam": "islam",
+    "muslim": "islam",
+    "muslims": "islam",
+    "islamic": "islam",
+    "christianity": "christian",
+    "christian": "christian",
+    "christians": "christian",
+    "catholicism": "catholic",
+    "catholic": "catholic",
+    "catholics": "catholic",
+    "roman catholic": "catholic",
+    "roman catholicism": "catholic",
+    "protestant": "protestant",
+    "protestantism": "protestant",
+    "protestants": "protestant",
+    "orthodox": "orthodox",
+    "orthodox christian": "orthodox",
+    "eastern orthodox": "orthodox",
+    "orthodox christianity": "orthodox",
+    "buddhism": "buddhis",
+    "buddhist": "buddhis",
+    "buddhists": "buddhis",
+    "hinduism": "hindu",
+    "hindu": "hindu",
+    "hindus": "hindu",
+    "judaism": "judaism",
+    "jewish": "judaism",
+    "jews": "judaism",
+    "shia islam": "shia",
+    "shia": "shia",
+    "shinto": "shinto",
+    "taoism": "taois",
+    "shintoism": "shinto",
+    "sunni islam": "sunni",
+    "sunni": "sunni",
+    "sikhism": "sikh",
+    "sikh": "sikh",
+    "lutheran": "lutheran",
+}
+
+_FAITH_NAMES = {
+    "islam": "Islam",
+    "christian": "Christianity",
+    "catholic": "Roman Catholicism",
+    "protestant": "Protestantism",
+    "orthodox": "Orthodox Christianity",
+    "buddhis": "Buddhism",
+    "hindu": "Hinduism",
+    "judaism": "Judaism",
+    "shia": "Shia Islam",
+    "shinto": "Shinto",
+    "taois": "Taoism",
+    "sunni": "Sunni Islam",
+    "sikh": "Sikhism",
+    "lutheran": "Lutheranism",
+}
+
+FAITHS = frozenset(_FAITHS)
+
+_BRANCHES = {
+    "catholic": "christian",
+    "protestant": "christian",
+    "orthodox": "christian",
+    "shia": "islam",
+    "sunni": "islam",
+    "lutheran": "christian",
+}
+
+
+def religion(word: str) -> Claim:
+    """The main religion of the country. A branch is known where the file names it."""
+    kind = _FAITHS[word]
+
+    def truth(c: City) -> Truth:
+        text = plain(c.land.religion or "")
+        if not text:
+            return None
+        if text.startswith("no religion") or " and " in text or " with " in text:
+            return False if kind not in text and _BRANCHES.get(kind, kind) not in text else None
+        if kind in text:
+            return True
+        return (
+            None
+            if _BRANCHES.get(kind, "-") in text
+            and not any(k in text for k in ("catholic", "orthodox", "shia", "protestant"))
+            else False
+        )
+
+    return Claim("religion", truth, f"{_FAITH_NAMES[kind]} [is|is not] the main religion of my country")

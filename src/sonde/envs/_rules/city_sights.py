@@ -1,0 +1,128 @@
+"""Yes/no questions on what a city is known for, its games and universities (see `city_matters.py`)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from . import city_fame as fame
+from . import city_nature as nature
+from .checks import plain
+from .cities import atlas
+from .city_replies import Asked, Query
+from .city_slots import Match, slot
+
+
+def ask_olympics(m: Match) -> Query | None:
+    kind = slot(m, "w").strip()
+    return Asked((nature.olympics(kind[:1], f"{kind.title()} " if kind else ""),))
+
+
+def ask_known(m: Match) -> Query | None:
+    """What it is known for, by the words of the phrases about it."""
+    return _known_for(slot(m))
+
+
+_TOO_WIDE = frozenset(
+    (
+        "not",
+        "if",
+        "when",
+        "who",
+        "how",
+        "than",
+        "c",
+        "n",
+        "p",
+        "name",
+        "or",
+        "like",
+        "place",
+        "thing",
+        "people",
+        "person",
+        "anything",
+        "something",
+        "s",
+    )
+)
+
+_TOPICS = (
+    (
+        "sport",
+        (
+            "football basketball baseball olympic sport club hockey team stadium cricket tennis marathon "
+            "formula race rugby boxing league"
+        ),
+    ),
+    (
+        "industry",
+        (
+            "car oil steel textile software bank film diamond gold mining coal port shipyard tech technology "
+            "industry electronics gas aircraft wine tea copper silver cotton cigar gambling insurance"
+        ),
+    ),
+    ("university", "university college"),
+    (
+        "cuisine",
+        (
+            "food dish cuisine beer chocolate cheese pizza seafood noodle coffee sausage sandwich curry soup "
+            "rice bread kebab dessert pastry wine"
+        ),
+    ),
+    (
+        "culture",
+        (
+            "music jazz festival carnival opera theater ballet reggae tango fashion poet composer writer "
+            "painter art literature dance samba blues fado flamenco mariachi bollywood band singer"
+        ),
+    ),
+    ("religion", "pilgrim pilgrimage holy shrine pope"),
+    (
+        "history",
+        (
+            "earthquake battle war siege massacre treaty bomb emperor empire revolution assassination capital "
+            "king president invasion fire explosion tsunami hurricane"
+        ),
+    ),
+)
+
+
+def topic_of(words: frozenset[str]) -> str:
+    for topic, known in _TOPICS:
+        if words & set(known.split()):
+            return topic
+    return "landmarks"
+
+
+def ask_universities(m: Match) -> Query | None:
+    return None if "famous" in m[0] else Asked((nature.UNIVERSITY,))
+
+
+def ask_games(m: Match) -> Query | None:
+    return None if "first" in m[0] else ask_olympics(m)
+
+
+def ask_sight(m: Match) -> Query | None:
+    text = slot(m)
+    if re.match(r"(?:C|N|NAME|P)\b|.*\b(?:C|N|NAME|P)\b", text):
+        return None
+    return _known_for(text)
+
+
+def ask_origin(m: Match) -> Query | None:
+    return _known_for(slot(m))
+
+
+def _known_for(text: str) -> Query | None:
+    text = re.sub(r"^(?:its |their |having |there )+", "", text)
+    words = fame.content(text)
+    if not words or len(words) > 4 or words & _TOO_WIDE or not words & _vocabulary():
+        return None
+    return Asked((fame.known_for(words, plain(text.removeprefix("the ")), topic_of(words)),))
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """Every word of the phrases about the cities."""
+    return frozenset(w for c in atlas().cities for phrase in fame.told(c.id) for w in phrase)

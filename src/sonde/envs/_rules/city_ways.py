@@ -1,0 +1,160 @@
+"""Yes/no questions on language, money, religion, flag and the past: from a match to claims (see `city_matters.py`)."""
+
+from __future__ import annotations
+
+import re
+
+from . import city_customs as customs
+from . import city_past as past
+from .checks import plain
+from .cities import City, Truth, atlas
+from .city_claims import Claim, opposite
+from .city_replies import Asked, Query
+from .city_slots import UNDER, Match, one, several, slot
+from .city_words import number
+
+
+def ask_language(m: Match) -> Query | None:
+    text, words = slot(m), m.string
+    sole = bool(
+        re.search(
+            (
+                r"\b(?:main|primary|mainly|mostly|primarily|predominantly|native|dominant|principal|first|"
+                r"most spoken|majority|most people|language P speak|mother tongue|national language|most common|"
+                r"chiefly)\b"
+            ),
+            words,
+        )
+    )
+    official = bool(re.search(r"\b(?:official|officially|national)\b", words))
+
+    def read(t: str) -> Claim | None:
+        t = re.sub(r" language$", "", t)
+        return (
+            customs.language(t, sole, official or "speaking" in words, t.title()) if t in customs.languages() else None
+        )
+
+    return several(text, read)
+
+
+def ask_currency(m: Match) -> Query | None:
+    text = slot(m).replace("usa ", "us ").replace("american dollar", "us dollar").replace("british pound", "pound")
+    known = {plain(w) for land in atlas().countries.values() for w in (land.currency, land.currency.split()[-1])} | {
+        "pound",
+        "yuan",
+        "renminbi",
+        "ruble",
+    }
+
+    def read(t: str) -> Claim | None:
+        t = re.sub(r"^(.+?[^s])s$", r"\1", t) if t not in known else t
+        t = {"ruble": "rouble", "quid": "pound", "us dollar": "us dollar"}.get(t, t)
+        return customs.currency(t, f"the {t.replace('us ', 'US ')}") if t in known else None
+
+    return several(text, read)
+
+
+def ask_religion(m: Match) -> Query | None:
+    return several(slot(m), lambda t: customs.religion(t) if t in customs.FAITHS else None)
+
+
+def ask_flag(m: Match) -> Query | None:
+    return _colours(slot(m))
+
+
+def ask_ruled(m: Match) -> Query | None:
+    def read(t: str) -> Claim | None:
+        t = re.sub(r"^(?:former |under |by |of )+", "", re.sub(r" (?:crown|people|empire rule|colonial)$", "", t))
+        for kind, row in atlas().more["ruled"].items():
+            if t in row["words"].split("|"):
+                return past.ruled(kind)
+        return None
+
+    return several(slot(m), read)
+
+
+def ask_founded(m: Match) -> Query | None:
+    n = number(re.sub(r"(?:st|nd|rd|th)$", "", slot(m, "n"))) if slot(m, "n") else None
+    if n is None:
+        return None
+    if m["c"]:
+        low, high = 100 * (n - 1), 100 * n
+        return Asked((past.founded(low, high, f"my city [was|was not] founded in the {n:g}th century"),))
+    before = slot(m, "s") == "before"
+    return Asked(
+        (
+            past.founded(-9000, n, f"my city [was|was not] founded before {n:g}")
+            if before
+            else past.founded(n, 2030, f"my city [was|was not] founded after {n:g}"),
+        )
+    )
+
+
+def ask_aged(m: Match) -> Query | None:
+    n = number(slot(m, "n"))
+    if n is None:
+        return None
+    old = past.founded(-9000, 2026 - n, f"my city [is|is not] more than {n:g} years old")
+    return Asked(
+        (
+            opposite(old, f"my city [is|is not] less than {n:g} years old")
+            if re.match(UNDER, slot(m, "s")) or slot(m, "s") == "younger than"
+            else old,
+        )
+    )
+
+
+def ask_rule(m: Match) -> Query | None:
+    text = slot(m)
+    return several(re.sub(r"^(?:rule of |part of |control of )", "", text), _power) if text else None
+
+
+def _power(text: str) -> Claim | None:
+    for kind, row in atlas().more["ruled"].items():
+        if text in row["words"].split("|"):
+            return past.ruled(kind)
+    return None
+
+
+def ask_ancient(m: Match) -> Query | None:
+    if "ancient" in m[0] or "antiq" in m[0] or "antique" in m[0] or "oldest" in m[0]:
+        return Asked(
+            (
+                Claim(
+                    "history",
+                    lambda c: None if c.age is None or c.age == "medieval" else c.age == "ancient",
+                    "my city [is|is not] an ancient one",
+                ),
+            )
+        )
+    return Asked((past.founded(-9000, 1500, "my city [is|is not] an old one"),))
+
+
+def ask_drive(m: Match) -> Query | None:
+    return Asked((customs.drives(slot(m)),))
+
+
+def ask_faithful(m: Match) -> Query | None:
+    word = slot(m)
+    return one(customs.religion(word)) if word in customs.FAITHS else None
+
+
+def ask_flagged(m: Match) -> Query | None:
+    return _colours(slot(m))
+
+
+def _colours(text: str) -> Query | None:
+    colours = {"red", "white", "blue", "green", "yellow", "black", "orange", "purple", "light blue"}
+
+    def read(t: str) -> Claim | None:
+        t = re.sub(r"(?: (?:stripes?|colou?r|part|bands?|bars?))+$", "", re.sub(r"^colou?rs? ", "", t))
+        return _colour(t) if t in colours else None
+
+    return several(text, read)
+
+
+def _colour(t: str) -> Claim:
+    def truth(c: City) -> Truth:
+        return None if c.land.flag is None else t in c.land.flag or (t == "blue" and "light blue" in c.land.flag)
+
+    return Claim("flag", truth, f"our flag [has|does not have] {t} in it")
