@@ -26,8 +26,15 @@ from sonde.models.fetch import fetch
 from sonde.run import RunConfig, execute, load_evaluation, prepare
 from sonde.viewer import write_report
 
-ENVIRONMENTS = ("wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata")
-LONGEST_FIRST = ("battleship", "cellular_automata", "minesweeper", "best_arm", "wordle", "mastermind")
+ENVIRONMENTS = (
+    "wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata", "twenty_questions",
+    "guess_my_city",
+)  # fmt: skip
+"""The last two are conversations: a rule user answers."""
+LONGEST_FIRST = (
+    "guess_my_city", "battleship", "cellular_automata", "twenty_questions", "minesweeper", "best_arm", "wordle",
+    "mastermind",
+)  # fmt: skip
 TASKS = 8
 EXAMPLES = {"wordle": 2, "mastermind": 2}
 """Example games; one where a game is long, because every token of it is attended to at every step."""
