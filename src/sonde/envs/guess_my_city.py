@@ -146,7 +146,8 @@ class GuessMyCity(Dialogue):
         return self.known.actions
 
     def say(self, answer: str) -> str:
-        return f"Is it {answer}?" if answer in self.known.by_title else answer
+        title = self.known.proposals.get(answer)
+        return f"Is it {title}?" if title else answer
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
         return None if public.get("foreign") else PartitionFilter(self.known, self.say, self.error_rate)

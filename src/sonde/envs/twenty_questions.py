@@ -201,12 +201,21 @@ class TwentyQuestions(Dialogue):
         )
 
     def actions(self, state: Talk) -> Sequence[str]:
-        """Questions in plain English, and the names of the topics, which `say` turns into guesses."""
+        """Questions in plain English, and the names of the topics, other names too, which `say` turns into guesses."""
         world = _world(state)
-        return _actions(self, "" if world.foreign or self.preset != "paprika" else world.category)
+        category = "" if world.foreign or self.preset != "paprika" else world.category
+        found = self._actions.get(category)
+        if found is None:
+            found = self._actions[category] = _legal(self, category)
+        return found
+
+    @cached_property
+    def _actions(self) -> dict[str, Sequence[str]]:
+        """Category -> legal answers; the same for equal environments, and found once."""
+        return {}
 
     def say(self, answer: str) -> str:
-        return guess(answer) if answer in knowledge().index else answer
+        return _said(answer)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
@@ -316,9 +325,16 @@ def _prior(env: TwentyQuestions, category: str) -> PartitionFilter | None:
     return PartitionFilter(known, env.say, env.error_rate, (topics,))
 
 
+@lru_cache(maxsize=16384)
+def _said(answer: str) -> str:
+    known = answer in knowledge().index or answer in knowledge().aliases
+    return guess(answer) if known else answer
+
+
 @lru_cache(maxsize=256)
-def _actions(env: TwentyQuestions, category: str) -> Sequence[str]:
+def _legal(env: TwentyQuestions, category: str) -> Sequence[str]:
     knows, topics = knowledge(), pool(env.preset, category)
     prior = _prior(env, category)
     asked = prior.known.questions if prior is not None else ()
-    return (*asked, *(name for i, name in enumerate(knows.names) if topics >> i & 1))
+    others = (name for name, i in knows.aliases.items() if topics >> i & 1)
+    return (*asked, *(name for i, name in enumerate(knows.names) if topics >> i & 1), *others)

@@ -77,7 +77,7 @@ def article(name: str) -> str:
     >>> article("guitar"), article("apple"), article("Marie Curie"), article("Eiffel Tower")
     ('a ', 'an ', '', 'the ')
     """
-    index = knowledge().index.get(name)
+    index = knowledge().index.get(name, knowledge().aliases.get(name))
     if index is None:
         return ""
     if name[:1].isupper():

@@ -5,6 +5,7 @@ Loaded when first used, since the parser and the facts take a fifth of a second.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 
@@ -173,10 +174,20 @@ class Knowledge:
     @cached_property
     def actions(self) -> tuple[str, ...]:
         """The questions and the cities."""
-        return (*canonical(), *self._names)
+        return (*canonical(), *self.proposals)
+
+    @cached_property
+    def proposals(self) -> Mapping[str, str]:
+        """The name of every city, with its country where that is needed to tell it from another -> the city in full."""
+        count = Counter(c.name for c in self.cities)
+        return {c.name if count[c.name] == 1 else c.title: c.title for c in self.cities}
+
+    @cached_property
+    def _proposed(self) -> tuple[str, ...]:
+        return tuple(self.proposals)
 
     def guess(self, index: int) -> str:
-        return self._names[index]
+        return self._proposed[index]
 
     @lru_cache(maxsize=4096)  # noqa: B019 - there are two of these, for as long as the process lives
     def split(self, said: str) -> Mapping[str, int]:

@@ -35,6 +35,8 @@ def ask_in(m: Match) -> Query | None:
 
 def ask_people(m: Match) -> Query | None:
     """french city, asian country, spanish or italian city"""
+    if re.match(r"(?:north|south|east|west) of ", slot(m)):
+        return None
     lands_only = m.string.startswith("N ")
     return several(slot(m), lambda t: of_land(place(t, True)) if lands_only else place(t, True))
 
@@ -128,7 +130,7 @@ def ask_capital_of(m: Match) -> Query | None:
     codes = lands(x)
     if codes:
         return Asked((where.capital_of(codes, land_label(x)),))
-    area = place(x, True)
+    area = place(x, True) if x not in atlas().states else None
     if area is None or area.topic not in ("region", "continent", "country"):
         return None
     words = f"my city [is a capital|is not a capital] and [is|or is not] in {x.title()}"

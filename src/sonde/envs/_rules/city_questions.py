@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from .checks import plain
+from .cities import atlas
 from .city_claims import opposite
 from .city_fame import country_known
 from .city_patterns import being, having, opening, whole
@@ -132,7 +133,7 @@ _STRANGE = re.compile(
 def strange(text: str, spoken: str) -> Query | None:
     """A guess of a city that is not in the list: a name with capitals that means nothing else."""
     m = _STRANGE.fullmatch(text)
-    if " in " in text[:8] and not re.match(r"(?:are you|do you live|i think you are) (?:in|from)", spoken, re.I):
+    if " in " in text[:8]:  # a name behind "in" may be one of a region too
         return None
     if m is None or not capitalised(spoken, m["x"]) or len(m["x"].split()) > 3:
         return None
@@ -275,11 +276,23 @@ _PARTS = (
 )
 
 
+_SUPERLATIVE = re.compile(r"\b(?:\w+est|most|second|third) ")
+"""Words that belong to what follows: the biggest city in Asia need not be the biggest of its country."""
+
+
+def _one_idea(head: str, tail: str) -> bool:
+    """Whether two parts are one claim: a superlative and where it holds, "capital" and what it is the capital of."""
+    capital = head.endswith(("capital", "capital city"))
+    return bool(_SUPERLATIVE.search(head)) or (
+        capital and (tail.startswith("of ") or tail.removeprefix("in ") in atlas().states)
+    )
+
+
 def _joined(text: str) -> Query | None:
     """Two questions in one: "is C in asia and on coast", "is C in asia butnot in china", "is C port city in europe"."""
     for pattern in _PARTS:
         m = pattern.fullmatch(text)
-        if m is None or " , " in m["a"]:
+        if m is None or " , " in m["a"] or (not m["w"] and _one_idea(m["a"], m["b"])):
             continue
         first, second = asked(m["a"]), _second(m)
         if isinstance(first, Asked) and isinstance(second, Asked) and first.how == second.how == "one":

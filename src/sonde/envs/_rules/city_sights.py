@@ -105,7 +105,7 @@ def ask_games(m: Match) -> Query | None:
 
 def ask_sight(m: Match) -> Query | None:
     text = slot(m)
-    if re.match(r"(?:C|N|NAME|P)\b|.*\b(?:C|N|NAME|P)\b", text):
+    if re.match(r"(?:C|N|NAME|P|you|i|we)\b|.*\b(?:C|N|NAME|P)\b", text):
         return None
     return _known_for(text)
 

@@ -14,6 +14,8 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
+from .city_address import addressed
+
 LONGEST = 500
 """Characters of a message that are read; a longer one is not understood."""
 
@@ -121,7 +123,8 @@ _LEAD = re.compile(
 )
 _ASKING = re.compile(
     r"^(?:(?:can|could|would|will|may|might|do) (?:you|i|we) (?:please |kindly |perhaps |"
-    r"also )*(?:tell me|say|confirm|ask|know|let me know|describe for me|explain|share|mind telling me|"
+    r"also )*(?:tell me|say|confirm|ask|know|let me know|describe for me|explain|"
+    r"share(?! (?:a |any |land |common |borders?))|mind telling me|"
     r"like to tell me|"
     r"specify|reveal|ask you|tell us|give me an idea of)(?: about)?|i (?:would like|want|am curious|"
     r"wonder|am wondering|would love|am trying|wanted) ?(?:to know|to ask|to learn|to find out|about)?|"
@@ -203,7 +206,7 @@ def form(message: str) -> Form | None:
     if not spoken:
         return None
     words, negated = spell(spoken)
-    text = order(shrink(words))
+    text = order(addressed(shrink(words)))
     text, more = drop_negation(text)
     return Form(text, negated ^ more, spoken) if text else None
 

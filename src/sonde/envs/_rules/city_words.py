@@ -186,7 +186,10 @@ def place(text: str, adjective: bool = False) -> Claim | None:
         "",
         text,
     )
+    unsaid = text in ("west coast", "east coast")
     text = re.sub(r" 's$| of (?:usa|united states|america)$", "", text)
+    if unsaid:
+        return _at_home(part(*_PARTS[text]))
     if text in _CONTINENTS:
         name = _CONTINENTS[text]
         if name in ("Americas", "Eurasia"):
@@ -200,6 +203,11 @@ def place(text: str, adjective: bool = False) -> Claim | None:
     if text in ("eu", "european union"):
         return group_eu()
     return _region(text) or _land(text, adjective)
+
+
+def _at_home(claim: Claim) -> Claim:
+    """A coast of the United States that is not said to be theirs: another country may have one of that name."""
+    return Claim(claim.topic, lambda c: claim.truth(c) if c.land.code == "US" else None, claim.words)
 
 
 def group_eu() -> Claim:

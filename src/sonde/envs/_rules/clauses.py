@@ -240,7 +240,11 @@ def modifier(words: Words, depth: int) -> Query | None:
         return None
     first = words[0]
     if first in ("that", "which", "who", "where", "whose"):
-        return relative(words[1:], depth + 1) if first not in ("where", "whose") else None
+        if first == "where":
+            return happening(words[1:], depth + 1)
+        return relative(words[1:], depth + 1) if first != "whose" else None
+    if first == "in" and words[1:2] in (["which"], ("which",)):
+        return happening(words[2:], depth + 1)
     if first in ("with", "having", "containing"):
         return do_predicate(["have", *words[1:]], depth + 1)
     if first == "without":
@@ -256,6 +260,17 @@ def modifier(words: Words, depth: int) -> Query | None:
     if first.endswith("ing") and base(first) != first:
         return do_predicate([base(first), *words[1:]], depth + 1)
     return be_predicate(words, depth + 1)
+
+
+def happening(words: Words, depth: int) -> Query | None:
+    """What people do in a place or at an event: "where people live", "where nobody died"."""
+    negative = words[:1] in (["nobody"], ("nobody",)) or words[:2] in (["no", "one"], ("no", "one"))
+    at = people(words, 0)[1] if not negative else 2 if words[0] == "no" else 1
+    if not at or at == len(words):
+        return None
+    rest = [w for w in words[at:] if w not in ("can", "could", "would", "do", "often", "usually")]
+    found = done_to([*rest, "in"], depth) or done_to([*rest, "there"], depth)
+    return negated(found) if found and negative else found
 
 
 _AUX = word_set("clauses.aux")

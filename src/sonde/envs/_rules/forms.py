@@ -12,7 +12,7 @@ from . import clauses, sizes
 from .english import base, is_base, is_participle, tokens
 from .joins import coordinated, joined_in
 from .phrases import PREPOSITIONS, asked, key, place_key
-from .queries import Query, negated, weak
+from .queries import Query, negated, strong, weak
 from .regions import region, within
 from .topics import knowledge
 from .wordlists import word_set
@@ -205,19 +205,22 @@ def place(words: Words) -> Query | None:
     if found is not None:
         return found
     if words[0] in ("from", "in", "of", "within", "inside", "throughout", "across", "to", "at"):
-        rest = (
-            [w for w in words[1:] if w not in ("northern", "southern", "eastern", "western", "central")]
-            if False
-            else words[1:]
-        )
-        name = region(list(rest))
+        name = region(list(words[1:]))
         if name is not None:
             return within(name)
+        part = [w for w in words[1:] if w not in _DIRECTIONS]
+        name = region(part) if len(part) < len(words) - 1 else None
+        if name is not None:
+            return strong(within(name), "part of")
     if words[0] in PREPOSITIONS and joined_in(words):
         return coordinated(
             words[1:], lambda rest: place([words[0], *rest]) if rest and rest[0] not in PREPOSITIONS else place(rest)
         )
     return None
+
+
+_DIRECTIONS = ("northern", "southern", "eastern", "western", "central", "north", "south", "east", "west", "of")
+"""Words for a part of a region: where the region is wrong, its parts are; where it is right, that is not known."""
 
 
 def purposed(words: Words, depth: int) -> Query | None:

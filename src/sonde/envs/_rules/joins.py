@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from . import clauses
 from .nouns import not_understood, plain_part
 from .queries import Query, all_of, any_of, negated
+from .subjects import people
 from .wordlists import word_set
 
 Words = Sequence[str]
@@ -83,9 +84,8 @@ def _parts(words: Words, word: str) -> list[list[str]]:
 
 def _part(part: Words, done: list[Words], later: list[list[str]], parse: Parse) -> tuple[Query, Words] | None:
     """A part alone, or with the first words of the part before it, or with the last words of the last one."""
-    if part[0] in ("can", "does", "is", "has") and len(part) > 1:
-        rest = part[2:] if part[1] in _IT else part[1:]
-        found = clauses.aux_predicate(part[0], rest)
+    if part[0] in ("can", "do", "does", "is", "has") and len(part) > 1:
+        found = _asked_again(part)
         return (found, part) if found else None
     tries: list[Words] = []
     if done:
@@ -100,6 +100,14 @@ def _part(part: Words, done: list[Words], later: list[list[str]], parse: Parse) 
         if q is not None:
             return q, words
     return None
+
+
+def _asked_again(part: Words) -> Query | None:
+    """A part that is a question of its own: "can it fly", "can you eat it"."""
+    end = people(part, 1)[1] if part[1] not in _IT else 0
+    if end and end < len(part) and part[0] in ("can", "do", "does"):
+        return clauses.done_to(part[end:])
+    return clauses.aux_predicate(part[0], part[2:] if part[1] in _IT else part[1:])
 
 
 def _shared(left: Words, right: Words, parse: Parse) -> Query | None:

@@ -92,7 +92,7 @@ def _named(sentence: str, match: re.Match[str]) -> dict[str, None]:
     while more:
         people[more[1]] = None
         more = _ALSO.match(sentence, more.end())
-    if match.start() > 0 and (before := re.search(r"@(p\d) (?:and|or) $", sentence[: match.start(1)])):
+    if match.start() > 0 and (before := re.search(r"@(p\d) (?:and|or) (?:the )?@$", sentence[: match.start(1)])):
         people[before[1]] = None
     return people
 

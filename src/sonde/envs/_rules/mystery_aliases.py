@@ -17,13 +17,14 @@ _WHICH = "|".join((*_ORDINALS, "last"))
 _COUNT = rf"\d|(?:number|no|nr)(?: \.)? (?:\d|{'|'.join(_NUMBERS)})"
 _NAMED = r"(?: ?,? ?(?:the |called |named |mr )?(?P<name>@p\d))?"
 _COUNTED = re.compile(
-    rf"(?:(?:\b(?:the|our|your|my) )?\b(?P<which>{_WHICH}) (?:of the )?(?P<a>suspect|witness)\b(?! (?:who|that|on|in|i|we"
-    r"|to (?!tell|say|explain|describe)))"
-    rf"|(?<!\bi )(?<!\bwe )\b(?P<b>suspect|witness) (?P<count>{_COUNT})\b(?! (?:people|of|or|persons|suspects))){_NAMED}"
+    rf"(?:(?:\b(?:the|our|your|my) )?\b(?P<which>{_WHICH}) (?:of the )?(?P<a>suspect|witness)\b(?! (?:who|that|on|in"
+    r"|i|we|to (?!tell|say|explain|describe)))"
+    rf"|(?<!\bi )(?<!\bwe )\b(?P<b>suspect|witness) (?P<count>{_COUNT})\b(?! (?:people|of|or|persons"
+    rf"|suspects))){_NAMED}"
 )
 _ONLY = re.compile(
-    r"\bthe (?:only |sole |one )?(?P<a>witness|suspect)(?! ?,? ?(?:the )?@p)"
-    r"(?= (?:'s (?:alibi|whereabouts|movements)|what|where|who|how|if|whether|about|did|does|do|was|is|has|had|know|see|tell|again|first|next|[,.:;?!])|$)"
+    r"\bthe (?:only |sole |one )?(?P<a>witness|suspect)(?! ?,? ?(?:the )?@p)(?= (?:'s (?:alibi|whereabouts|movements)"
+    r"|what|where|who|how|if|whether|about|did|does|do|was|is|has|had|know|see|tell|again|first|next|[,.:;?!])|$)"
 )
 _FOUND = (
     r"(?:found|discovered|killed|murdered|poisoned|struck|attacked|lying|lay|died|dead|happened|occurred|took place"

@@ -66,13 +66,16 @@ WANT = re.compile(
 )
 NEXT = re.compile(r" (?:,|and|, and|or|as well as|together with) (?:(?:the|also|then) )*@([pb]\d)(?! (?:'s|,? ?you\b))")
 EVERYBODY = re.compile(
-    r"\b(?:ask|question|interview|interrogate|talk to|speak to|speak with|talk with|examine|search|check"
+    r"\b(?:ask|question|interview|interrogate|talk to|speak to|speak with|talk with|gather|assemble|summon"
+    r"|round up|line up|examine|search|check"
     r"|inspect)\b (?:\w+ )?(?:everyone"
     r"|everybody|all|each|both|every|(?:the )?(?:whole|entire)|(?:the )?(?:suspects|witnesses|staff|guests|crew"
     r"|papers))\b"
+    r"|\b(?:compare|look at|read|review) (?:everyone|everybody|(?:all|each|every)(?: of)?(?: the| their| these)?"
+    r" (?:suspects?|witness(?:es)?|people|papers|letters|shoes|records|logs|documents))\b"
 )
 VOCATIVE = re.compile(
-    r"(?:^|[,.?!:;] |\b(?:and|so|now|but|ok|okay|well|hello|hi|dear|good (?:morning|evening|day)|what about"
+    r"(?:^|[,.?!:;] |\b(?:and|so|now|but|ok|okay|well|hello|hi|hey|dear|good (?:morning|evening|day)|what about"
     r"|how about|just"
     r"|thank you|thanks|please|sorry|right|yes|no) )(?:the |dear |my |mr )?@([pb]\d)(?: ,? ?(?:the "
     r"|our )?@\1){0,2}(?= ?[,:?!.]| ?$"
@@ -160,8 +163,22 @@ ITEM_SAYS = re.compile(
 )
 PLACE_HOLDS = re.compile(r"\bwhat (?:is|was|can|could|do|else|other)\b.*\b(?:in|at|on) (?:the )?@l\d")
 VERIFIED = re.compile(
-    r"\b(?:verify|verifying|check|confirm|corroborate|compare|cross check|test)\b[^@]*@p\d 's (?:\w+ )?(?:alibi|story"
+    r"\b(?:verify|verifying|inspect|investigate|check|confirm|corroborate|compare|cross check|test)\b[^@]*@p\d 's (?:\w+ )?(?:alibi|story"
     r"|claims?|statement|account|whereabouts|movements)[^@]*? (?:with|against|by|using|through|from|in|on|at)"
     r" (?:[a-z]+ ){0,4}?@([rb]\d)(?!.*@[prbil]\d)"
 )
 """What somebody says is to be held against a record, or put to somebody from outside: that is where to look."""
+POISON = re.compile(r"\b(?:examine|inspect|test|analy[sz]e|check|study|look at) (?:the )?poison\W*$")
+"""In a case of poison this is the thing that it was in."""
+LISTING = re.compile(
+    r"^\W*(?:(?:so|and|ok|now)\W+)*(?:(?:what|which)(?: other| kinds? of)? (?:records|logs|documents|papers|lists|files"
+    r"|cameras|books) (?:can|could|may|should|do|are|exist|have)\b[^.?!]*"
+    r"|(?:list|name|show me|tell me|give me)(?: (?:about|all|the|of|available|which|what))* (?:records|logs|documents"
+    r"|cameras)(?: (?:there are|are there|i can check|available))?)\W*$"
+)
+"""What there is to be checked is asked, although the word may be the name of one of them."""
+DEAD = re.compile(
+    rf"\b(?:body|corpse|remains|autopsy|wounds?|injur(?:y|ies))\b|(?<!of )(?<!of the )@v(?! 's)|@v 's (?:\w+ ){{0,2}}?"
+    rf"(?:{WORN}|head|skull|face|neck|mouth|skin|stomach)\b"
+)
+"""The dead, not what was theirs."""

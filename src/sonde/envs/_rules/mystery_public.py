@@ -13,13 +13,15 @@ from collections.abc import Callable
 from typing import Final
 
 from . import mystery_patterns as pattern
-from .mystery import Frame, data
+from .mystery import Frame, Person, data
 from .mystery_case import fill, listed, pick
-from .mystery_reading import LONGEST, Reading
-from .mystery_tokens import RECORDED, stem
-from .mystery_words import template
+from .mystery_reading import Reading
+from .mystery_tokens import BEFORE, RECORDED, stem, tokens, words, words_of
+from .mystery_words import lexicon, template
 
 _Say = Callable[[Frame, int], str]
+_HEARD: Final = 600
+"""Characters of a message that matter here."""
 
 
 def unanswered(frame: Frame, found: Reading, said: str) -> str:
@@ -31,8 +33,27 @@ def unanswered(frame: Frame, found: Reading, said: str) -> str:
     turn = len(said)
     if found.kind == "several":
         return _text(frame, "several", turn)
-    marked = template(frame, said[:LONGEST])
+    if pattern.LISTING.match(said[:_HEARD].lower()):
+        return _records(frame, turn)
+    marked = _marked(frame, said)
+    pressed = re.findall(r"@p(\d)", marked) if _CONFESS.search(marked) else []
+    if len(set(pressed)) == 1:
+        return _talk(frame, int(pressed[0]), said)
+    about = re.findall(r"@p(\d)", marked)
+    if len(set(about)) == 1 and _PERSON.search(marked):
+        return _person(frame, int(about[0]), turn)
     return next(say for wanted, say in _ANSWERS if wanted(marked))(frame, turn)
+
+
+def _marked(frame: Frame, said: str) -> str:
+    """The beginning of the template, in which it can be seen where one of several records is meant, and where a part
+    of a name or a spot is mentioned, so that nobody can say that there is no such thing (`@n`)."""
+    marked = template(frame, said[:_HEARD])
+    if "@x" in marked and any(stem(w) in RECORDED for w in tokens(said[:_HEARD])):
+        return marked.replace("@x", "@x records")
+    rest = {stem(w) for w in re.findall(r"(?<!@)\b[a-z]+", marked) if w not in BEFORE}
+    known = lexicon(frame).by_word.keys() | set(words_of(frame.where)) | set(words_of(frame.near))
+    return f"{marked} @n" if rest & known else marked
 
 
 # --- people who are spoken to ----------------------------------------------------------------------------------------
@@ -41,23 +62,41 @@ _PRESSED = re.compile(
     r"\b(?:did|done|do) (?:it|this|that)\b|\b(?:kill|murder|poison|struck|strike|lie|lying|liar|lied|confess|admit"
     r"|guilty|killer|murderer|culprit|honest|truth|innocent|hiding|suspicious)"
 )
-_CALLED = re.compile(rf"(?:{pattern.ASK.pattern}|@[pb]\d|\W|\b(?:i|we|would|will|want|like|to|let|us|me|the|please|now|hello"
-                     r"|hi|and|next|go|first|start|with|by|am|going|again|can|could|d|ll|dear|mr|a|few|some|questions?))*")  # fmt: skip
+_CONFESS = re.compile(r"\b(?:confess|admit|own up|tell the truth|liar)\b")
+_CALLING = words("""
+    i we would will want like to let us me the please now hello hi hey and next go first start with by am going again
+    can could dear mr a few some question questions s action ask talk what may should about more
+""")
 
 
 def _talk(frame: Frame, number: int, said: str) -> str:
     """Somebody who is asked nothing that people can be asked; the same for the guilty and the innocent."""
-    marked = template(frame, said[:LONGEST])
-    key = "called" if _CALLED.fullmatch(marked) else "pressed" if _PRESSED.search(marked) else "unclear"
-    words = _text(frame, key, number + len(said)), _text(frame, f"topics_{frame.means}", 0)
-    return f'{frame.people[number].name}: "{" ".join(words)}"'
+    marked = _marked(frame, said)
+    rest = re.findall(r"[a-z]+|@[^p]\d*", re.sub(r"@p\d", "", pattern.ASK.sub(" ", marked)))
+    key = "called" if _CALLING.issuperset(rest) else "pressed" if _PRESSED.search(marked) else "unclear"
+    start, topics = _text(frame, key, number + len(said)), _text(frame, f"topics_{frame.means}", 0)
+    return f'{frame.people[number].name}: "{start} {topics}"'
+
+
+_PERSON = re.compile(
+    r"\b(?:who|anyone|anybody|someone|somebody|everyone)\b.*@p\d(?!.*\b(?:killer|murderer|culprit|guilty|did it)\b)"
+    r"|\b(?:tell me|know|learn|information|describe|background|more) (?:more |something |anything )?(?:about|on)?"
+    r" ?(?:the )?@p\d\W*$|@p\d 's (?:\w+ )?(?:job|role|work|profession|background|occupation|age|life|history)\b"
+    r"|\bwhat (?:does|is|kind of \w+ is) (?:the )?@p\d(?: do| like)?(?: for a living)?\W*$"
+)
+
+
+def _person(frame: Frame, number: int, turn: int) -> str:
+    person = frame.people[number]
+    known = _text(frame, "suspect_is" if person.suspect else "witness_is", turn, person, a=person.role)
+    return f"{known} {_text(frame, 'about', turn, person)}"
 
 
 # --- what the briefing says ------------------------------------------------------------------------------------------
 
 
-def _text(frame: Frame, key: str, turn: int, **more: str) -> str:
-    return fill(frame, pick(frame, data()["text"]["reply"][key], key, turn), **more)
+def _text(frame: Frame, key: str, turn: int, person: Person | None = None, **more: str) -> str:
+    return fill(frame, pick(frame, data()["text"]["reply"][key], key, turn), person, **more)
 
 
 def _victim(frame: Frame, turn: int) -> str:
@@ -65,6 +104,11 @@ def _victim(frame: Frame, turn: int) -> str:
     about = {key: row[key] for key in ("occasion", "site", "victim")}
     told = fill(frame, pick(frame, say[frame.method], "how"))
     return f"{_text(frame, 'victim', turn, **about)} {told} {_text(frame, 'ask_on', turn)}"
+
+
+def _way_in(frame: Frame, turn: int) -> str:
+    """How whoever did it came in, as far as that is known."""
+    return f"{fill(frame, pick(frame, data()['text']['briefing'][frame.means], 'by'))} {_text(frame, 'anyone', turn)}"
 
 
 def _suspects(frame: Frame, turn: int) -> str:
@@ -110,19 +154,26 @@ def _after(key: str, *lists: _Say) -> _Say:
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
 
-_LIST = (
-    r"(?:^(?:please |so |ok |now , |now |can you |could you |and )*(?:list|name|tell me|give me|show me|remind me|see"
-    r"|describe|enumerate|review|read out)\b|\b(?:what|which|who|whom|where|how many|are there|is there|list of)\b)"
+_TELL = (
+    r"^(?:please |so |ok |now |, |can you |could you |and )*(?:list|name|tell me|give me|show me|remind me|enumerate)"
 )
+_ANY = (
+    r"(?: (?:the|all|any|me|about|of|who|what|where|available|possible|our|other|different|every|is|are|again|more))*"
+)
+_WHAT = r"\b(?:what|which|who|whom|where|how many|are there|is there|list of)\b"
 _KNOWN = (
     r"\b(?:repeat|recap|summar\w+|overview|briefing|case file|case details)\b|\bwhat (?:do|did|have) (?:we|i) (?:know"
     r"|have|learn(?:ed)?|got)(?: (?:so far|now|about (?:the|this) (?:case|murder|crime)))*\W*$|^\W*what (?:has )?"
-    r"happened(?: here)?\W*$|\bwhat is (?:this|the) case\b|\btell me (?:more )?about (?:the|this) (?:case|murder|crime)\b"
+    r"happened(?: here)?\W*$|\bwhat is (?:this|the) case\b"
+    r"|\btell me (?:more )?about (?:the|this) (?:case|murder|crime)\b"
 )
 _DEAD = r"(?:@v(?: 's (?:body|death|murder))?|murder|crime|killing|death|body|corpse|he|she|they|it|attack)"
 _OF_VICTIM = (
-    r"\b(?:about|regarding|on|describe|describing|is|was|were|with|identify|know|to) (?:the |our )*@v"
-    r"(?: 's (?:background|life|identity|past|history|relationships?|habits|job|profession|work|character|personality))?"
+    r"\bwho (?:is|was|were|got) (?:killed|murdered|dead)\b"
+    r"|\b(?:about|regarding|on|describe|describing|is|was|were|with|identify|know|to)"
+    r" (?:the |our )*@v"
+    r"(?: 's (?:background|life|identity|past|history|relationships?|habits|job|profession|work|character"
+    r"|personality))?"
     r"(?: ?(?:please|exactly|again|so far|before (?:the )?\w+|first))*\W*$"
     r"|@v 's (?:background|life|identity|past|history|relationships|habits|job|profession|character|personality)\b"
     r"|\b(?:cause|time|manner|place|hour) of (?:the )?(?:@v 's )?(?:death|murder|crime)\b|@v 's death\W*$"
@@ -130,17 +181,26 @@ _OF_VICTIM = (
     r"(?:die|died|killed|murdered|poisoned|struck|happen|happened|occur|found|discovered|take place|given|attacked)\b"
     r"|\bwhat (?:killed|happened to|caused|kind of poison)\b|\b(?:what|which) (?:is|was|time)\b.*(?:@i1\b|\bmurder\b"
     r"|\bused to kill\b)|\bhow (?:was|did) (?:the )?(?:murder|killing|poison)\b|\b(?:autopsy|coroner|post mortem"
-    r"|what did the doctor)\b"
+    r"|what did the doctor)\b|\bwhere (?:is|was) (?:the )?(?:body|corpse|@v)\W*$"
+)
+_GUILT = (
+    r"@p\d.*\b(?:did it|did this|kill(?:ed)?|murdered|poisoned|struck|guilty|killer|murderer|culprit|responsible"
+    r"|innocent)\b|\b(?:killer|murderer|culprit|suspect|accuse|arrest)\b.*@p\d"
+)
+_WHO = (
+    r"^\W*(?:so |and |but |ok )*(?:who|whom|whose)\b"
+    r"(?! (?:is|was|were|got)(?: the| this)? (?:@v\W*$|killed|murdered|dead))"
 )
 _SOMEONE = (
     r"(?:^|[,.] )(?:so |and |but |ok |now )*(?:who|whom|whose|which of|why|does any|did any|has any|have any|was any"
     r"|were any|is any|do any|can any|could any)\b|\b(?:motives?|enemies|enemy|culprit|killer|murderer|solution)\b"
 )
+_ENTERED = r"\b(?:break in|broke in|forced|forcibly|burglar\w*|(?:get|got|getting) in(?:to)?|how did\b.* enter)\b"
 _THINGS = (
     r"\b(?:evidence|clues?|traces?|leads?|things|objects|items|exhibits|anything|something|visible|to see|to look at)\b"
     r"|\bwhat (?:can|could|should|may|do|is there to|else can) (?:i|we)? ?(?:examine|inspect|look|see|search|check"
-    r"|investigate|find|study)|\blook around\b|\bsurroundings\b|\b(?:search|examine|inspect|look around) (?:the )?(?:room"
-    r"|area|place)\b"
+    r"|investigate|find|study)|\blook around\b|\bsurroundings\b|\b(?:search|examine|inspect|look around)"
+    r" (?:the )?(?:room|area|place)\b"
 )
 _OPTIONS = (
     r"^\W*(?:help|hint|hello|hi|hey|good \w+|start|begin|continue|next|ok|okay|yes|ready|i am ready|options|menu|i)\W*$"
@@ -148,7 +208,7 @@ _OPTIONS = (
     r"|\bhow (?:do|does|can|should|many turns)\b|\bgive me a hint\b|\b(?:instructions|rules|options|commands)\b"
     r"|\bturns\b.*\bleft\b|\bi (?:think|suspect|believe)\b"
 )
-_RECORD_WORDS = RECORDED | frozenset(("cctv", "surveillance", "security", "document", "archive", "phone", "call", "data"))
+_RECORD_WORDS = (RECORDED - {"entry", "count"}) | words("surveillance security document archive call data")
 _ELSEWHERE = (
     r"\b(?:search|visit|go|enter|head|walk|explore|check|examine|inspect|return|look)\b.*\b(?:rooms?|house|home|office"
     r"|cabin|apartment|flat|bedroom|quarters|kitchen|garden|car|basement|attic|tent|locker)\b"
@@ -158,7 +218,8 @@ _SPOKEN = (
     r"|^\W*(?:ask|question|inquire|interview|talk|alibi|where)(?: (?:about|where|whether|if|for|what|how|who)\b.*)?\W*$"
 )
 _LOOKS = re.compile(
-    rf"{pattern.EXAMINE.pattern}|\b(?:is|are|was|were) there\b|\b(?:collect|analy[sz]e|swab|photograph|break|use)\b"
+    r"\b(?:examin\w+|inspect\w*|look\w*|check\w*|study|search\w*|read\w*|analy[sz]e|investigate|review|scan|dust"
+    r"|collect|swab|find|locate|show|watch|open|(?:is|are|was|were) there)\b"
 )
 
 
@@ -168,8 +229,8 @@ def _says(expression: str) -> Callable[[str], bool]:
 
 
 def _lists(noun: str) -> Callable[[str], bool]:
-    wanted, asked = re.compile(rf"\b(?:{noun})\b"), re.compile(_LIST)
-    return lambda marked: "@p" not in marked and bool(wanted.search(marked) and asked.search(marked))
+    """Whether a message asks which ones of something there are."""
+    return _bare(rf"{_TELL}{_ANY} (?:@x )?(?:{noun})\b|{_WHAT}.*(?<!phone )\b(?:{noun})\b")
 
 
 def _bare(expression: str) -> Callable[[str], bool]:
@@ -181,37 +242,41 @@ def _bare(expression: str) -> Callable[[str], bool]:
 def _recorded(marked: str) -> bool:
     """Whether a record is meant, none or no single one by name."""
     plain = [w for w in marked.split() if w[0] != "@"]
-    about = bool(_LOOKS.search(marked) or re.search(_LIST, marked))
+    about = bool(_LOOKS.search(marked) or re.search(_WHAT, marked))
     return about and "@p" not in marked and any(stem(w) in _RECORD_WORDS for w in plain)
 
 
 _ANSWERS: Final[tuple[tuple[Callable[[str], bool], _Say], ...]] = (
+    (_says(_GUILT), _after("suspicion")),
     (_bare(_KNOWN), _all),
-    (_bare(r"\b(?:dna|forensic\w*|laboratory|toxicology|lab)\b"), _after("laboratory")),
+    (_bare(r"\b(?:dna|forensic\w*|laboratory|toxicology|lab)\b|\bsend\b.*@i"), _after("laboratory")),
     (_lists("suspects"), _suspects),
     (_lists("witnesses"), _witnesses),
-    (_lists("people|persons|everyone|everybody|characters|talk to|speak to|question|interview|ask|present"), _people),
+    (_lists("people|persons|everyone|everybody|present|i (?:\\w+ )?(?:talk|speak|question|interview|ask)"), _people),
+    (_bare(r"\bwho (?:else )?(?:is|was|are|were) (?:here|there|present|around|involved|available)\b"), _people),
+    (_bare(_ENTERED), _way_in),
+    (_bare(_WHO), _after("anyone")),
     (_bare(_OF_VICTIM), _victim),
     (_lists("records?|logs|logbooks|documents|papers|lists|cameras|footage|registers"), _records),
-    (_lists("places|locations|rooms|areas|can i go|could i go|can we go|to go|visit|should i go"), _places),
+    (_lists("places|locations|rooms|areas|(?:can|could|should|may) (?:i|we) (?:go|visit|search)"), _places),
     (_bare(_OPTIONS), _after("options")),
-    (_bare(r"\b(?:ask|question|interview|talk|speak)\b.*\bsuspect\b"), _after("which", _suspects)),
+    (_bare(r"\b(?:ask|question|interview|talk|speak|hear)\b.*\bsuspect\b"), _after("which", _suspects)),
     (_bare(r"\b(?:ask|question|interview|talk|speak|hear)\b.*\bwitness\b"), _after("which", _witnesses)),
     (_bare(_SOMEONE), _after("anyone")),
-    (lambda marked: "@x" in marked and not _about_record(marked), _after("vague")),
-    (lambda marked: "@x" in marked, _after("which", _records)),
+    (_says("@x records"), _after("which", _records)),
+    (_says("@x"), _after("vague")),
+    (lambda marked: "@n" in marked and _recorded(marked), _after("which", _records)),
     (_recorded, _after("absent", _records)),
+    (_bare(rf"{_LOOKS.pattern}.*\b{pattern.WORN}\b(?!.*@)"), _after("whose")),
     (_bare(_THINGS), _things),
+    (_bare(r"@n\W*$"), _after("closer")),
     (_bare(r"\b(?:fingerprints?|prints)\b"), _after("absent")),
     (_bare(_SPOKEN), _after("unnamed", _people)),
-    (_bare(r"\b(?:ask|question|interview|interrogate|talk to|talk with|speak to|speak with)\b"),
-     _after("nobody", _people)),
+    (_bare(r"\b(?:ask|question|interview|interrogate|(?:talk|speak) (?:to|with))\b(?!.*@)"), _after("nobody", _people)),
     (_says(_ELSEWHERE), _after("nowhere", _places)),
-    (lambda marked: bool(_LOOKS.search(marked)) and not re.search(r"@(?!p\d 's)", marked), _after("absent")),
+    (lambda marked: bool(_LOOKS.search(marked)) and not re.search(r"@(?![pv]\d? 's|v\W*$)", marked), _after("absent")),
+    (_bare("@v"), _after("beyond")),
+    (_bare("@[irbl]"), _after("unsaid")),
     (lambda _: True, _after("nothing")),
 )  # fmt: skip
 """What a message is about -> what is said; the first that fits."""
-
-
-def _about_record(marked: str) -> bool:
-    return "@p" not in marked

@@ -43,6 +43,8 @@ NOTHING, MANY, BODY = Reading("nothing"), Reading("several"), Reading("body")
 @lru_cache(maxsize=8192)
 def read(frame: Frame, text: str) -> Reading:
     """What a message does, whatever it is; the same for everybody who has the same frame."""
+    if pattern.LISTING.match(text[:LONGEST].lower()):
+        return NOTHING
     whole = pattern.REMINDER.sub("", template(frame, text[:LONGEST]))
     guilty = accused(whole)
     if guilty:
@@ -269,7 +271,7 @@ def _inspected(here: _Context, unit: str, asks: bool) -> Reading:
         return _seen(unit, targets[0])
     if targets:
         return MANY
-    return BODY if re.search(r"@v\b|\b(?:body|corpse|remains|autopsy|wounds?)\b", unit) else NOTHING
+    return BODY if pattern.DEAD.search(unit) else NOTHING
 
 
 def _told_by(here: _Context, unit: str) -> Reading:
@@ -306,7 +308,7 @@ def _targets(here: _Context, unit: str) -> list[str]:
             return marks
         if group == "b" and (record := _by_words(here, rest)):
             return [record]
-    if pattern.POISONED.search(unit):
+    if pattern.POISONED.search(unit) or (here.frame.method == "poison" and pattern.POISON.search(unit)):
         return ["i1"]
     before = _it(here, rest)
     return [before] if before else []

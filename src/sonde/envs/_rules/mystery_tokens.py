@@ -19,6 +19,8 @@ _CONTRACTED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bcan'?t\b|\bcannot\b", "can not"), (r"\bwon't\b", "will not"), (r"\bain't\b", "is not"),
         (r"n't\b", " not"), (r"\blet's\b", "let us"), (r"\bi'm\b", "i am"), (r"'ve\b", " have"), (r"'re\b", " are"),
         (r"'ll\b", " will"), (r"'d\b", " would"), (r"\b(what|where|who|how|that|there|it|he|she)'s\b", r"\1 is"),
+        (r"\bu\b(?![.-])", "you"), (r"\bur\b", "your"), (r"\b(what|where|who)s\b", r"\1 is"),
+        (r"\b(do|did|does|was|were|is|are|have|has)nt\b", r"\1 not"),
         (r"\be\.g\.", "for example"), (r"\bi\.e\.", "that is"),
     )
 )  # fmt: skip
@@ -52,6 +54,7 @@ BEFORE = SMALL | words("""
 VERBS = words("""
     head guide cook guard host judge press bar study model watch note print stand look staff pilot coach record list log
     file book map chart lock play work check show film cut report store lounge mess stage script stool scale house trust
+    can
 """)
 """Names that can be verbs."""
 DETERMINERS = words("the a an our your his her their its this that my 's each any every no which what")

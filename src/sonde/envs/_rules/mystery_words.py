@@ -171,7 +171,8 @@ def _at(book: Lexicon, words: Sequence[str], stems: Sequence[str], at: int, fram
     word = stems[at] if words[at] not in book.by_word else words[at]
     rows = book.by_word.get(word) or book.by_word.get(SYNONYMS.get(word, word), ())
     matches = [m for e in rows if (m := _longest(e, words, stems, at))]
-    matches = [m for m in matches if m.head]
+    # A register is not the registry.
+    matches = [m for m in matches if m.head and (m.exact or m.entry.mark[:2] != "@l")]
     if not matches:
         return None
     top = max(matches, key=lambda m: m[:4])
@@ -216,8 +217,8 @@ def _vague(words: Sequence[str], start: int, match: _Match) -> bool:
 
 
 def _elsewhere(words: Sequence[str], start: int, match: _Match) -> bool:
-    """Whether a part of a place's name is somewhere else: "the room", "Sven's kitchen"."""
-    if match.full or match.entry.mark[:2] != "@l":
+    """Whether a part of a name is something else: "the room", "Sven's kitchen", "Sven's hands"."""
+    if match.full or not (match.entry.mark[:2] == "@l" or (match.entry.mark == "@t" and match.words == 1)):
         return False
     return words[start : match.end] in (["room"], ["rooms"], ["place"]) or (start > 0 and words[start - 1] == "'s")
 

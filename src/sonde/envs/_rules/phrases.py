@@ -175,27 +175,28 @@ def source() -> Sequence[tuple[str, Sequence[str]]]:
 
 
 @cache
-def lexicon() -> Mapping[str, str]:
-    """Key -> expression. What the file says wins over the names of classes, and those over the meanings."""
-    found = dict[str, str]()
+def lexicon() -> Mapping[str, Sequence[str]]:
+    """Key -> expressions, the one about the fewest attributes first. What the file says wins over the names of classes,
+    and those over the meanings."""
+    found: dict[str, list[str]] = {}
     for line, phrases in source():
         what = supported(line) if not line.startswith("size ") else ""
         for phrase in phrases if what else ():
             frame, _, words = phrase.partition(" ")
             for k in (framed(frame, tokens(words)), *([f"adj:{key(tokens(words))}"] if frame == "adj" else [])):
-                if k not in found or _options(what) < _options(found[k]):
-                    found[k] = what
+                if what not in found.setdefault(k, []):
+                    found[k] = sorted([*found[k], what], key=_options)
     for name, names in knowledge().classes.items():
         for phrase in names:
-            found.setdefault(f"is:{key(tokens(phrase))}", name)
+            found.setdefault(f"is:{key(tokens(phrase))}", [name])
     for name, meaning in knowledge().meanings.items():
         for frame, words in meanings(meaning):
-            found.setdefault(framed(frame, words), name)
+            found.setdefault(framed(frame, words), [name])
     return found
 
 
 def _options(what: str) -> int:
-    """Of two lines with the same phrase, the one about fewer attributes is meant; of equals, the first."""
+    """Of two lines with the same phrase, the one about fewer attributes is meant first; of equals, the earlier."""
     return len(re.findall(r"[|&/]", what))
 
 
@@ -220,10 +221,14 @@ def meanings(meaning: str) -> Iterator[tuple[str, Sequence[str]]]:
         yield from ((frame, [word]) for word in re.split(r" , | or (?:an? )?", listed[1]) if word)
 
 
+@cache
 def asked(found: str) -> Query | None:
-    """The question of a key, or None."""
-    what = lexicon().get(found)
-    return _expression(what) if what is not None else None
-
-
-_expression = cache(expression)
+    """The question of a key, or None. Where several lines have the phrase, it is false only where it is in every sense;
+    what something is ("is it a man") is meant in the first sense, what it does or serves for in any."""
+    whats = lexicon().get(found)
+    if whats is None:
+        return None
+    parts = [expression(what) for what in whats]
+    either = _either(parts)
+    yes = parts[0].yes if found.startswith(("is:", "adj:", "q:")) else either.yes
+    return parts[0] if len(parts) == 1 else atom(either.text, Known(yes, either.no))

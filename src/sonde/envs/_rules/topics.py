@@ -77,6 +77,12 @@ class Knowledge:
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
+    def aliases(self) -> Mapping[str, int]:
+        """Other name -> the topic that it means, where it means one."""
+        other = ((name, i) for i, names in enumerate(self.aka) for name in names)
+        return {name: i for name, i in other if self.lookup[name_key(name)] == 1 << i and name not in self.index}
+
+    @cached_property
     def attributes(self) -> Sequence[str]:
         return tuple(self._data["attributes"])
 

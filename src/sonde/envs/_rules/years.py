@@ -146,11 +146,16 @@ def dated(words: Sequence[str]) -> Query | None:
             "its",
             "his",
             "her",
+            "their",
+            "the",
+            "year",
         )
         or (w == "first" and "century" in words)
     ]
     if words[-1:] == ["ago"]:
         return _ago(words[:-1])
+    if words[:1] in (["live"], ["lived"]) and words[1:3] in (["whole", "life"], ["entire", "life"], ["all", "life"]):
+        return _whole_life(words[3:])
     at = next((i for i, w in enumerate(words) if w in _WHEN), None)
     if at is None or at > 2:
         return None
@@ -163,6 +168,14 @@ def dated(words: Sequence[str]) -> Query | None:
     if verb in _DEATH:
         return _died(how, when)
     return _happened(verb, how, when)
+
+
+def _whole_life(words: Sequence[str]) -> Query | None:
+    """As in "live his whole life before 1800": born and dead before, or born after."""
+    how, when = _WHEN.get(words[0], "") if words else "", span(words[1:])
+    if when is None or how not in ("before", "after"):
+        return None
+    return _died(how, when) if how == "before" else atom(f"born {how} {when}", _when("born", how, when))
 
 
 def _ago(words: Sequence[str]) -> Query | None:
