@@ -163,7 +163,8 @@ ITEM_SAYS = re.compile(
 )
 PLACE_HOLDS = re.compile(r"\bwhat (?:is|was|can|could|do|else|other)\b.*\b(?:in|at|on) (?:the )?@l\d")
 VERIFIED = re.compile(
-    r"\b(?:verify|verifying|inspect|investigate|check|confirm|corroborate|compare|cross check|test)\b[^@]*@p\d 's (?:\w+ )?(?:alibi|story"
+    r"\b(?:verify|verifying|inspect|investigate|check|confirm|corroborate|compare|cross check|test)\b"
+    r"[^@]*@p\d 's (?:\w+ )?(?:alibi|story"
     r"|claims?|statement|account|whereabouts|movements)[^@]*? (?:with|against|by|using|through|from|in|on|at)"
     r" (?:[a-z]+ ){0,4}?@([rb]\d)(?!.*@[prbil]\d)"
 )
