@@ -302,6 +302,7 @@ def _given_away(world: World) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rows))
 
 
+@lru_cache(maxsize=512)
 def _role(world: World) -> str:
     """Everything that a narrator needs to play the case."""
     frame, say = _frame(world), pieces(_NAME)
