@@ -41,17 +41,20 @@ from .core.types import Json
 from .evaluate import Evaluation, row, summarise
 from .rollout import Key, OnDone, Plan, record, seated
 from .store import Run
+from .task_files import read_tasks
 
 EVALUATION = "evaluation.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """Everything that decides what a run records. `seats` maps seats to policy configurations."""
+    """Everything that decides what a run records. `seats` maps seats to policy configurations; `tasks_file` takes the
+    place of the environment's own tasks."""
 
     env: Mapping[str, Json]
     seats: Mapping[str, Mapping[str, Json]]
     split: str = "test"
+    tasks_file: str = ""
     n_tasks: int | None = None
     k: int = 4
     seed: int = 0
@@ -96,7 +99,20 @@ class Prepared:
             "split": self.config.split,
             "seed": self.config.seed,
             "version": self.env.spec.version,
+            **self._file,
         }
+
+    @property
+    def _file(self) -> dict[str, Json]:
+        """The file of tasks, and what was in it when the run began."""
+        name = self.config.tasks_file
+        return {"tasks_file": name, "tasks_read": content_hash([t.id for t in self.tasks])} if name else {}
+
+    @property
+    def split(self) -> str:
+        """The tasks in words: a split of the environment, or a part of a file."""
+        file = self.config.tasks_file
+        return f"{self.config.split} of {Path(file).name}" if file else self.config.split
 
     @property
     def folder_name(self) -> str:
@@ -126,7 +142,7 @@ def prepare(config: RunConfig) -> Prepared:
     for seat, policy in policies.items():
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"seats.{seat}: {config.seats[seat]['name']!r} is not a policy")
-    tasks = env.tasks(config.split)
+    tasks = read_tasks(config.tasks_file, env, config.split) if config.tasks_file else env.tasks(config.split)
     if config.n_tasks is not None and config.n_tasks > len(tasks):
         raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
     chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
@@ -155,7 +171,8 @@ def execute(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Ev
 
 def reopen(stored: Run) -> Prepared:
     """The run that a folder holds, as far as it was last evaluated, or else as far as its episodes go."""
-    config: dict[str, Json] = {key: stored.config[key] for key in ("env", "seats", "split", "seed")}
+    saved = ("env", "seats", "split", "seed", "tasks_file")
+    config: dict[str, Json] = {key: stored.config[key] for key in saved if key in stored.config}
     if (stored.folder / EVALUATION).is_file():
         last = load_evaluation(stored.folder)
         extent = {"k": last.k, "n_tasks": last.n_tasks, "label": last.label}
@@ -179,7 +196,7 @@ def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -
         rows,
         agent=run.policies[AGENT].config,
         label=run.label,
-        split=run.config.split,
+        split=run.split,
         seed=run.config.seed,
         k=run.config.k,
         tasks=[task.id for task in run.tasks],

@@ -17,7 +17,7 @@ def test_sells_close_to_the_limit() -> None:
     paid = sum(turn.rewards.get("agent", 0.0) for t in played for turn in t.turns)
     best = 0.0
     for task in tasks:
-        buyer, listed = env.hypothesis(env.reset(task, None)), task.public["listed"]
+        buyer, listed = env.reset(task, None).buyer, task.public["listed"]
         pitches = [read_pitch(f"It has {' and '.join(buyer.wants)}.")]
         best += limit(buyer, pitches, listed) / 1000
     assert 0.95 * best < paid <= best

@@ -41,7 +41,7 @@ def as_json(*args: str) -> Any:
 
 def test_a_suite_is_every_environment_with_that_preset() -> None:
     assert suite("mtp") == MTP
-    assert suite("lmrl") == ("wordle",)
+    assert {"car_dealer", "wordle"} <= set(suite("lmrl")) < set(sonde.names())
     assert set(suite("paprika")) | set(MTP) <= set(sonde.names())
     assert not set(suite("paprika")) & set(MTP)
 
@@ -87,7 +87,7 @@ def test_the_report_shows_games_of_several_seats() -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["--suite", "mpt"], "suite: unknown name 'mpt' (did you mean 'mtp'?); known: lmrl, modified, mtp, paprika"),
+        (["--suite", "mpt"], "suite: unknown name 'mpt' (did you mean 'mtp'?); known: "),
         (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without environments and --preset"),
         (["wordle", "--suite", "mtp"], "--suite: allowed: without environments and --preset"),
         (["--suite", "mtp", "-n", "301"], "n_tasks: got 301, allowed: 1 to 300 for circuit_decoding, split test"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Seated, UserError
-from sonde.envs._rules.dealing import Buyer, Pitch, buyers, limit, offer, react, read_pitch
+from sonde.envs._rules.dealing import FEATURES, Buyer, Pitch, buyers, described, limit, offer, react, read_pitch
 
 LISTED = 30_000
 
@@ -45,6 +45,7 @@ def test_offers_are_read(message: str, price: int) -> None:
         ("It has GPS and a moonroof.", ("navigation", "sunroof")),
         ("There is no sunroof, but it comes with heated seats.", ("heated seats",)),
         ("Do you want a sunroof?", ()),
+        ("It has both.", FEATURES),
         ("It does not have remote start.", ()),
         ("A rear camera, a third row and remote start are included.", ("backup camera", "third row", "remote start")),
     ],
@@ -144,7 +145,7 @@ def test_the_posterior_is_brute_force() -> None:
     assert posterior is not None
     for b in buyers():
         other = env.task({"character": b.character, "share": b.share, "wants": list(b.wants), "listed": LISTED})
-        assert (posterior.prob(b) > 0) == (_replies(env, other, script) == replies)
+        assert (posterior.prob(described(b)) > 0) == (_replies(env, other, script) == replies)
 
 
 def _played(env: sonde.Env, task: sonde.Task, script: Sequence[str]) -> Episode:  # type: ignore[type-arg]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Outcome, UserError
-from sonde.envs._rules.spelling import code_world, mark
+from sonde.envs._rules.symbols import code_world, mark
 from sonde.envs.combination_lock import CombinationLock
 
 ENV = CombinationLock()

@@ -57,6 +57,7 @@ def test_a_question_reveals_what_it_is_about(question: str, told: str) -> None:
         ("A cheap, spicy, vegetarian curry for two, and bring the dog.", 0.75),
         ("A cheap vegetarian curry without chilli, for two, and bring the dog.", 1.0),
         ("A cheap vegetarian curry, not spicy, for two, and bring the dog.", 0.75),
+        ("Wherever I go, my dog comes along. I do not eat meat or fish.", 0.0),
         ("Roast beef in a luxury restaurant.", 0.0),
         ("", 0.0),
     ],
@@ -145,7 +146,7 @@ def test_the_posterior_is_brute_force() -> None:
     request = requests()["dinner"]
     replies = [str(t.info["reply"]) for t in ep.turns]
     fitting = [p for p in request.personas if [request.told(p, q) for q in script] == replies]
-    assert list(posterior.hypotheses) == fitting
+    assert list(posterior.hypotheses) == [request.shown(p) for p in fitting]
 
 
 def test_likelihood_is_behaviour() -> None:

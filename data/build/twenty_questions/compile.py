@@ -1,4 +1,4 @@
-"""Builds ``sonde/envs/data/twenty_questions.json`` from the ``.kb`` files. Run: ``python data/build/twenty_questions/compile.py``.
+"""Builds ``sonde/envs/data/twenty_questions.json`` from the ``.kb`` files here. Run this file with Python.
 
 The files are authored by hand (README.md here gives their format); WordNet 3.0 (the Debian package ``wordnet-base``)
 adds the hypernyms of the topics that are words of it. A value is yes, no or unknown:
@@ -18,6 +18,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import zlib
+from base64 import b64encode
 from collections import Counter
 from hashlib import blake2b
 from pathlib import Path
@@ -42,14 +44,14 @@ def digest(name: str) -> bytes:
     return blake2b(name.casefold().encode(), digest_size=8).digest()
 
 
-def delta_sets(topics: list[Topic]) -> dict[str, str]:
+def delta_sets(topics: list[Topic], sizes: dict[str, int]) -> dict[str, str]:
     """Topic -> its set in `delta_belief`: frequent nouns of one word."""
     words = sorted((t.name for t in topics if t.frequent), key=digest)
-    if len(words) < sum(SIZES.values()):
-        raise SystemExit(f"{len(words)} frequent nouns, {sum(SIZES.values())} needed")
+    if len(words) < sum(sizes.values()):
+        raise SystemExit(f"{len(words)} frequent nouns, {sum(sizes.values())} needed")
     sets: dict[str, str] = {}
     start = 0
-    for name, n in SIZES.items():
+    for name, n in sizes.items():
         sets |= dict.fromkeys(words[start : start + n], name)
         start += n
     return sets
@@ -63,10 +65,10 @@ def sides(topics: list[Topic], sets: dict[str, str]) -> dict[str, str]:
     return side
 
 
-def paprika_sets(topics: list[Topic], side: dict[str, str]) -> dict[str, str]:
+def paprika_sets(topics: list[Topic], side: dict[str, str], sizes: dict[str, int]) -> dict[str, str]:
     """Topic -> its split in `paprika`: every topic but the frequent nouns first, then those, by digest."""
     chosen: dict[str, str] = {}
-    for split, n in PAPRIKA.items():
+    for split, n in sizes.items():
         pool = [t for t in topics if side[t.name] == split]
         pool.sort(key=lambda t: (t.frequent, digest("paprika " + t.name)))
         if len(pool) < n:
@@ -75,52 +77,88 @@ def paprika_sets(topics: list[Topic], side: dict[str, str]) -> dict[str, str]:
     return chosen
 
 
-def lmrl_groups(names: set[str]) -> dict[str, str]:
+def lmrl_groups(names: set[str], draft: bool) -> dict[str, str]:
     """Topic -> its group in `lmrl`, from lines `group: topic, topic, ...`."""
     groups: dict[str, str] = {}
     for line in (HERE / "lmrl.txt").read_text("utf-8").splitlines():
         group, _, rest = line.partition(":")
         for name in filter(None, (part.strip() for part in rest.split(","))):
+            if draft and name not in names:
+                sys.stderr.write(f"lmrl.txt: no topic {name!r}\n")
+                continue
             if name not in names or name in groups:
                 raise SystemExit(f"lmrl.txt: {name!r} is no topic, or comes twice")
             groups[name] = group.strip()
-    if len(groups) != LMRL or len(set(groups.values())) != 17:
+    if not draft and (len(groups), len(set(groups.values()))) != (LMRL, 17):
         raise SystemExit(f"lmrl.txt: {len(groups)} objects in {len(set(groups.values()))} groups")
     return groups
 
 
-def mask(values: list[int], wanted: int) -> str:
-    """The topics of this value, as a hexadecimal number; bit i is topic i."""
+def derived(topic: Topic, resolver: Resolver) -> None:
+    """Adds what follows from the other facts: who is alive now, who is a man or a woman."""
+    marks = topic.marks
+    if "alive_now" not in marks:
+        marks["alive_now"] = _alive_now(topic, resolver)
+    gender = topic.lists.get("gender", ("",))[0]
+    human = resolver.value(topic, "human")
+    for name, letter in (("man", "m"), ("woman", "f")):
+        if name not in marks:
+            marks[name] = ("+" if letter == gender else "-") if gender else "-" if human == NO else "?"
+
+
+def _alive_now(topic: Topic, resolver: Resolver) -> str:
+    if "person" not in resolver.ancestors(topic) or "occupation" in resolver.ancestors(topic):
+        return {YES: "+", NO: "-"}.get(resolver.value(topic, "alive"), "?")
+    if "died" in topic.numbers:
+        return "-"
+    return "+" if "born" in topic.numbers and topic.marks.get("alive") != "?" else "?"
+
+
+def mask(values: list[int], wanted: int) -> bytes:
+    """The topics of this value: bit i of the number, the lowest byte first, is topic i."""
     number = int("".join("1" if v == wanted else "0" for v in reversed(values)), 2)
-    return f"{number:x}"
+    return number.to_bytes((len(values) + 7) // 8, "little")
 
 
-def built(book: Book, words: WordNet) -> dict[str, object]:
+def packed(masks: list[bytes]) -> str:
+    """All masks in a row, compressed, as text."""
+    return b64encode(zlib.compress(b"".join(masks), 9)).decode()
+
+
+def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
     topics = list(book.topics.values())
     resolver = Resolver(book, words)
-    attributes: dict[str, list[str]] = {}
+    for topic in topics:
+        derived(topic, resolver)
+    attributes: dict[str, tuple[bytes, bytes]] = {}
     for name in resolver.attributes:
         values = [resolver.value(t, name) for t in topics]
         if any(v == YES for v in values):
-            attributes[name] = [mask(values, YES), mask(values, NO)]
-    sets = delta_sets(topics)
+            attributes[name] = (mask(values, YES), mask(values, NO))
+    few = 0.1 if draft else 1.0
+    sets = delta_sets(topics, {name: int(few * n) for name, n in SIZES.items()})
     side = sides(topics, sets)
-    paprika, lmrl = paprika_sets(topics, side), lmrl_groups(set(book.topics))
+    paprika = paprika_sets(topics, side, {name: int(few * n) for name, n in PAPRIKA.items()})
+    lmrl = lmrl_groups(set(book.topics), draft)
     hypernyms = [words.above(t.name, resolver.root(t)) for t in topics]
-    kinds = [k for k, n in Counter(k for row in hypernyms for k in row).items() if n > 1]
+    named = {t.name.lower() for t in topics}
+    kinds = [k for k, n in Counter(k for row in hypernyms for k in row).items() if n > 1 or k in named]
     number = {k: i for i, k in enumerate(sorted(kinds))}
     return {
         "topics": [t.name for t in topics],
         "aka": [list(t.aka) for t in topics],
         "category": [resolver.category(t) for t in topics],
-        "side": "".join(side[t.name][0] + side[t.name][1] for t in topics),
+        "difficulty": "".join("e" if t.frequent else "h" if t.hard else "m" for t in topics),
+        "side": "".join({"train": "t", "val": "v", "test": "e"}[side[t.name]] for t in topics),
         "delta_belief": [sets.get(t.name, "") for t in topics],
         "paprika": "".join({"train": "r", "test": "e", "": "-"}[paprika.get(t.name, "")] for t in topics),
         "lmrl": [lmrl.get(t.name, "") for t in topics],
         "numbers": {f: [t.numbers.get(f) for t in topics] for f in NUMBERS},
         "lists": {f: {str(i): list(t.lists[f]) for i, t in enumerate(topics) if t.lists.get(f)} for f in LISTS},
         "classes": {c.name: list(c.names) for c in book.classes.values() if c.names},
-        "attributes": attributes,
+        "meanings": {name: book.meanings[name] for name in attributes if name in book.meanings},
+        "attributes": list(attributes),
+        "masks": packed([m for pair in attributes.values() for m in pair]),
         "kinds": sorted(kinds),
         "hypernyms": [[number[k] for k in row if k in number] for row in hypernyms],
     }
@@ -130,12 +168,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--target", type=Path, default=TARGET)
+    parser.add_argument("--draft", action="store_true", help="leave out what is unfinished, make smaller sets")
     args = parser.parse_args()
-    book = read_books(sorted(HERE.glob("*.kb")))
-    data = built(book, WordNet(args.wordnet))
+    book = read_books(sorted(HERE.glob("*.kb")), args.draft)
+    data = built(book, WordNet(args.wordnet), args.draft)
     args.target.write_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
-    cells = sum(len(v) for v in data["attributes"].values()) // 2  # type: ignore[attr-defined]
-    sys.stdout.write(f"{len(book.topics)} topics, {cells} attributes, {args.target.stat().st_size} bytes\n")
+    sys.stdout.write(f"{len(book.topics)} topics, {args.target.stat().st_size} bytes\n")
 
 
 if __name__ == "__main__":

@@ -10,21 +10,6 @@ YES, NO, UNKNOWN = 1, 0, -1
 CLOSED = ("animal", "plant", "person", "place", "event", "body_part", "fictional_character", "organisation", "work")
 """Roots whose classes are complete: what is not listed below a class of them is not one."""
 
-NO_BY_DEFAULT = frozenset(
-    """
-    mammal bird reptile amphibian fish insect arachnid crustacean mollusc rodent primate marsupial big_cat dog_family
-    tree flower_plant fruit vegetable herb grain grass bush vine tool weapon toy game furniture vehicle clothing
-    jewellery musical_instrument container country city_place capital island mountain river lake sea_ocean desert_place
-    continent building landmark war battle revolution disaster sport_event holiday_event emotion science_concept
-    math_concept physics_concept biology_concept economics_concept philosophy_concept political_concept
-    religion_concept art_form field_of_study body_part internal_organ disease symptom medicine weather element
-    metal_element mineral gem planet star celestial season landform superhero villain cartoon writer poet painter
-    musician singer composer actor director scientist physicist chemist biologist mathematician inventor philosopher
-    politician president monarch military_leader explorer athlete religious_figure activist entrepreneur royal
-    nobel_winner fictional planet person human animal plant place event food drink
-    """.split()
-)
-
 
 class Resolver:
     """Looks values up, and finds what does not fit together."""
@@ -33,7 +18,10 @@ class Resolver:
         self.book, self.words = book, words
         marked = {a for t in book.topics.values() for a in t.marks}
         listed = {a for c in book.classes.values() for a in (*c.yes, *c.no, *c.decide)}
-        self.attributes = sorted(marked | listed | set(book.classes))
+        self.attributes = sorted(marked | listed | set(book.classes) | {"alive_now", "man", "woman"})
+        self._said: dict[tuple[str, str], int | None] = {}
+        self._above: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._words: dict[str, set[str] | None] = {}
         for c in book.classes.values():
             if both := c.yes & c.no:
                 raise Bad(f"class {c.name}: {sorted(both)} is both yes and no")
@@ -49,10 +37,15 @@ class Resolver:
             return said.pop() if len(said) == 1 else UNKNOWN
         if attribute in self.book.classes:
             return self._not_a_member(topic, attribute)
-        closed = attribute in NO_BY_DEFAULT or self.book.declared.get(attribute) == "no"
-        return NO if closed else UNKNOWN
+        return NO if self.book.declared.get(attribute) == "no" else UNKNOWN
 
     def _from_class(self, name: str, attribute: str) -> int | None:
+        key = (name, attribute)
+        if key not in self._said:
+            self._said[key] = self._looked_up(name, attribute)
+        return self._said[key]
+
+    def _looked_up(self, name: str, attribute: str) -> int | None:
         """What the nearest class says, going up breadth first; None if none says anything."""
         level = [name]
         while level:
@@ -69,23 +62,30 @@ class Resolver:
 
     def _not_a_member(self, topic: Topic, name: str) -> int:
         """A topic that is not below a class: no, if that is sure."""
-        if name in NO_BY_DEFAULT:
+        if self.book.declared.get(name) == "no":
             return NO
         if self.root(topic) in CLOSED and self._root(name) != "thing":
             return NO
-        hypernyms = self.words.anything(topic.name)
+        hypernyms = self._hypernyms(topic.name)
         if hypernyms is None:
             return NO if self._root(name) != self.root(topic) else UNKNOWN
         return (
             UNKNOWN if hypernyms & {n.lower() for n in (name.replace("_", " "), *self.book.classes[name].names)} else NO
         )
 
+    def _hypernyms(self, name: str) -> set[str] | None:
+        if name not in self._words:
+            self._words[name] = self.words.anything(name)
+        return self._words[name]
+
     def ancestors(self, topic: Topic) -> tuple[str, ...]:
         """All classes of a topic, nearest first."""
-        order = list(topic.classes)
-        for name in order:
-            order += [p for p in self.book.classes[name].parents if p not in order]
-        return tuple(order)
+        if topic.classes not in self._above:
+            order = list(topic.classes)
+            for name in order:
+                order += [p for p in self.book.classes[name].parents if p not in order]
+            self._above[topic.classes] = tuple(order)
+        return self._above[topic.classes]
 
     def _root(self, name: str) -> str:
         """The class below `thing` on the way up from a class."""

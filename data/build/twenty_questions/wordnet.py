@@ -6,9 +6,10 @@ from functools import cached_property
 from pathlib import Path
 
 FILES = {
-    "animal": (5,), "plant": (20,), "food": (13, 20), "drink": (13,), "object": (6,), "person": (18,), "place": (15, 6, 17),
-    "event": (11, 4), "substance": (27, 17), "natural_feature": (17, 19, 11, 27), "body_part": (8, 26),
-    "concept": (9, 7, 4, 10, 12, 14, 23, 24, 28), "occupation": (18,), "organisation": (14,), "work": (6, 10),
+    "animal": (5,), "plant": (20,), "food": (13, 20), "drink": (13,), "object": (6,), "person": (18,),
+    "place": (15, 6, 17), "event": (11, 4), "substance": (27, 17), "natural_feature": (17, 19, 11, 27),
+    "body_part": (8, 26),
+        "concept": (9, 7, 4, 10, 12, 14, 23, 24, 28), "occupation": (18,), "organisation": (14,), "work": (6, 10),
 }  # fmt: skip
 """Root class -> lexicographer files in which the sense of a topic is looked for, in the order of the senses."""
 

@@ -20,4 +20,6 @@ class Interviewer(ProgramPolicy):
         known = view.filter
         if not isinstance(known, PersonaFilter):
             raise UserError(f"agents:interviewer: {view.spec.name} has no filter over personas")
+        if not known.questions:
+            return Action(known.request.gold(known.likely()))
         return Action(known.best_question()[0])

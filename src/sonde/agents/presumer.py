@@ -16,6 +16,6 @@ class Presumer(ProgramPolicy):
         known, rng = view.filter, Rng(view.seed)
         if not isinstance(known, PersonaFilter):
             raise UserError(f"agents:presumer: {view.spec.name} has no filter over personas")
-        if view.legal:
-            return Action(view.say(rng.choice(view.legal)))
+        if known.questions:
+            return Action(rng.choice(known.request.questions))
         return Action(known.request.gold(rng.choice(known.request.personas)))

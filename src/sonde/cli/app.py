@@ -67,6 +67,9 @@ UserUrlOpt = Annotated[str | None, typer.Option(help="Address of the endpoint of
 CacheOpt = Annotated[Path | None, typer.Option(help="Keep replies here: a call made before costs nothing again.")]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SplitOpt = Annotated[str | None, typer.Option(help="train or test.", show_default="test")]
+FileOpt = Annotated[
+    str | None, typer.Option(help="Tasks from a file instead: JSON setups, a PAPRIKA game configuration, a word list.")
+]
 TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N tasks of the split.")]
 SamplesOpt = Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="4")]
 SeedOpt = Annotated[int | None, typer.Option(help="World seed; the samples of a task share it.", show_default="0")]
@@ -170,6 +173,7 @@ def eval_(
     user_url: UserUrlOpt = None,
     cache: CacheOpt = None,
     split: SplitOpt = None,
+    tasks_file: FileOpt = None,
     n_tasks: TasksOpt = None,
     k: SamplesOpt = None,
     seed: SeedOpt = None,
@@ -203,7 +207,8 @@ def eval_(
         return prepare(
             run_config(
                 env, file=file, preset=preset, max_turns=max_turns, agent=policy, overrides=overrides, split=split,
-                n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency, budget=budget, gains=gains,
+                tasks_file=tasks_file, n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency, budget=budget,
+                gains=gains,
                 label=agent if agent in ROLES else None,
             )
         )  # fmt: skip
@@ -259,6 +264,7 @@ def rollout(
     user_url: UserUrlOpt = None,
     cache: CacheOpt = None,
     split: Annotated[str | None, typer.Option(help="train or test.", show_default="train")] = None,
+    tasks_file: FileOpt = None,
     n_tasks: TasksOpt = None,
     k: Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="1")] = None,
     seed: SeedOpt = None,
@@ -274,8 +280,8 @@ def rollout(
     run = prepare(
         run_config(
             env, file=file, preset=preset, max_turns=None, agent=policy, overrides=overrides,
-            defaults={"split": "train", "k": 1}, split=split, n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency,
-            budget=budget,
+            defaults={"split": "train", "k": 1}, split=split, tasks_file=tasks_file, n_tasks=n_tasks,
+            k=k, seed=seed, concurrency=concurrency, budget=budget,
         )
     )  # fmt: skip
     with _progress(run, folder) as on_done:

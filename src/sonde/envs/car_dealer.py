@@ -30,7 +30,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json
 
-from ._rules.dealing import CHARACTERS, FEATURES, SHARES, Buyer, Pitch, buyers, offer, read_pitch
+from ._rules.dealing import CHARACTERS, FEATURES, SHARES, Buyer, Pitch, buyers, described, offer, read_pitch
 from ._rules.dealing_filter import DealFilter
 from ._rules.dialogue import LONGEST_REPLY, USER, spoken
 from ._rules.prompts import pieces
@@ -141,8 +141,8 @@ class CarDealer(Env[State]):
     def to_act(self, state: State) -> str | None:
         return state.seat
 
-    def hypothesis(self, state: State) -> Buyer:
-        return state.buyer
+    def hypothesis(self, state: State) -> str:
+        return described(state.buyer)
 
     def intro(self, state: State, seat: str) -> str:
         say, b, listed = pieces(_NAME), state.buyer, f"{state.listed:,}"

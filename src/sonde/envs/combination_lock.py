@@ -19,7 +19,7 @@ from typing import ClassVar
 from sonde.core import Frozen, Spec, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json
 
-from ._rules.spelling import Spelling
+from ._rules.symbols import Spelling
 
 _DIGITS = "0123456789"
 

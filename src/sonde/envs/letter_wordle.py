@@ -20,7 +20,7 @@ from sonde.core.env import Split
 from sonde.core.types import Json
 
 from ._rules import words
-from ._rules.spelling import Spelling
+from ._rules.symbols import Spelling
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,8 +138,8 @@ class UserPersonalization(Env[State]):
     def to_act(self, state: State) -> str | None:
         return state.seat
 
-    def hypothesis(self, state: State) -> Persona:
-        return state.persona
+    def hypothesis(self, state: State) -> str:
+        return requests()[state.request].shown(state.persona)
 
     @property
     def questions(self) -> int:
@@ -161,8 +161,9 @@ class UserPersonalization(Env[State]):
             return Frozen()
         return Frozen[Any](request=state.request, persona=state.persona, question=state.said)
 
-    def actions(self, state: State) -> Sequence[str] | None:
-        return requests()[state.request].questions if state.turn < self.questions else None
+    def actions(self, state: State) -> Sequence[str]:
+        request = requests()[state.request]
+        return request.questions if state.turn < self.questions else request.answers
 
     def filter(self, public: Mapping[str, Json]) -> PersonaFilter:
         return _prior(public["request"], self.questions)
@@ -216,7 +217,7 @@ class UserPersonalization(Env[State]):
 
     def _over(self, state: State, score: float, found: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, seat=None)
-        told = pieces(_NAME)["over"].format(score=f"{100 * score:.0f}")
+        told = pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _told(found)
         info = Frozen[Any]({**found, "result": "scored", "score": score})
         rewards = Frozen({AGENT: score}) if score else Frozen[float]()
         return Step(after, Frozen({AGENT: told}), rewards, info, Outcome("win" if score >= _PASS else "loss", score))
@@ -233,6 +234,12 @@ def _persona(name: str, preferences: object) -> Persona:
         if d.name in chosen and chosen[d.name] not in d.values:
             raise invalid(f"{_NAME}: hidden: preferences[{d.name!r}]", chosen[d.name], ", ".join(d.values))
     return tuple(chosen.get(d.name, "") for d in dims)
+
+
+def _told(found: Mapping[str, Any]) -> str:
+    """What the rules saw in the answer, in words."""
+    rows = [(title, found.get(name)) for title, name in (("Taken up", "covered"), ("Not asked for", "invented"))]
+    return "".join(f"\n{title}: {', '.join(values)}." for title, values in rows if values)
 
 
 def _described(state: State) -> str:

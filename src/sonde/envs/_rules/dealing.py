@@ -37,6 +37,10 @@ _CUES = {
     "third row": ("third row", "third-row", "seven seats", "7 seats"),
     "remote start": ("remote start", "starts remotely"),
 }
+_ALL = (
+    "everything", "all features", "all the features", "every feature", "fully loaded", "fully equipped", "has both",
+    "both of them", "both of those", "all of that", "all of those",
+)  # fmt: skip
 _NUMBER = r"(\d{1,3}(?:,\d{3})+(?!,?\d)|\d+(?:\.\d+)?)"
 _PRICE = re.compile(rf"\$\s?{_NUMBER}\s?(k\b)?|\b{_NUMBER}\s?(k\b|dollars\b)")
 _LACKS = re.compile(r"\b(?:no|not|without|lacks?|doesn't|does not|don't|isn't)\b[^.!?;,]*$")
@@ -53,6 +57,15 @@ class Buyer(NamedTuple):
     character: Character
     share: int
     wants: tuple[str, str]
+
+
+def described(buyer: Buyer) -> str:
+    """A buyer in words: the hypothesis of the environment.
+
+    >>> described(Buyer("bargain", 90, ("sunroof", "third row")))
+    'bargain, budget 90 % of the list price, wants sunroof and third row'
+    """
+    return f"{buyer.character}, budget {buyer.share} % of the list price, wants {' and '.join(buyer.wants)}"
 
 
 class Pitch(NamedTuple):
@@ -91,7 +104,7 @@ def read_pitch(said: str) -> Pitch:
     told = " ".join(part for part in re.findall(r"[^.!?;]*[.!?;]?", _without_decimals(low)) if not part.endswith("?"))
     return Pitch(
         prices=_prices(low),
-        confirmed=tuple(f for f in FEATURES if any(_affirmed(told, cue) for cue in _CUES[f])),
+        confirmed=tuple(f for f in FEATURES if any(_affirmed(told, cue) for cue in (*_CUES[f], *_ALL))),
         asks_budget=bool(_BUDGET.search(asked)),
         asks_wishes=bool(_WISHES.search(_BUDGET.sub("", asked))),
         words=len(low.split()),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.core import Belief, Filter, Turn
 
-from .dealing import Buyer, Pitch, react, read_pitch
+from .dealing import Buyer, Pitch, described, react, read_pitch
 from .dialogue import spoken
 
 _LONGEST = 2_000
@@ -42,10 +42,10 @@ class DealFilter(Filter):
         return DealFilter(self.listed, self._actions, self._say, fitting or self.fitting, pitches)
 
     def belief(self) -> Belief:
-        return Belief(self.fitting, (1.0 / len(self.fitting),) * len(self.fitting), self.entropy)
+        return Belief(tuple(map(described, self.fitting)), (1.0 / len(self.fitting),) * len(self.fitting), self.entropy)
 
     def prob(self, hypothesis: object) -> float:
-        return 1.0 / len(self.fitting) if hypothesis in self.fitting else 0.0
+        return 1.0 / len(self.fitting) if hypothesis in [described(b) for b in self.fitting] else 0.0
 
     @property
     def entropy(self) -> float:

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, NamedTuple
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
 
 from .answer import read_answer
-from .checks import CHECKS, mentions
+from .checks import CHECKS, Candidates, mentions
 from .prompts import pieces
 
 USER, JUDGE = "user", "judge"
@@ -159,15 +159,24 @@ class Dialogue(Env[Talk]):
 
     def _heard(self, state: Talk, text: str) -> Step:
         said = spoken(text, 4 * self.longest)
-        failed = next((c for c in self.active_checks if CHECKS[c](said, self.longest, self.candidates)), None)
-        if not said:
-            failed = "empty"
+        failed = self.failed(said, self.counter(state))
         if failed is None:
             return Step(
                 state._replace(seat=USER, said=said, tries=0, leaks=0), Frozen({USER: self.passed_on(state, said)})
             )
         reply = self.say_pieces[f"invalid-{failed}"].format(longest=self.longest)
         return self._told(state, reply, Frozen[Any](result="invalid", check=failed))
+
+    def failed(self, said: str, candidates: Candidates | None = None) -> str | None:
+        """The first check that a message breaks, or None."""
+        if not said:
+            return "empty"
+        count = candidates or self.candidates
+        return next((c for c in self.active_checks if CHECKS[c](said, self.longest, count)), None)
+
+    def counter(self, state: Talk) -> Candidates:
+        """`candidates`, for leaves where it depends on the public part of the world."""
+        return self.candidates
 
     def passed_on(self, state: Talk, said: str) -> str:
         """What the user is told when the agent says this."""

@@ -91,7 +91,7 @@ def briefing(frame: Frame) -> str:
     told = [_pick(frame, say["found"], "found"), _pick(frame, say[frame.method], "how"), _pick(frame, say[means], "by")]
     names = [i.name for i in frame.items if i.place == 0]
     lines = [
-        " ".join(_fill(frame, text, **about) for text in told),
+        " ".join(fill(frame, text, **about) for text in told),
         "",
         *(f"{title}: {_people(frame, kind)}." for title, kind in (("Suspects", True), ("Witnesses", False))),
         f"To be seen at the scene: {_list(names)}.",
@@ -142,7 +142,7 @@ def _own(frame: Frame, number: int, topic: str, values: Sequence[int]) -> str:
         pool = text[f"slip_{frame.method}"][VALUES[values[0] if values else OPEN]]
     else:
         pool = text["motive" if topic == "victim" else "scene"]["deny"]
-    return _fill(frame, _pick(frame, pool, topic, number), person)
+    return fill(frame, _pick(frame, pool, topic, number), person)
 
 
 def _claim(frame: Frame, number: int) -> str:
@@ -151,7 +151,7 @@ def _claim(frame: Frame, number: int) -> str:
     record = next(r for r in frame.records if number in r.covers and r.kind != "access")
     tail = "_bystander" if record.kind == "bystander" else ""
     said = _pick(frame, text[f"say{tail}"], "alibi", number)
-    return _fill(frame, said, person, record=record.name, ask=text[f"ask{tail}"])
+    return fill(frame, said, person, record=record.name, ask=text[f"ask{tail}"])
 
 
 def _offer(frame: Frame, number: int) -> str:
@@ -159,7 +159,7 @@ def _offer(frame: Frame, number: int) -> str:
     text = data()["text"]["others"]
     known = [p.given for p in frame.people if number in (p.seen_by, p.told_by)]
     pool = text["none" if not known else "one" if len(known) == 1 else "more"]
-    return _fill(frame, _pick(frame, pool, "others", number), a=", ".join(known[:-1] or known), b="".join(known[-1:]))
+    return fill(frame, _pick(frame, pool, "others", number), a=", ".join(known[:-1] or known), b="".join(known[-1:]))
 
 
 def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
@@ -167,11 +167,11 @@ def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
     text, teller, about = data()["text"], int(act.target[1:]), int(act.topic[1:])
     slots, person = frame.acts[act], frame.people[about]
     if not slots:
-        return _fill(frame, _pick(frame, text["others"]["unknown"], "unknown", teller + about), person)
+        return fill(frame, _pick(frame, text["others"]["unknown"], "unknown", teller + about), person)
     if slots[0].channel == "sighting":
-        return _fill(frame, _pick(frame, text["sighting"][VALUES[values[0]]], "sighting", about), person)
+        return fill(frame, _pick(frame, text["sighting"][VALUES[values[0]]], "sighting", about), person)
     clause = _motive(frame, about, values[0])
-    return _fill(frame, _pick(frame, text["motive"]["friend"], "friend", about), person, clause=clause)
+    return fill(frame, _pick(frame, text["motive"]["friend"], "friend", about), person, clause=clause)
 
 
 def _motive(frame: Frame, number: int, value: int) -> str:
@@ -180,7 +180,7 @@ def _motive(frame: Frame, number: int, value: int) -> str:
     pool = own + pools["implicates"]
     text = pool[person.motive] if value == IMPLICATES else _pick(frame, pools[VALUES[value]], "motive", number)
     first, name, rest = text.partition("{p}")
-    return _fill(frame, first + name + rest.replace("{p}", "{g}"), person)
+    return fill(frame, first + name + rest.replace("{p}", "{g}"), person)
 
 
 def _check(frame: Frame, record: Record, values: Sequence[int]) -> str:
@@ -188,40 +188,40 @@ def _check(frame: Frame, record: Record, values: Sequence[int]) -> str:
     if record.kind == "access":
         pools = text["access"][frame.means]
         rows = [
-            _fill(frame, pools[f"{VALUES[value]}_record"][0], frame.people[p])
+            fill(frame, pools[f"{VALUES[value]}_record"][0], frame.people[p])
             for p, value in zip(record.covers, values, strict=True)
         ]
-        return _fill(
+        return fill(
             frame,
             " ".join([text["access"]["text"]["head"][0], *rows, text["access"]["text"]["other_page"][0]]),
             record=name,
         )
     if not record.covers:
         blank = "bystander_blank" if record.kind == "bystander" else "blank"
-        return _fill(frame, text["act"][blank][0], record=name)
+        return fill(frame, text["act"][blank][0], record=name)
     number = record.covers[0]
     pool = text["alibi"][record.kind][VALUES[values[0]]]
-    return _fill(frame, _pick(frame, pool, "check", number), frame.people[number], record=name)
+    return fill(frame, _pick(frame, pool, "check", number), frame.people[number], record=name)
 
 
 def _trait(frame: Frame, number: int, value: int) -> str:
     trace = data()["traces"][frame.trace]
     pool = trace["open"] if value == len(trace["values"]) else trace["person"]
     shown = "" if value == len(trace["values"]) else trace["values"][value]
-    return _fill(frame, _pick(frame, pool, "trait", number), frame.people[number], value=shown)
+    return fill(frame, _pick(frame, pool, "trait", number), frame.people[number], value=shown)
 
 
 def _item(frame: Frame, item: Item, values: Sequence[int]) -> str:
     text = data()["text"]
     if item.kind == "trace":
         trace = data()["traces"][frame.trace]
-        return _fill(frame, _pick(frame, trace["scene"], "mark"), value=trace["values"][values[0]], where=frame.where)
+        return fill(frame, _pick(frame, trace["scene"], "mark"), value=trace["values"][values[0]], where=frame.where)
     if item.kind == "weapon":
-        return _fill(frame, text["act"][f"weapon_{frame.method}"][0], item=_the(item.name))
+        return fill(frame, text["act"][f"weapon_{frame.method}"][0], item=_the(item.name))
     if item.kind == "plain":
-        return _fill(frame, f"{_the(item.name)}. {item.text}")
+        return fill(frame, f"{_the(item.name)}. {item.text}")
     clause, said = _motive(frame, item.person, values[0]), _pick(frame, text["motive"]["paper"], "paper", item.person)
-    return _fill(frame, said, item=_the(item.name), clause=clause)
+    return fill(frame, said, item=_the(item.name), clause=clause)
 
 
 def _look(frame: Frame, number: int) -> str:
@@ -233,7 +233,7 @@ def _look(frame: Frame, number: int) -> str:
     name = records[0].name if records else ""
     more = [r.name for r in records[1:]] + [i.name for i in frame.items if i.place == number]
     tail = f" {_pick(frame, text['here'], 'here', number)}" if more else ""
-    return _fill(frame, said + tail, room=place.name, record=name, items=_list(more))
+    return fill(frame, said + tail, room=place.name, record=name, items=_list(more))
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def _pick(frame: Frame, pool: Sequence[str], key: str, number: int = 0) -> str:
     return pool[(crc32(f"{key} {frame.salt}".encode()) + number) % len(pool)]
 
 
-def _fill(frame: Frame, text: str, person: Person | None = None, **more: Any) -> str:
+def fill(frame: Frame, text: str, person: Person | None = None, **more: Any) -> str:
     """A sentence with its names, and with capitals where sentences begin."""
     row = data()["settings"][frame.setting]
     words: dict[str, Any] = {key: row[key] for key in ("scene", "at")}

@@ -1,4 +1,5 @@
-"""The exact posterior over personas: uniform over those that would have told what was told.
+"""The exact posterior over personas: uniform over those that would have told what was told. A hypothesis is a persona
+in words (`Request.shown`).
 
 A reply that no persona left would give comes from another user than the one this filter knows; it changes nothing.
 """
@@ -50,16 +51,12 @@ class PersonaFilter(Filter):
         return split(self.request.name, spoken(text, LONGEST))
 
     def belief(self) -> Belief:
-        names = tuple(self.request.personas[i] for i in bits(self.mask))
+        names = tuple(self.request.shown(self.request.personas[i]) for i in bits(self.mask))
         return Belief(names, (1.0 / self._n,) * self._n, self.entropy)
 
     def prob(self, hypothesis: object) -> float:
-        index = self._index.get(hypothesis)  # type: ignore[call-overload]
+        index = _positions(self.request.name).get(str(hypothesis))
         return 1.0 / self._n if index is not None and self.mask >> index & 1 else 0.0
-
-    @property
-    def _index(self) -> Mapping[Persona, int]:
-        return _positions(self.request.name)
 
     @property
     def entropy(self) -> float:
@@ -78,7 +75,7 @@ class PersonaFilter(Filter):
 
     def _search(self) -> tuple[str, float]:
         if not self.questions:
-            return self.request.gold(self.likely()), 0.0
+            return self.request.answers[0], 0.0
         gains = {question: self.expected_gain(question) for question in self.request.questions}
         best = max(gains, key=lambda q: gains[q])
         return best, gains[best]
@@ -93,5 +90,6 @@ class PersonaFilter(Filter):
 
 
 @lru_cache(maxsize=64)
-def _positions(name: str) -> Mapping[Persona, int]:
-    return {persona: i for i, persona in enumerate(requests()[name].personas)}
+def _positions(name: str) -> Mapping[str, int]:
+    request = requests()[name]
+    return {request.shown(persona): i for i, persona in enumerate(request.personas)}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import combinations, product
@@ -91,11 +91,13 @@ class Request:
     @cached_property
     def personas(self) -> tuple[Persona, ...]:
         """All of them, in a fixed order."""
-        found: list[Persona] = []
-        for chosen in combinations(range(len(self.dimensions)), PREFERENCES):
+        return tuple(self._choices(PREFERENCES))
+
+    def _choices(self, n: int) -> Iterator[Persona]:
+        """Every choice of values in n dimensions."""
+        for chosen in combinations(range(len(self.dimensions)), n):
             options = [tuple(d.values) if i in chosen else ("",) for i, d in enumerate(self.dimensions)]
-            found += list(product(*options))
-        return tuple(found)
+            yield from product(*options)
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
@@ -138,7 +140,9 @@ class Request:
         return " ".join(d.values[v].said for d, v in own) or NOTHING
 
     def fit(self, persona: Persona, answer: str) -> Fit:
-        """What an answer takes up, in the dimensions of this request."""
+        """What an answer takes up, in the dimensions of this request. What the person said does not count when it is
+        only repeated, word for word."""
+        answer = _repeated().sub("", answer)
         words = f" {' | '.join(map(plain, _CLAUSE.split(answer)))} "
         covered: list[str] = []
         invented: list[str] = []
@@ -148,6 +152,15 @@ class Request:
                     (covered if name == wanted else invented).append(f"{d.name}: {name}")
         return Fit(tuple(covered), tuple(invented))
 
+    @cached_property
+    def answers(self) -> tuple[str, ...]:
+        """Short answers: every choice of up to four preferences, taken up."""
+        return tuple(dict.fromkeys(self.gold(p) for n in range(PREFERENCES + 1) for p in self._choices(n)))
+
+    def shown(self, persona: Persona) -> str:
+        """A persona in words: what it prefers, and nothing else."""
+        return ", ".join(f"{d.name}: {v}" for d, v in zip(self.dimensions, persona, strict=True) if v)
+
     def gold(self, known: Persona) -> str:
         """An answer that takes up exactly these preferences."""
         advice = [d.values[v].advice for d, v in zip(self.dimensions, known, strict=True) if v]
@@ -156,6 +169,12 @@ class Request:
 
 _CLAUSE = re.compile(r"[,.;:!?()\n]+")
 _REFUSALS = frozenset(("no", "not", "without", "avoid", "avoiding", "never", "skip", "instead", "than"))
+
+
+@cache
+def _repeated() -> re.Pattern[str]:
+    said = (v.said for d in dimensions().values() for v in d.values.values())
+    return re.compile("|".join(map(re.escape, said)), re.IGNORECASE)
 
 
 def _takes_up(words: str, cue: str) -> bool:

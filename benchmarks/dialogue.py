@@ -1,0 +1,99 @@
+"""What rule users cost: loading their knowledge, a turn with them, and ten thousand conversations at once.
+
+python benchmarks/dialogue.py load     seconds until the first reply, each environment in a fresh process
+python benchmarks/dialogue.py turn     CPU microseconds of parse and reply, over messages not seen before
+python benchmarks/dialogue.py many     10,000 concurrent episodes of each environment, random agent: seconds and MB
+
+Budgets: 0.3 s to load, 200 us for a turn in twenty questions and cities.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import time
+from typing import Any
+
+import sonde
+from sonde.core import AGENT, Episode
+from sonde.rollout import Plan, collect
+
+ENVS = (
+    "twenty_questions",
+    "guess_my_city",
+    "customer_service",
+    "murder_mystery",
+    "car_dealer",
+    "user_personalization",
+)
+EPISODES = 10_000
+_LOAD = """
+import time, sonde
+env = sonde.make({name!r})
+begun = time.perf_counter()
+sonde.Seated(env).reset(env.tasks("train")[0])
+view = sonde.Episode.begin(env, env.tasks("train")[0]).step({said!r}).view("user")
+sonde.default_policies(env)["user"].act_now(view)
+print(time.perf_counter() - begun)
+"""
+
+
+def load(name: str) -> str:
+    """Seconds from an environment object to the user's first reply."""
+    code = _LOAD.format(name=name, said="Is it something you have seen before?")
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return f"{float(found.stdout):.3f} s"
+
+
+def messages(env: Any, n: int) -> list[str]:
+    """Legal answers, each made a message of its own by a preamble, so that nothing remembered helps."""
+    rng = random.Random(0)
+    legal = Episode.begin(env, env.tasks("train")[0]).view().legal or ()
+    return [f"Well, that is {i} so far. {env.say(rng.choice(legal))}" for i in range(n)]
+
+
+def turn(name: str, n: int = 1000) -> str:
+    """The user's share of a turn: reading a new message, replying, and the environment passing both on."""
+    env = sonde.make(name)
+    user = sonde.default_policies(env)["user"]
+    tasks = env.tasks("train")
+    spent, played = 0.0, 0
+    for i, said in enumerate(messages(env, n)):
+        ep = Episode.begin(env, tasks[i % len(tasks)])
+        begun = time.process_time()
+        ep = ep.step(said)
+        if ep.to_act == "user":
+            ep.step(user.act_now(ep.view("user")))
+        spent, played = spent + time.process_time() - begun, played + 1
+    return f"{1e6 * spent / played:.0f} us"
+
+
+def many(name: str) -> str:
+    """Wall seconds and peak memory of 10,000 episodes begun at once."""
+    env = sonde.make(name)
+    tasks = env.tasks("train")
+    plan = Plan(k=-(-EPISODES // len(tasks)), concurrency=EPISODES)
+    agent = sonde.make("agents:presumer" if name == "user_personalization" else "agents:random")
+    begun = time.perf_counter()
+    found = collect(env, {AGENT: agent}, tasks, plan)
+    seconds = time.perf_counter() - begun
+    turns = sum(len(t.turns) for t in found)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return f"{len(found)} episodes, {turns} turns in {seconds:.1f} s, {turns / seconds:,.0f} turns/s, {peak:.0f} MB"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=("load", "turn", "many"))
+    parser.add_argument("env", nargs="?", choices=ENVS)
+    args = parser.parse_args()
+    measure = {"load": load, "turn": turn, "many": many}[args.kind]
+    for name in (args.env,) if args.env else ENVS:
+        print(f"{name:22} {measure(name)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

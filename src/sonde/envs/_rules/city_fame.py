@@ -1,0 +1,253 @@
+"""What a city is known for: whether a phrase about it has the words asked for (see `city_claims.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from .checks import plain
+from .cities import City, Truth, atlas, kilometres
+from .city_claims import Claim, either
+
+
+def country_known(claim: Claim, owners_of: str) -> Claim:
+    """Of a country: true if one of its cities is known for it; a sight that only others have is not there."""
+    owners = _owners().get(owners_of, ())
+
+    def truth(c: City) -> Truth:
+        if any(claim.truth(x) for x in atlas().siblings[c.land.code]):
+            return True
+        return False if owners and all(o.land.code != c.land.code for o in owners) else None
+
+    return Claim(claim.topic, truth, "my country [is|is not] known for that")
+
+
+@cache
+def told(city_id: int) -> frozenset[frozenset[str]]:
+    """The words of every phrase about the city: sights, food, sport, industry, university."""
+    c = atlas().cities[city_id]
+    more = [x for x in (c.sport, c.industry, c.university) if x]
+    return frozenset(stemmed(phrase) for phrase in (*c.known, *c.food, *more))
+
+
+_PLAIN = frozenset(
+    [
+        "famous",
+        "well",
+        "known",
+        "big",
+        "large",
+        "great",
+        "old",
+        "ancient",
+        "historic",
+        "historical",
+        "beautiful",
+        "important",
+        "major",
+        "iconic",
+        "notable",
+        "popular",
+        "renowned",
+        "impressive",
+        "many",
+        "several",
+        "lot",
+        "lots",
+        "number",
+        "of",
+        "with",
+        "in",
+        "at",
+        "on",
+        "its",
+        "their",
+        "and",
+        "for",
+        "by",
+        "to",
+        "from",
+        "one",
+        "more",
+        "two",
+        "world",
+        "city",
+        "home",
+        "near",
+        "near",
+        "by",
+        "once",
+        "tall",
+        "main",
+        "particular",
+        "special",
+        "local",
+        "traditional",
+        "big",
+        "giant",
+        "huge",
+        "massive",
+        "special",
+        "unique",
+        "certain",
+        "good",
+        "internationally",
+        "worldwide",
+        "internationally",
+        "globally",
+        "as",
+        "being",
+    ]
+)
+
+
+_KINDS = frozenset(("music", "industry", "district", "area", "production", "culture"))
+
+
+@cache
+def stem(word: str) -> str:
+    word = _TWINS.get(word, word)
+    for end, to in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
+        if word.endswith(end) and len(word) > len(end) + 2 and not word.endswith(("ss", "us", "is")):
+            return word.removesuffix(end) + to
+    return word
+
+
+_TWINS = {
+    "theatre": "theater",
+    "harbour": "harbor",
+    "colour": "color",
+    "centre": "center",
+    "automobile": "car",
+    "automobiles": "car",
+    "automotive": "car",
+    "finance": "bank",
+    "banking": "bank",
+    "banks": "bank",
+    "financial": "bank",
+    "soccer": "football",
+    "movie": "film",
+    "movies": "film",
+    "cinema": "film",
+    "films": "film",
+    "bikes": "bicycle",
+    "bicycles": "bicycle",
+    "petroleum": "oil",
+    "walls": "wall",
+    "casino": "gambling",
+    "casinos": "gambling",
+    "shipbuilding": "shipyard",
+}
+
+
+def stemmed(phrase: str) -> frozenset[str]:
+    return frozenset(stem(w) for w in plain(phrase).split())
+
+
+def content(phrase: str) -> frozenset[str]:
+    """The words of a phrase that say what is meant; "music" and the like only where nothing else is left."""
+    words = frozenset(stem(w) for w in plain(phrase).split() if w not in _PLAIN and w != "s")
+    return words - _KINDS or words
+
+
+@cache
+def _owners() -> Mapping[str, tuple[City, ...]]:
+    """Sights with a name of their own -> the cities that have them."""
+    found: dict[str, tuple[City, ...]] = {}
+    for c in atlas().cities:
+        for phrase in c.known:
+            words = phrase.removeprefix("the ").split()
+            proper = [w for w in words if w[0].isupper() and w not in _COMMON]
+            if proper and all(w[0].isupper() or w in ("of", "de", "la", "el", "del", "the") for w in words):
+                key = plain(" ".join(words))
+                found[key] = (*found.get(key, ()), c)
+    return found
+
+
+_COMMON = frozenset(
+    [
+        "Mosque",
+        "Cathedral",
+        "Palace",
+        "Museum",
+        "Tower",
+        "Square",
+        "Bridge",
+        "Park",
+        "Old",
+        "Town",
+        "Grand",
+        "Great",
+        "Blue",
+        "Red",
+        "Golden",
+        "National",
+        "Royal",
+        "Market",
+        "Church",
+        "Castle",
+        "Fort",
+        "Opera",
+        "House",
+        "Temple",
+        "St",
+        "Saint",
+        "Central",
+        "City",
+        "Street",
+        "Garden",
+        "Gardens",
+        "Hill",
+        "Gate",
+        "Green",
+        "Notre-Dame",
+        "Chinatown",
+        "Freedom",
+        "Imperial",
+        "University",
+        "Stadium",
+        "Beach",
+        "Bay",
+        "Independence",
+        "Liberty",
+        "Victoria",
+        "Mile",
+        "Carnival",
+        "Basilica",
+        "Parliament",
+        "Library",
+        "Clock",
+        "Hall",
+        "Union",
+        "Riverwalk",
+        "Monument",
+        "Botanical",
+        "Arc",
+        "Triomphe",
+        "Harbour",
+        "White",
+        "Black",
+        "Railway",
+        "Station",
+        "Little",
+        "Italy",
+        "Holy",
+    ]
+)
+
+
+def known_for(words: frozenset[str], label: str, topic: str) -> Claim:
+    """Whether one of the phrases about the city has all these words. A sight that another city is known for, more than
+    100 km away, is not there; of anything else nothing is known."""
+
+    def truth(c: City) -> Truth:
+        if any(words <= phrase for phrase in told(c.id)):
+            return True
+        owners = _owners().get(label, ())
+        return False if owners and min(kilometres(c, o) for o in owners) > 100 else None
+
+    return Claim(topic, truth, "my city [is|is not] known for that", label)
+
+
+def any_known(topic: str, phrases: tuple[str, ...], words: str) -> Claim:
+    return either(topic, (known_for(content(p), plain(p), topic) for p in phrases), words)

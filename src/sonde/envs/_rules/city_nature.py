@@ -1,0 +1,476 @@
+"""Claims about water, height, air, place on the globe, and what there is in a city (see `city_claims.py`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from .checks import plain
+from .cities import City, Truth, atlas, kilometres
+from .city_claims import Claim, limits
+
+# --- water -----------------------------------------------------------------------------------------------------------
+
+
+def _on_sea(c: City) -> Truth:
+    return None if c.shore is None else c.shore == "sea"
+
+
+def _near_sea(c: City) -> Truth:
+    if c.shore == "sea":
+        return True
+    if c.sea_km is None:
+        return None
+    low, high = c.sea_km
+    return True if high is not None and high <= 15 else False if low >= 50 else None
+
+
+COAST = Claim("coast", _on_sea, "my city [is|is not] on the sea")
+NEAR_SEA = Claim("coast", _near_sea, "my city [is|is not] near the sea")
+INLAND = Claim("coast", lambda c: None if c.shore is None else c.shore != "sea", "my city [lies inland|is on the sea]")
+LANDLOCKED = Claim("coast", lambda c: "landlocked" in c.land.traits, "my country [is landlocked|has a coast]")
+LAKE = Claim("coast", lambda c: True if c.shore == "lake" else None, "my city [is|is not] on a lake")
+PORT = Claim(
+    "industry",
+    lambda c: (
+        True
+        if c.shore == "sea" and (c.people or (0, 0))[1] >= 400
+        else False
+        if c.shore == "inland" and not c.river and (c.sea_km or (0,))[0] >= 50
+        else None
+    ),
+    "my city [has|does not have] a port",
+)
+
+_OCEANS: Mapping[str, str] = {
+    "atlantic": "atlantic ocean|north atlantic|english channel|north sea|irish sea",
+    "mediterranean": "mediterranean sea|adriatic sea part of the mediterranean",
+    "pacific": "pacific ocean|coral sea",
+    "adriatic": "adriatic sea part of the mediterranean",
+    "indian": "indian ocean|arabian sea|bay of bengal",
+}
+_ARGUABLE: Mapping[str, str] = {
+    "atlantic": "mediterranean|baltic|caribbean|mexico|norwegian|gibraltar|black|bosporus|barents|magellan|adriatic",
+    "pacific": "china|japan|yellow|java|tasman|thailand|timor|malacca|magellan|andaman",
+    "mediterranean": "bosporus|black|gibraltar",
+    "indian": "red sea|persian|aden|oman|andaman|malacca|timor|java|tasman|southern",
+    "southern": "tasman",
+    "arctic": "barents|norwegian",
+    "tyrrhenian": "mediterranean",
+    "aegean": "mediterranean",
+    "ionian": "mediterranean",
+    "ligurian": "mediterranean",
+    "marmara": "bosporus",
+    "bosporus": "bosporus",
+    "arabian": "oman|aden",
+    "celtic": "atlantic|irish",
+    "norwegian": "atlantic",
+    "bohai": "yellow",
+    "bering": "pacific",
+    "china": "china|gulf of thailand|pacific",
+    "philippine": "china|pacific",
+    "japan": "pacific",
+    "caribbean": "mexico",
+    "mexico": "caribbean|atlantic",
+    "english": "north sea|atlantic",
+    "aden": "red",
+    "red": "aden",
+    "persian": "oman",
+    "oman": "persian|arabian",
+    "thailand": "china|andaman",
+    "java": "java",
+    "labrador": "atlantic",
+    "guinea": "atlantic",
+    "guayaquil": "pacific",
+    "finland": "baltic",
+    "bothnia": "baltic",
+    "bengal": "andaman",
+    "alboran": "mediterranean",
+    "levantine": "mediterranean",
+    "east": "china|japan",
+    "biscay": "atlantic",
+    "irish": "atlantic",
+    "north": "baltic|north atlantic",
+    "wadden": "north sea",
+    "azov": "black",
+    "andaman": "malacca",
+}
+SEAS = frozenset(
+    [
+        "adriatic",
+        "aegean",
+        "alboran",
+        "andaman sea",
+        "arabian gulf",
+        "arabian sea",
+        "arctic ocean",
+        "atlantic",
+        "baltic",
+        "barents sea",
+        "bay of bengal",
+        "bay of biscay",
+        "black sea",
+        "bohai",
+        "bosporus",
+        "bothnia",
+        "caribbean",
+        "caspian",
+        "celtic sea",
+        "coral sea",
+        "east china sea",
+        "east sea",
+        "english channel",
+        "gulf",
+        "gulf of aden",
+        "gulf of finland",
+        "gulf of guinea",
+        "gulf of mexico",
+        "gulf of oman",
+        "gulf of thailand",
+        "indian ocean",
+        "ionian",
+        "irish sea",
+        "japan sea",
+        "java sea",
+        "levantine",
+        "ligurian",
+        "marmara",
+        "mediterranean",
+        "north sea",
+        "norwegian sea",
+        "pacific",
+        "persian gulf",
+        "philippine sea",
+        "red sea",
+        "sea of azov",
+        "sea of japan",
+        "sea of marmara",
+        "south china sea",
+        "southern ocean",
+        "strait of gibraltar",
+        "strait of magellan",
+        "strait of malacca",
+        "tasman sea",
+        "timor sea",
+        "tyrrhenian",
+        "yellow sea",
+    ]
+)
+
+
+def sea(name: str) -> Claim:
+    """On a sea, by its plain name without "sea" or "ocean". Arms of it are not known."""
+    key = re.sub(r"^(?:gulf|bay|strait|sea) of | (?:sea|ocean|channel|coast)$|^(?:south|east) (?=china)", "", name)
+    key = {"indian": "indian", "arabian gulf": "persian"}.get(name.removesuffix(" ocean"), key)
+    full = "persian gulf" if name == "arabian gulf" else name if " " in name else key
+    arms, arguable = (
+        [a for a in _OCEANS.get(key, "").split("|") if a],
+        [a for a in _ARGUABLE.get(key, "").split("|") if a],
+    )
+
+    def truth(c: City) -> Truth:
+        water = plain(c.water or "")
+        if full in water or water in arms:
+            return True if c.shore in ("sea", "lake") else None
+        if not water:
+            return False if _near_sea(c) is False and key != "caspian" else None
+        return None if any(a in water for a in arguable) or c.name in ("Panama City", "Tarifa", "Istanbul") else False
+
+    label = name.title().replace(" Of ", " of ")
+    label = (
+        label
+        if " " in name or name in ("gulf",)
+        else {"atlantic": "Atlantic Ocean", "pacific": "Pacific Ocean"}.get(name, f"{label} Sea")
+    )
+    return Claim("coast", truth, f"my city [is|is not] on the {label}")
+
+
+def country_sea(claim: Claim) -> Claim:
+    """Of a country: true if of one of its cities; false only if it has no coast."""
+
+    def truth(c: City) -> Truth:
+        if any(claim.truth(x) for x in atlas().siblings[c.land.code]):
+            return True
+        return False if "landlocked" in c.land.traits else None
+
+    return Claim("coast", truth, claim.words.replace("my city", "my country"))
+
+
+# --- islands, rivers -------------------------------------------------------------------------------------------------
+
+ISLAND = Claim(
+    "island", lambda c: None if c.island is None else c.island is not False, "my city [is|is not] on an island"
+)
+ISLAND_STATE = Claim("island", lambda c: "island state" in c.land.traits, "my country [is|is not] made of islands")
+MAINLAND = Claim(
+    "island", lambda c: None if c.island is None else c.island is False, "my city [is on the mainland|is on an island]"
+)
+
+
+@cache
+def island_names() -> Mapping[str, str]:
+    return {plain(c.island): c.island for c in atlas().cities if isinstance(c.island, str)}
+
+
+def on_island(name: str) -> Claim:
+    def truth(c: City) -> Truth:
+        return None if c.island is True or c.island is None else c.island == name
+
+    return Claim("island", truth, f"my city [is|is not] on the island {name}")
+
+
+@cache
+def rivers() -> Mapping[str, tuple[City, ...]]:
+    found: dict[str, tuple[City, ...]] = {}
+    for c in atlas().cities:
+        if c.river:
+            key = plain(c.river).removesuffix(" river")
+            found[key] = (*found.get(key, ()), c)
+    return found
+
+
+_OTHER_RIVERS = {
+    "dnipro": "dnieper",
+    "st lawrence": "saint lawrence",
+    "rio de la plata": "rio de la plata",
+    "river plate": "rio de la plata",
+    "ganga": "ganges",
+}
+
+
+def river_name(text: str) -> str | None:
+    """The plain name of a river that some city is known to lie on."""
+    bare = re.sub(r"^river | river$|^rivers ", "", text)
+    bare = _OTHER_RIVERS.get(bare, bare)
+    return bare if bare in rivers() else None
+
+
+def on_river(name: str) -> Claim:
+    """On a river: it is not known of cities within 1500 km of it that are not told to be, since they may be."""
+    places = rivers()[name]
+    ids = frozenset(c.id for c in places)
+
+    def truth(c: City) -> Truth:
+        if c.id in ids:
+            return True
+        return False if min(kilometres(c, place) for place in places) > 1500 else None
+
+    return Claim("river", truth, f"my city [is|is not] on the {places[0].river}")
+
+
+ON_A_RIVER = Claim("river", lambda c: True if c.river else None, "my city [is|is not] on a river")
+
+# --- height ----------------------------------------------------------------------------------------------------------
+
+
+def higher(metres: float, words: str) -> Claim:
+    """Above so many metres; the error is a tenth, and at least 15 m."""
+    gap = max(15.0, metres * 0.1)
+    return Claim(
+        "elevation",
+        lambda c: limits(c.elevation, metres + gap, metres - gap),
+        f"my city [is|is not] more than {words} above sea level",
+    )
+
+
+HIGH = Claim("elevation", lambda c: limits(c.elevation, 1200, 500), "my city [is|is not] at a high altitude")
+LOW = Claim("elevation", lambda c: limits(c.elevation, 100, 500), "my city [is|is not] low-lying")
+SEA_LEVEL = Claim("elevation", lambda c: limits(c.elevation, 20, 120), "my city [is|is not] about at sea level")
+HIGHEST = Claim(
+    "elevation", lambda c: limits(c.elevation, 3000, 1500), "my city [is|is not] among the highest in the world"
+)
+
+
+@cache
+def ranges() -> Mapping[str, str]:
+    """Plain words for a range of mountains -> its name."""
+    found = {plain(name): name for name in atlas().more["ranges"]}
+    more = {
+        "himalaya": "Himalayas",
+        "rockies": "Rocky Mountains",
+        "andean": "Andes",
+        "ural mountains": "Urals",
+        "atlas": "Atlas Mountains",
+    }
+    more |= {f"{k} mountains": v for k, v in found.items() if not k.endswith("mountains")} | {
+        "caucasus mountains": "Caucasus Mountains"
+    }
+    return (
+        found
+        | more
+        | {"himalayan mountains": "Himalayas", "andes mountains": "Andes", "appalachian mountains": "Appalachians"}
+    )
+
+
+def near_range(name: str) -> Claim:
+    places = [atlas().cities[i] for i in atlas().chosen(atlas().more["ranges"][name])]
+    ids = frozenset(c.id for c in places)
+
+    def truth(c: City) -> Truth:
+        return True if c.id in ids else False if min(kilometres(c, p) for p in places) > 1000 else None
+
+    return Claim("elevation", truth, f"my city [is|is not] in or near the {name}")
+
+
+@cache
+def _mountain_cities() -> frozenset[int]:
+    return frozenset(i for text in atlas().more["ranges"].values() for i in atlas().chosen(text))
+
+
+MOUNTAINS = Claim(
+    "elevation",
+    lambda c: (
+        True
+        if c.id in _mountain_cities()
+        or (c.elevation or 0) >= 1800
+        or any("mountain" in plain(k).split() for k in c.known)
+        else None
+    ),
+    "my city [is|is not] in or near mountains",
+)
+
+# --- air -------------------------------------------------------------------------------------------------------------
+
+
+def _air(yes: str, no: str) -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(yes.split()), frozenset(no.split())
+
+
+_HOT = "Af Am Aw As BWh BSh Csa Cwa Cfa Dsa Dwa Dfa"
+_CLIMATES: Mapping[str, tuple[str, tuple[frozenset[str], frozenset[str]]]] = {
+    "tropical": (
+        "[has|does not have] a tropical climate",
+        _air("Af Am Aw As", "BWh BWk BSk Csa Csb Cfb Cfc Dsa Dsb Dwa Dwb Dwc Dfa Dfb Dfc Dfd ET Cfa Cwa BWn"),
+    ),
+    "desert": (
+        "[has|does not have] a desert climate",
+        _air("BWh BWk BWn", "Af Am Aw As Csa Csb Cwa Cwb Cfa Cfb Cfc Dsa Dsb Dwa Dwb Dwc Dfa Dfb Dfc Dfd H HC"),
+    ),
+    "mediterranean": (
+        "[has|does not have] a Mediterranean climate",
+        _air("Csa Csb", "Af Am Aw As BWh BWk Cwa Cwb Cfb Cfc Dwa Dwb Dwc Dfa Dfb Dfc Dfd H HC ET"),
+    ),
+    "temperate": (
+        "[has|does not have] a temperate climate",
+        _air("Cfb Csb Csa Cfa", "Af Am Aw As BWh BWk BSh Dfc Dfd Dwc ET"),
+    ),
+    "continental": (
+        "[has|does not have] a continental climate",
+        _air("Dfa Dfb Dwa Dwb Dsa Dsb", "Af Am Aw As BWh BSh Csa Csb Cwa Cwb Cfc H HC"),
+    ),
+    "subtropical": (
+        "[has|does not have] a subtropical climate",
+        _air("Cfa Cwa", "Dfa Dfb Dfc Dfd Dwa Dwb Dwc Cfc ET BWk Cfb"),
+    ),
+    "oceanic": (
+        "[has|does not have] an oceanic climate",
+        _air("Cfb Cfc", "Af Am Aw As BWh BWk BSh Dfa Dfb Dfc Dfd Dwa Dwb Dwc Cwa"),
+    ),
+    "hot": ("[is|is not] hot in summer", _air(_HOT, "Cfc Dfc Dwc ET HC H Cwb")),
+    "warm": (
+        "[is|is not] warm for most of the year",
+        _air("Af Am Aw As BWh BSh", "Dfa Dfb Dfc Dfd Dwa Dwb Dwc ET Cfc"),
+    ),
+    "cold": (
+        "[has|does not have] cold winters",
+        _air("Dfa Dfb Dfc Dfd Dwa Dwb Dwc Dsa Dsb ET", "Af Am Aw As BWh BSh H Csa Cwb BWn"),
+    ),
+    "snow": ("[gets|does not get] snow in winter", _air("Dfa Dfb Dfc Dfd Dwa Dwb Dwc Dsa Dsb ET Cfc", "Af Am Aw As")),
+    "dry": ("[has|does not have] a dry climate", _air("BWh BWk BSh BSk BWn", "Af Am Cfa Cfb Cfc Dfa Dfb Dfc Cwa")),
+    "humid": ("[has|does not have] a humid climate", _air("Af Am Cfa Cwa", "BWh BWk BSh BSk Csa")),
+    "rainy": ("[gets|does not get] much rain", _air("Af Am", "BWh BWk BWn BSh BSk")),
+    "mild": (
+        "[has|does not have] a mild climate",
+        _air("Cfb Csb Cwb H", "BWh Dfa Dfb Dfc Dfd Dwa Dwb Dwc ET Af Am Aw"),
+    ),
+    "seasons": ("[has|does not have] four seasons", _air("Dfa Dfb Dwa Dwb Dsa Dsb", "Af Am Aw As")),
+    "monsoon": ("[has|does not have] a monsoon", _air("Am", "BWh BWk Csa Csb Cfb Cfc Dfb Dfc ET")),
+}
+CLIMATE_WORDS = frozenset(_CLIMATES)
+
+
+def climate(kind: str) -> Claim:
+    words, (yes, no) = _CLIMATES[kind]
+    return Claim(
+        "climate", lambda c: True if c.climate in yes else False if c.climate in no else None, f"my city {words}"
+    )
+
+
+# --- place on the globe ----------------------------------------------------------------------------------------------
+
+HEMISPHERES = {
+    "northern": Claim(
+        "hemisphere", lambda c: limits(c.lat, 0.2, -0.2), "my city [is|is not] in the northern hemisphere"
+    ),
+    "southern": Claim(
+        "hemisphere", lambda c: limits(-c.lat, 0.2, -0.2), "my city [is|is not] in the southern hemisphere"
+    ),
+    "eastern": Claim("hemisphere", lambda c: limits(c.lon, 0.2, -0.2), "my city [is|is not] in the eastern hemisphere"),
+    "western": Claim(
+        "hemisphere", lambda c: limits(-c.lon, 0.2, -0.2), "my city [is|is not] in the western hemisphere"
+    ),
+}
+EQUATOR = Claim("latitude", lambda c: limits(abs(c.lat), 6, 15), "my city [is|is not] close to the equator")
+TROPICS = Claim("latitude", lambda c: limits(abs(c.lat), 23.3, 23.6), "my city [is|is not] between the tropics")
+ARCTIC = Claim("latitude", lambda c: limits(c.lat, 66.7, 66.4), "my city [is|is not] north of the Arctic Circle")
+
+
+def parallel(degrees: float, side: str) -> Claim:
+    sign = 1 if side == "north" else -1
+    return Claim(
+        "latitude",
+        lambda c: limits(sign * c.lat, degrees + 0.2, degrees - 0.2),
+        f"my city [is|is not] farther {side} than {degrees:g} degrees {side}",
+    )
+
+
+def meridian(degrees: float, side: str) -> Claim:
+    sign = 1 if side == "east" else -1
+    return Claim(
+        "longitude",
+        lambda c: limits(sign * c.lon, degrees + 0.2, degrees - 0.2),
+        f"my city [is|is not] farther {side} than {degrees:g} degrees {side}",
+    )
+
+
+def clock(low: float, high: float, words: str) -> Claim:
+    """Hours from Greenwich between two numbers."""
+    return Claim("timezone", lambda c: low <= c.utc <= high, words)
+
+
+# --- what there is ---------------------------------------------------------------------------------------------------
+
+
+def _metro(c: City) -> Truth:
+    yes, unsure = atlas().metro
+    if c.id in yes:
+        return True
+    return None if c.id in unsure or c.people is None or c.people[1] > 300 else False
+
+
+METRO = Claim("transport", _metro, "my city [has|does not have] a metro")
+AIRPORT = Claim(
+    "airport", lambda c: True if (c.people or (0, 0))[1] >= 600 else None, "there [is|is not] an airport at my city"
+)
+BIG_AIRPORT = Claim(
+    "airport",
+    lambda c: True if (c.people or (0, 0))[1] >= 3000 else False if c.people and c.people[1] < 60 else None,
+    "my city [has|does not have] a big airport",
+)
+UNIVERSITY = Claim(
+    "university",
+    lambda c: True if (c.people or (0, 0))[1] >= 400 or c.university else None,
+    "my city [has|does not have] a university",
+)
+
+
+def olympics(kind: str, word: str) -> Claim:
+    """Hosted the games: "s" summer, "w" winter, "" either."""
+
+    def truth(c: City) -> Truth:
+        if c.id in atlas().olympics_unsure:
+            return None
+        return any(year.startswith(kind) for year in atlas().olympics.get(c.id, ()))
+
+    return Claim("sport", truth, f"my city [has|has not] hosted the {word}Olympic Games")

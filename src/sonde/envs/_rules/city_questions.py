@@ -1,0 +1,356 @@
+"""What a message of guess_my_city asks: from words to a query.
+
+Ours. The message is brought into one form (`city_text.py`) and must then fit a pattern as a whole, every word of it: a
+word that no pattern expects could change what is asked, so it makes the message unreadable, and the reply is "I do not
+know." Patterns for guesses come first, then those for names (refused), then yes/no questions, then open ones.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from .checks import plain
+from .city_claims import opposite
+from .city_fame import country_known
+from .city_patterns import being, having, opening, whole
+from .city_replies import REFUSED, Asked, Guess, Query, Silent
+from .city_slots import Built
+from .city_text import form
+from .city_words import capitalised, guessed, lands, place, qualified
+
+UNREADABLE = Silent("unknown")
+REFUSE = Silent("refuse", REFUSED)
+
+_GUESS = (
+    re.compile(
+        r"(?:is|are|could|might|would|may|can|must) (?:C|answer|solution|NAME|secret)(?: be)?(?: (?:city|"
+        r"town|C|capital)(?: of| called| named)?)? (?P<x>.+)"
+    ),
+    re.compile(r"(?:is|are) (?P<x>.+) (?:C|answer|NAME|where you live|city you are from|city you live in)"),
+    re.compile(r"(?:are you|do you live|do P live|are you living|do you come)(?: currently)? (?:in|from) (?P<x>.+)"),
+    re.compile(
+        r"(?:is )?(?:my |final |last |best |next |first |educated |wild )*(?:guess|"
+        r"answer)(?: for C)?(?: (?:is|would be|will be|C is))?(?: that C is)?(?: C)? (?P<x>.+)"
+    ),
+    re.compile(
+        r"(?:i (?:will |would |am going to |want to )?(?:guess|say|choose|pick|answer|go with|go for|try|"
+        r"bet on)|i am going with|let us try|let us say|let us go with|how about|what about|then C is|C is|"
+        r"C must be|must be|so is C) (?P<x>.+)"
+    ),
+)
+_BARE = re.compile(r"(?P<x>[a-z][a-z' ]{1,40}(?: , [a-z ]{2,40}){0,2})")
+
+_AT_LAST = re.compile(
+    r".*\b(?:guess (?:is|would be)|i (?:think|believe|will guess|would guess|am guessing|will say|"
+    r"am going to guess|am going with|am going to say))(?: ,)?(?: that)?(?: (?:C|you) (?:is|are|"
+    r"might be|could be|must be))?"
+    r"(?: in| from)? (?P<x>[a-z][a-z' ]{1,40}(?: , [a-z ]{2,40}){0,2})"
+)
+"""A guess at the end of a long sentence."""
+
+_REFUSED = re.compile(
+    r"(?:C|N|NAME|C N|C , N|N and C|N or C)"
+    r"|(?:what|which) (?:is |are )?(?:(?:full |real |official |exact |actual )*(?:C|N|NAME|answer|"
+    r"secret))(?: called| named| exactly| then)?"
+    r"|(?:what|which) (?:country|city|nation|state|town|C|N|place|province|county)(?: and (?:country|"
+    r"city))? (?:is C|are you|do you live|is C part|does C belong|do you come|were you born|was C|are P|"
+    r"C is|you live|you are)(?: (?:in|from|of|to|located))*"
+    r"|in (?:what|which) (?:country|city|nation|state|town|N|C|place) (?:is C|are you|do you live|is N|"
+    r"C is|do P live)(?: in)?"
+    r"|where (?:is|are|do|can|does|did|exactly) .{0,40}"
+    r"|(?:name|reveal|spell|give me|give|say|write|print|tell|show|disclose|output|state|spill|"
+    r"type)(?: me| us| out)?(?: just)? (?:(?:first|last) (?:letters|word) of )?(?:C|N|NAME)(?: (?:and|"
+    r"or) (?:C|N|NAME))*(?: now)?"
+    r"|what do (?:you|people|locals|P) call (?:C|N)|what is (?:C|N) called|what is (?:name|"
+    r"capital) of N|what is N 's (?:capital|name)(?: city)?|what is N 's capital C|what (?:is|"
+    r"are) (?:demonym|nationality).*"
+    r"|(?:what|which) (?:city|C) is C|what is C 's (?:full |official )?name|what is capital city|"
+    r"what nationality (?:are|is) .{0,20}|(?:i )?give up .{0,30}|what is answer|who are you"
+)
+
+_AUX = r"(?:is|are|was|were|does|do|did|has|have|can|could|will|would)"
+
+
+@lru_cache(maxsize=8192)
+def query(message: str) -> Query:
+    """What a message asks.
+
+    >>> [query(m).topic for m in ("Is it in Europe?", "Paris, France!", "What is its name?", "Is it blurple?")]
+    ['continent', 'guess', 'refuse', 'unknown']
+    """
+    read = form(message)
+    if read is None:
+        return UNREADABLE
+    if not read.negated:
+        guess = proposed(message)
+        if guess is not None:
+            return guess
+        if _REFUSED.fullmatch(read.text.removesuffix(" inN")):
+            return REFUSE
+    found = asked(read.text) if len(read.text) <= 160 else None
+    if isinstance(found, Asked):
+        return Asked(found.claims, found.how, read.negated) if read.negated else found
+    if found is not None and not read.negated:
+        return found
+    return UNREADABLE if read.negated else strange(read.text, read.spoken) or UNREADABLE
+
+
+@lru_cache(maxsize=8192)
+def proposed(message: str) -> Guess | None:
+    """The cities that a message proposes as the answer; None if it proposes none."""
+    read = form(message)
+    if read is None or read.negated:
+        return None
+    for pattern in _GUESS:
+        m = pattern.fullmatch(read.text)
+        if m and (found := guessed(m["x"], True)) is not None and not _place_only(read.text, m["x"]):
+            return found
+    m = _BARE.fullmatch(read.text)
+    if m and not re.match(rf"(?:{_AUX}|what|which|how) ", read.text):
+        found = guessed(m["x"], False)
+        if found is not None:
+            return found
+    m = _AT_LAST.search(read.text)
+    return proposed(f"is it {m['x']}") if m else None
+
+
+def _place_only(text: str, x: str) -> bool:
+    """Whether "in X" is said of a country that has the name of a city, or X is no name but a description."""
+    return (
+        bool(re.search(r"(?:^are you|^do you live|^is C|^are you living) (?:in|from) ", text))
+        and place(x.removeprefix("in ")) is not None
+    )
+
+
+_STRANGE = re.compile(
+    r"(?:is C|are you (?:in|from)|is C city|is C C of|"
+    r"is C city of)(?: in)? (?P<x>[a-z][a-z' ]{2,30}?)(?:(?: ,| in| of) (?:in )?(?P<more>[a-z ]{2,30}))?"
+)
+
+
+def strange(text: str, spoken: str) -> Query | None:
+    """A guess of a city that is not in the list: a name with capitals that means nothing else."""
+    m = _STRANGE.fullmatch(text)
+    if " in " in text[:8] and not re.match(r"(?:are you|do you live|i think you are) (?:in|from)", spoken, re.I):
+        return None
+    if m is None or not capitalised(spoken, m["x"]) or len(m["x"].split()) > 3:
+        return None
+    name = plain(m["x"])
+    if place(name, True) is not None or any(w in _KNOWN_WORDS for w in name.split()):
+        return None
+    if m["more"]:
+        test = qualified(m["more"])
+        if test is None:
+            return None
+        return _Elsewhere(name, test)
+    return Guess(frozenset(), 1, name)
+
+
+_KNOWN_WORDS = frozenset(
+    [
+        "the",
+        "in",
+        "on",
+        "near",
+        "by",
+        "to",
+        "of",
+        "capital",
+        "city",
+        "town",
+        "north",
+        "south",
+        "east",
+        "west",
+        "northern",
+        "southern",
+        "eastern",
+        "western",
+        "central",
+        "hot",
+        "cold",
+        "big",
+        "small",
+        "old",
+        "new",
+        "large",
+        "coastal",
+        "rich",
+        "poor",
+        "muslim",
+        "christian",
+        "catholic",
+        "buddhist",
+        "hindu",
+        "jewish",
+        "orthodox",
+        "english",
+        "french",
+        "spanish",
+        "sea",
+        "ocean",
+        "lake",
+        "river",
+        "island",
+        "mountain",
+        "desert",
+        "port",
+        "known",
+        "famous",
+        "valley",
+        "peninsula",
+        "bay",
+        "strait",
+        "gulf",
+        "republic",
+        "kingdom",
+        "union",
+        "state",
+        "province",
+        "county",
+        "desert",
+        "great",
+        "region",
+        "coast",
+        "area",
+        "olympics",
+        "world",
+        "war",
+    ]
+)
+
+
+class _Elsewhere:
+    """A city that is not in the list, said to be in some country."""
+
+    topic = "guess"
+
+    def __init__(self, name: str, test: object) -> None:
+        self.guess, self.test = Guess(frozenset(), 1, name), test
+
+    def value(self, city: object) -> object:
+        return False if not self.test(city) else self.guess.value(city)  # type: ignore[operator,arg-type]
+
+    def reply(self, value: object) -> str:
+        return self.guess.reply(value)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=8192)
+def asked(text: str) -> Query | None:
+    """The query of a text in the one form; None if no pattern fits it."""
+    if text.endswith(" inN"):
+        return _in_country(asked(text.removesuffix(" inN")))
+    if (
+        text.startswith("is C ")
+        and not text.startswith("is C in ")
+        and guessed(text[5:], True) is not None
+        and lands(text[5:]) is None
+    ):
+        return None
+    m = _SUBJECT.fullmatch(text)
+    if m:
+        table = having() if m["verb"] == "have" else being()
+        built = _first(table, f"{m['who']} {m['rest']}")
+        if built is not None:
+            return built
+    built = _first(whole(), text)
+    if built is not None:
+        return built
+    for pattern, told in opening():
+        if pattern.fullmatch(text):
+            return told
+    return _far(text) or _exampled(text) or _joined(text)
+
+
+_PARTS = (
+    re.compile(r"(?P<a>(?P<h>is|was) [CN] .+?) (?P<w>and|but|butnot|or)(?: also)? (?P<b>.+)"),
+    re.compile(r"(?P<a>(?P<h>does) [CN] .+?) (?P<w>and|but|butnot|or)(?: also)? (?P<b>.+)"),
+    re.compile(
+        r"(?P<a>(?P<h>is|was) C .*?(?:city|town|metropolis|port|capital|capital city))(?P<w>) (?P<b>(?:in|"
+        r"on|of|at|by|near|with) .+)"
+    ),
+    re.compile(r"(?P<a>(?P<h>is) C on .+? coast)(?P<w>) of (?P<b>.+)"),
+    re.compile(r"(?P<a>(?P<h>is) C on island)(?P<w>) (?P<b>in .+)"),
+)
+
+
+def _joined(text: str) -> Query | None:
+    """Two questions in one: "is C in asia and on coast", "is C in asia butnot in china", "is C port city in europe"."""
+    for pattern in _PARTS:
+        m = pattern.fullmatch(text)
+        if m is None or " , " in m["a"]:
+            continue
+        first, second = asked(m["a"]), _second(m)
+        if isinstance(first, Asked) and isinstance(second, Asked) and first.how == second.how == "one":
+            a, b = first.claims[0], second.claims[0]
+            if m["w"] == "butnot":
+                b = opposite(b, re.sub(r"\[([^|\]]*)\|([^\]]*)\]", r"[\2|\1]", b.words))
+            return Asked((a, b), "any" if m["w"] == "or" else "all")
+    return None
+
+
+def _second(m: re.Match[str]) -> Query | None:
+    rest = m["b"]
+    if re.match(r"(?:is|does|was) [CN] ", rest):
+        return asked(rest)
+    who = m["a"].split()[1]
+    if m["h"] == "does":
+        return asked(f"does {who} {rest}") or asked(f"does {who} have {rest}")
+    prefix = "in " if m["a"].endswith("coast") and not m["w"] else ""
+    return asked(f"{m['h']} {who} {prefix}{rest}")
+
+
+def _exampled(text: str) -> Query | None:
+    """Without examples at its end: "is C in south america , such as peru"."""
+    head, mark, _ = text.partition(" , such as ")
+    if not mark:
+        head, mark, _ = text.partition(" , like ")
+    if not mark:
+        head, mark, _ = text.partition(" , for example ")
+    return asked(head) if mark else None
+
+
+def _in_country(found: Query | None) -> Query | None:
+    """What is asked of the whole country."""
+    if not isinstance(found, Asked) or not any(claim.label for claim in found.claims):
+        return found
+    claims = tuple(country_known(claim, claim.label) if claim.label else claim for claim in found.claims)
+    return Asked(claims, found.how, found.negated)
+
+
+_SUBJECT = re.compile(r"(?:(?:is|are|was|were|has) |does |do )(?P<who>C|N) (?P<verb>have|)(?: ?)(?P<rest>.+)")
+
+
+def _first(table: tuple[tuple[re.Pattern[str], Built], ...], text: str) -> Query | None:
+    for pattern, build in table:
+        m = pattern.fullmatch(text)
+        if m and (found := build(m)) is not None:
+            return found
+    return None
+
+
+_FAR = re.compile(
+    r"(?:how far(?: away)? (?:is C|are you)(?: away)? (?:from|to)|what is distance (?:from C )?(?:from|"
+    r"to|between C and)|how (?:many km|many miles|close) is C (?:from|"
+    r"to)) (?P<x>[a-z' ]+?)(?: , and how far to (?P<y>[a-z ]+))?"
+)
+
+
+def _far(text: str) -> Query | None:
+    from .city_replies import far_from
+    from .city_words import town
+
+    m = _FAR.fullmatch(text)
+    other = town(m["x"]) if m else None
+    return None if other is None or not m or m["y"] else far_from(other.id, other.name)
+
+
+def names_it(message: str, city: str, country: str) -> bool:
+    """Whether a message proposes a city that is not in the list, by its name, with its country or without."""
+    read = form(message)
+    if read is None or read.negated:
+        return False
+    fits = {plain(city), plain(f"{city} {country}"), plain(f"{city} in {country}")}
+    found = [m["x"] for p in (*_GUESS, _BARE) if (m := p.fullmatch(read.text))]
+    return any(plain(x) in fits for x in found)

@@ -1,0 +1,346 @@
+"""A message of guess_my_city brought into one form, so that few patterns read many ways to ask.
+
+Ours. The form: lower case, no articles, no marks but commas; `C` is the city, `N` its country, `NAME` the city's name,
+`P` the people who live there, `L_x` a letter of the alphabet; questions in question order ("C is hot" -> "is C hot");
+politeness, lead-ins and tags taken off; a single "not" or "never" taken out and told apart. What a message says before
+its last question is commentary and is dropped, unless it sets conditions, which makes the message unreadable.
+Linear in the text and never raising.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+LONGEST = 500
+"""Characters of a message that are read; a longer one is not understood."""
+
+
+class Form(NamedTuple):
+    """What is asked in the one form; whether it is negated; the same words with their capitals, for names."""
+
+    text: str
+    negated: bool
+    spoken: str
+
+
+_ABBREVIATIONS = (
+    (re.compile(r"\bu\.?s\.?a\.?(?=\W|$)", re.I), "USA"), (re.compile(r"\bU\.S\.|\bU\.S\b|\bUS\b"), "USA"),
+    (re.compile(r"\bu\.k\.?(?=\W|$)", re.I), "UK"), (re.compile(r"\bd\.c\.?(?=\W|$)", re.I), "DC"),
+    (re.compile(r"\bl\.a\.(?=\W|$)", re.I), "LA"), (re.compile(r"\bst\. ", re.I), "Saint "),
+    (re.compile(r"\bmt\. ", re.I), "Mount "), (re.compile(r"\bb\.c\.(?:e\.)?", re.I), "bc"),
+    (re.compile(r"\ba\.d\.", re.I), "ad"), (re.compile(r"(?<=\d),(?=\d{3})"), ""),
+    (re.compile(r"\be\.g\."), "for example"), (re.compile(r"\b(utc|gmt) ?\+ ?(?=\d)", re.I), r"\1 plus "),
+    (re.compile(r"\b(utc|gmt) ?- ?(?=\d)", re.I), r"\1 minus "),
+    (re.compile(r"(?<=\d)\s?(?:°|degrees?|deg\b)", re.I), " degrees"), (re.compile(r"(?<=\d)\s?%"), " percent"),
+    (re.compile(r"(?<=\d)\s?(?:km|kms|kilometers?|kilometres?)\b", re.I), " km"),
+    (re.compile(r"(?<=\d)\s?(?:m|meters?|metres?)\b(?! people)", re.I), " metres"),
+    (re.compile(r"(?<=\d)\s?(?:mi|miles?)\b", re.I), " miles"),
+    (re.compile(r"(?<=\d)\s?(?:ft|feet|foot)\b", re.I), " feet"),
+)  # fmt: skip
+_LETTER = re.compile(
+    r"\b((?:letters?|(?:starts?|begins?|ends?|starting|beginning|ending)(?: with| in| by)?(?: an?| the)?(?: letter)?"
+    r"|contains?|(?:first|last) letter(?: of [a-z' ]{1,40})? (?:an?|is)(?: an?)?|(?:first|"
+    r"last) letter of (?:the|its|your)(?: city's)? name|"
+    r"start of it an?) )[\"']?([A-Za-z])[\"']?(?=\s*(?:[?.!,]|$)|\s(?:and|or|in it|at)\b)",
+    re.I,
+)
+_LONE = re.compile(r"(?<![\w'])[\"']?([B-HJ-Z])[\"']?(?=[\s?.!,]|$)(?!\.)")
+
+_NOT = {
+    "can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not", "ain't": "is not",
+    "let's": "let us",
+}  # fmt: skip
+_SHORT = re.compile(r"\b(it|that|there|he|she|what|who|where|how|here|which)'s\b(?= [a-z])")
+_ENDS = (("'re", " are"), ("'ve", " have"), ("'ll", " will"), ("'d", " would"), ("'m", " am"))
+
+_CITYISH = r"(?:city|town|hometown|home town|place|location|municipality|metropolis|settlement)"
+_MODS = r"(?:(?:secret|home|mystery|target|hidden|own|current|chosen|native|very|particular|said|same) )*"
+_CITY = re.compile(
+    rf"\b(?:your|the|this|that|our) {_MODS}{_CITYISH}"
+    r"(?: in question| (?:that )?(?:you are|you have|you were|you|i am|i have) (?:thinking (?:of|about)|"
+    r"from|in(?: mind)?|living in|"
+    r"talking about|chosen|live in|come from|looking for|guessing|to guess|have in mind|chose|picked)"
+    r"| where you (?:are|live)(?: from| in)?| itself)?\b"
+)
+_COUNTRY = re.compile(
+    r"\b(?:your|the|this|that|its|our) (?:home |own |host )?(?:country|nation)"
+    r"(?: (?:that )?(?:C|it|you) (?:is|lies|are|live|belongs)(?: (?:located|situated))?(?: (?:in|to|from))?"
+    r"| (?:in which|where) (?:C|it|you) (?:is|lies|are|live)(?: (?:located|situated))?| of (?:C|it)|"
+    r" itself| as a whole)?\b"
+)
+_NAMED = re.compile(
+    r"\b(?:(?:the )?name of C|C 's name|its name|the name(?! of)|your name|C name|the word|that name)\b"
+)
+_PEOPLE = re.compile(
+    r"\b(?:(?:most|the|many|local|some|all|ordinary) )*(?:people|locals|residents|inhabitants|citizens|"
+    r"folks|population|majority"
+    r"|everyone|they|you|one|we|i|drivers|cars|vehicles|traffic|everybody|the natives)"
+    r"(?: (?:of the people|living|that live|who live|live|there|of|in|from) ?(?:C|N|there|"
+    r"here)?)?(?= (?:there |here |not |mainly |mostly |usually |"
+    r"actually |normally |typically |primarily |officially |generally |also |commonly |all |both |"
+    r"still )*(?:speaks?|drives?|driving|uses?|pays?|talks?|follows?|practi[cs]es?|communicates?)\b)"
+)
+_FLUFF = re.compile(
+    r"\b(?:actually|really|currently|perhaps|maybe|possibly|by any chance|by chance|also|just|located|"
+    r"situated|positioned|found|placed|geographically|"
+    r"today|at present|nowadays|right now|present day|usually|typically|normally|generally|basically|simply|"
+    r"please|officially|physically|technically|specifically|somewhere|roughly speaking|well known to be|"
+    r"considered(?: to be)?|regarded as|"
+    r"known to be|classified as|counted as|in fact|indeed|exactly|directly|the kind of|kind of|sort of|"
+    r"quite|fairly|pretty|relatively|"
+    r"rather|very|truly|more or less|in general|overall|in real life|on earth|still|widely|commonly)\b"
+)
+_PLACE_TAIL = re.compile(
+    r" (?:in|within|inside|around|at|throughout|across)(?: and around)? (?:C|N|its area|C area|C region|"
+    r"your area|your region|area|region)(?= |$)"
+    r"|(?<!^is)(?<!^are)(?<!^was)(?<!^were) there(?= |$)(?! (?:is|are))| here(?= |$)|"
+    r" (?:in )?where P? ?(?:you )?(?:are|live)$| where C is$| where you are$| where you live$| nearby$|"
+    r" near C$| near by$"
+)
+
+_LEAD = re.compile(
+    r"^(?:(?:so|and|ok|okay|now|well|then|alright|all right|right|hmm+|hm|um|uh|ah|oh|next|first|"
+    r"firstly|secondly|next question|question|another question|"
+    r"great|thanks|thank you(?: very much)?|thx|hi|hello|hey|hi there|hello there|good|"
+    r"nice(?= ,? ?(?:so|now|is|does|are|do|did|was|what|which|how|then|ok)\b)|cool|"
+    r"perfect|interesting|got it|i see|understood|sure|"
+    r"by the way|btw|in that case|let me ask|let me ask you|let us see|let me see|let me think|"
+    r"to narrow (?:it|this|that|things) down|just to be sure|"
+    r"to be sure|just checking|just to confirm|to confirm|to clarify|quick question|out of curiosity|"
+    r"one more thing|one more question|but|tell me|tell me please|please|"
+    r"please tell me|yes or no|true or false|my question|my next question(?: is)?|my question is|"
+    r"with that in mind|given that|based on (?:that|this|your (?:previous )?answers?)|"
+    r"[a-z]+ it is(?= ,)|sir|friend|dear friend|player|for my next question|as for geography|"
+    r"geographically|speaking of which|thank you for (?:the|your) (?:answer|hint|clue|information)|"
+    r"thanks for (?:the|your|that) (?:answer|hint|clue|information|info)|thanks for that|question \d+|"
+    r"\d+|(?:i will|let me) ask(?: you)?(?: this)?|final question|last question)(?: ,)*(?: |$))+"
+)
+_ASKING = re.compile(
+    r"^(?:(?:can|could|would|will|may|might|do) (?:you|i|we) (?:please |kindly |perhaps |"
+    r"also )*(?:tell me|say|confirm|ask|know|let me know|describe for me|explain|share|mind telling me|"
+    r"like to tell me|"
+    r"specify|reveal|ask you|tell us|give me an idea of)(?: about)?|i (?:would like|want|am curious|"
+    r"wonder|am wondering|would love|am trying|wanted) ?(?:to know|to ask|to learn|to find out|about)?|"
+    r"(?:let me|please) (?:know|ask)|tell me|i am asking|answer me|please tell me) (?:,? ?)(?:(?:if|"
+    r"whether|that|about) )?(?=\w)"
+)
+_TRUE = re.compile(
+    r"^(?:is|would|was) (?:it|that|this)(?: be)? (?:(?:also )?(?:true|correct|right|the case|case|fair|"
+    r"safe|accurate|a fact|fact|possible|likely|reasonable))"
+    r"(?: to (?:say|assume|conclude|think|state|call))?(?: that)? (?=\w)"
+)
+_BELIEF = re.compile(
+    r"^(?:i (?:think|guess|believe|suppose|assume|bet|suspect|take it|would say|understand|gather|"
+    r"am (?:pretty |fairly |quite )?(?:sure|guessing|confident)|would guess)|"
+    r"it (?:seems|appears|sounds|looks)(?: like)?|that means|this means|so you say|you said|"
+    r"correct me if i am wrong|am i right (?:in thinking|to think|that)|would you say|do you think|"
+    r"sounds like|would i be right to say|can (?:i|we) (?:say|assume))(?: ,)?(?: that)? (?=\w)"
+)
+_TAG = re.compile(
+    r"(?:(?: ,)? (?:right|correct|yes|no|true|ok|okay|yeah|eh|or not|is that right|is that correct|"
+    r"is that true|am i right|am i correct|is it not|are not you|are you not|does it not|is not it|"
+    r"do they not|"
+    r"do not they|is that so|please|then|i think|i guess|i suppose|perhaps|maybe|by any chance|"
+    r"if i may ask|if you know|at all|thanks|thank you|yes or no|or is it not|is not that right|"
+    r"(?:or )?no|do you know|would you say|"
+    r"to be (?:exact|precise)|for example|or something(?: like that| similar)?|in your opinion|"
+    r"as far as you know|or anything(?: like that)?|or so|or is it elsewhere|or elsewhere|"
+    r"or somewhere else|or not))+$"
+)
+_ECHO = re.compile(r" , (?:is|are|was|does|do|did|has|have)(?: not)? (?:it|you|they|there)(?: not)?$")
+_STATEMENT = (
+    (re.compile(r"^(C|N|NAME|P|there|capital|flag|[a-z]+ing|its [a-z]+|C 's [a-z]+|N 's [a-z]+) (is|are|was|were|"
+r"has been) (?=\w)"), r"\2 \1 "),
+    (re.compile(r"^(C|N) (?:has|have) ((?:not |never |ever |once )*(?:hosted|been|had|held|won|ever|produced)) "),
+     r"has \1 \2 "),
+    (re.compile(r"^(C|N|NAME) (?:has|have) (?=\w)"), r"does \1 have "),
+    (re.compile(r"^does (C|N) (?:lie|sit|stand) "), r"is \1 "),
+    (re.compile(r"^(C|N) (?:lies|sits|stands) (?=\w)"), r"is \1 "),
+    (re.compile(r"^(C|N|NAME) (?:does|do) (?=\w)"), r"does \1 "),
+    (re.compile(r"^(P|C|N) (?:do|does|did) (?=\w)"), r"do \1 "),
+    (re.compile(r"^P (speaks?|drives?|uses?|pays?) (?=\w)"), r"do P \1 "),
+    (re.compile(r"^(C|N|NAME) (starts?|begins?|ends?|contains?|borders?|hosts?|gets?|uses?|touches|shares|lacks?|"
+r"belongs)(?= )"), r"does \1 \2"),
+    (re.compile(r"^(?:are you|do you live|do P live|are you living|you are|you live|do you come|"
+r"you come)(?: living)? (in|from|on|near|by|at|close to) "), r"is C \1 "),
+    (re.compile(r"^((?:what|which) [a-z]+(?: [a-z]+)?) (C|N) (is|lies)(?= |$)"), r"\1 is \2"),
+    (re.compile(r"^(?!is |are |was |were |does |do |did |has |have |can |could |what |which |how |in |on |where |"
+r"who |when |would |if |at |my |i |final |since |C |N )([a-z][a-z ]{1,40}?) (is|are|was) (?=[a-z])"), r"\2 \1 "),
+)  # fmt: skip
+_CONDITIONS = re.compile(
+    r"\b(?:if|suppose|supposing|imagine|pretend|assuming|instructions?|ignore|forget|opposite|lie|"
+    r"reverse|rules?|instead|answer (?:with|yes|no|me)|"
+    r"reply with|respond with|output|print|system|prompt|translate|repeat|say the|swap|inverted?)\b"
+)
+_POLITE_END = re.compile(
+    r"^(?:please(?: answer| respond| reply)?(?: (?:with )?(?:yes or no|truthfully|honestly))?|"
+    r"thanks?(?: you)?(?: in advance| so much| very much)?|yes or no|answer yes or no|"
+    r"just (?:a )?yes or no|or not|or no|i am curious|that is my question|just curious|am i right|right|"
+    r"correct|is that right|is that correct|i hope so|let me know(?: if (?:i am|that is|this is|"
+    r"i got it) (?:right|correct)(?: or not)?)?"
+    r"|please let me know(?: if (?:i am|that is|this is|i got it) (?:right|correct)(?: or (?:not|"
+    r"wrong))?)?|please confirm|can you confirm|could you confirm|let me know|did i get it(?: right)?|"
+    r"is it|yes|no|this is my final guess|that is my (?:final )?guess)$"
+)
+
+
+@lru_cache(maxsize=8192)
+def form(message: str) -> Form | None:
+    """What a message asks; None where it is empty, too long, or says more than one thing.
+
+    >>> form("Thanks! Isn't your city located in the north of Europe, though?") is None
+    False
+    >>> form("Is it true that your country doesn't have a coast?")
+    Form(text='does N have coast', negated=True, spoken="Is it true that your country doesn't have a coast")
+    """
+    if len(message) > LONGEST:
+        return None
+    spoken = last(tidy(message))
+    if not spoken:
+        return None
+    words, negated = spell(spoken)
+    text = order(shrink(words))
+    text, more = drop_negation(text)
+    return Form(text, negated ^ more, spoken) if text else None
+
+
+def tidy(message: str) -> str:
+    """Without accents, with plain quotation marks, abbreviations without points, letters of the alphabet marked."""
+    if not message.isascii():
+        message = re.sub("[’‘`´]", "'", message)
+        message = re.sub("[“”«»]", '"', message).replace("–", "-").replace("—", ", ").replace("°", " degrees")
+        message = "".join(c for c in unicodedata.normalize("NFKD", message) if not unicodedata.combining(c))
+    for pattern, to in _ABBREVIATIONS:
+        message = pattern.sub(to, message)
+    message = _LETTER.sub(lambda m: f"{m[1]}L_{m[2].lower()}", message)
+    return _LONE.sub(lambda m: f"L_{m[1].lower()}", message)
+
+
+_SENTENCE = re.compile(r"(?<=[a-zA-Z0-9\"')])[.!?;:]+(?=\s|$|\")|\n")
+
+
+def last(text: str) -> str:
+    """The sentence that asks; empty where several do, or where others set conditions."""
+    parts = [part.strip(" \"'*()-.,!?;:_") for part in _SENTENCE.split(text)]
+    parts = [part for part in parts if re.search(r"[a-zA-Z]", part)]
+    if len(parts) < 2:
+        return parts[0] if parts else ""
+    while len(parts) > 1 and _POLITE_END.match(_plain(parts[-1])):
+        parts.pop()
+    before = " . ".join(_plain(part) for part in parts[:-1])
+    if _CONDITIONS.search(before) or (text.count("?") > 1 and text.rstrip().count("?") - text.endswith("?") > 0):
+        return ""
+    return parts[-1]
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"[a-z0-9_,']+", text.lower().replace("i'm", "i am").replace("'s ", " is ")))
+
+
+_MARK = re.compile(r"[^a-zA-Z0-9_,.'\s-]+|(?<!\d)\.|\.(?!\d)|(?<=\s)-(?=\s)")
+
+
+def spell(text: str) -> tuple[str, bool]:
+    """In lower case with contractions spelled out. A question that begins with "isn't" expects a yes: no negation."""
+    text = re.sub(r"\bL_([a-z])\b", r"l_\1", _MARK.sub(" ", text)).lower().replace("-", " ")
+    text = re.sub(r"\b(?:" + "|".join(map(re.escape, _NOT)) + r")\b", lambda m: _NOT[m[0]], text)
+    text = re.sub(
+        r"^((?:so|and|but|ok|okay|well)[ ,]+)?(is|are|was|were|does|do|did|has|have|would|could)n't\b", r"\1\2", text
+    )
+    text = re.sub(r"n't\b", " not", text)
+    text = re.sub(r"\b(is|does|are|do|was|has)nt\b", r"\1 not", text)
+    text = _SHORT.sub(r"\1 is", text)
+    for end, word in _ENDS:
+        text = text.replace(end + " ", word + " ")
+    text = text.replace("'s ", " 's ").replace("s' ", "s ").replace(",", " , ")
+    text = re.sub(r"'s$", " 's", text)
+    text = re.sub(r"(?<! )'(?!s )", " ", text)
+    return " ".join(re.sub(r"l_([a-z])\b", r"L_\1", text).split()), False
+
+
+def shrink(text: str) -> str:
+    """Lead-ins and tags off, subjects as signs, no articles and no filling words."""
+    for _ in range(3):
+        before = text
+        text = _LEAD.sub("", text).lstrip(" ,")
+        text = re.sub(
+            r"^(?:can|could|would|will) you (?:please )?(?=describe|give|name|list)", "", _ASKING.sub("", text)
+        )
+        text = _BELIEF.sub("", _TRUE.sub("", text))
+        text = _TAG.sub("", _ECHO.sub("", text)).rstrip(" ,")
+        if text == before:
+            break
+    text = _CITY.sub("C", text)
+    text = _COUNTRY.sub("N", text)
+    text = re.sub(r"\bits\b(?= (?:capital|flag|currency|government|neighbou?rs?|borders?))", "N 's", text)
+    text = re.sub(r"\b(?:it|that city|this one)\b(?! (?:is )?(?:true|correct))", "C", text)
+    text = _NAMED.sub("NAME", text).replace("C 's ", "").replace("NAME 's ", "NAME ")
+    text = _PEOPLE.sub("P", text)
+    text = _FLUFF.sub(" ", text)
+    text = re.sub(r"\b(?:the|a|an|some|any)\b", " ", text)
+    text = re.sub(r"\b(?:your|its|their|our)\b", " ", text)
+    text = " ".join(text.split())
+    inside = text.endswith(" in N")
+    text = _PLACE_TAIL.sub("", text)
+    if inside and not text.endswith(" in N"):
+        text += " inN"
+    return " ".join(text.split()).strip(" ,")
+
+
+def order(text: str) -> str:
+    """A statement as a question; relative clauses about the city or the country as questions about them."""
+    text = re.sub(r"^(?:which|what) C is", "C is", text)
+    text = re.sub(
+        r"^(is|was) (?:C|N) (?:city|town|place|one|location) (?:that|which|where) (is|has|lies|sees?|gets?|does|was)\b",
+        r"C \2",
+        text,
+    )
+    speaking = (
+        r"^(?:is C|C is)(?: in)? (?:country|nation|place) "
+        r"(?:(?:that|which) speaks|where (?:P|people|they) speak) ([a-z]+)$"
+    )
+    text = re.sub(speaking, r"is N \1 speaking country", text)
+    text = re.sub(
+        r"^(?:is C|C is)(?: in)? (?:country|nation) where ([a-z]+) is (?:spoken|official language)$",
+        r"is N \1 speaking country",
+        text,
+    )
+    text = re.sub(r"^(?:is C|C is)(?: in)? (?:country|nation) (?:that|which) ", "N ", text)
+    text = re.sub(r"^(?:is C|C is) in (?:country|nation) with ", "N has ", text)
+    text = re.sub(
+        r"^(?:is C|C is) in ((?!country|nation|city|one )[a-z]+(?: speaking)?) (?:country|nation)$",
+        r"is N \1 country",
+        text,
+    )
+    text = re.sub(r"^(?:is C|C is) (?:city|town|place) with ", "C has ", text)
+    text = re.sub(r"^(C|N) (sees?|gets?|receives?|experiences?) ", r"does \1 \2 ", text)
+    for pattern, to in _STATEMENT:
+        text, n = pattern.subn(to, text, count=1)
+        if n:
+            break
+    return text
+
+
+_NEGATION = re.compile(r"\b(?:not|never)\b")
+
+
+def drop_negation(text: str) -> tuple[str, bool]:
+    """Without its one "not", "never", "no" or "lack"; with two of them the text becomes unreadable.
+
+    >>> drop_negation("is C not hot"), drop_negation("does N lack coast")
+    (('is C hot', True), ('does N have coast', True))
+    """
+    text = re.sub(r"\bno (fewer|less|more|bigger|larger|smaller|farther|further)\b", r"not \1", text)
+    text = re.sub(r"\b(?:lacks?|go without)\b", "not have", text)
+    text = re.sub(r"\b(have|has|is there|are there|see|sees|get|gets|with) no\b", r"\1 not", text)
+    text = re.sub(r"\b(is|does|lies) (C|N) (?:lie |sit |stand )?outside(?: of)?\b", r"\1 \2 not in", text)
+    if text.startswith(("is C neither ", "is N neither ")) and " nor " in text:
+        text = text.replace(" neither ", " not ").replace(" nor ", " or ")
+    text = text.replace(" but not ", " butnot ")
+    found = _NEGATION.findall(text)
+    if len(found) > 1:
+        return "", False
+    return " ".join(_NEGATION.sub(" ", text).split()), len(found) == 1

@@ -1,0 +1,319 @@
+"""Predicates of questions: what is said of the thing after "is it", "does it", "do people ... it".
+
+Ours. Every function takes words and gives the query they ask, or None where anything in them is not understood that
+could change the answer. Depth and the number of ways to part a phrase are bounded, so the work is linear in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from . import forms, sizes, years
+from .english import base, is_participle
+from .joins import coordinated, joined_in
+from .nouns import closed, named, noun_phrase
+from .phrases import PREPOSITIONS, asked, be_key, key
+from .queries import Query, all_of, negated, strong, weak
+from .subjects import PEOPLE_WORDS, people
+from .wordlists import word_set
+
+Words = Sequence[str]
+Parse = Callable[[Words], "Query | None"]
+
+LONGEST = 40
+
+
+_STRONG = word_set("clauses.strong")
+
+
+_WEAK = word_set("clauses.weak")
+
+
+_REFUSED = word_set("clauses.refused")
+
+
+_ADVERBS = word_set("clauses.adverbs")
+
+
+_IT = word_set("clauses.it")
+
+
+_HEADS = word_set("clauses.heads")
+
+
+@lru_cache(maxsize=16384)
+def _be(words: tuple[str, ...], depth: int) -> Query | None:
+    return be_predicate(words, depth)
+
+
+def be_predicate(words: Words, depth: int = 0) -> Query | None:
+    """What follows "it is"."""
+    if not words or depth > 6 or len(words) > LONGEST:
+        return None
+    whole = named(words)
+    if whole is not None and whole.named:
+        return whole
+    marked = _marked(words, lambda rest: be_predicate(rest, depth + 1))
+    if marked is not None:
+        return marked[0]
+    direct = asked(be_key(words)) or _measured(words)
+    if direct is not None and words[0] in ("a", "an"):
+        direct = closed(direct)
+    if direct is not None:
+        return whole if whole is not None and whole.goal else direct
+    for parse in (forms.special_be, forms.called, forms.placed, forms.purposed):
+        found = parse(words, depth)
+        if found is not None:
+            return found
+    found = noun_phrase(words, lambda rest: modifier(rest, depth + 1)) if not joined_in(words) else named(words)
+    if found is not None:
+        return found
+    found = coordinated(words, lambda rest: be_predicate(rest, depth + 1))
+    if found is not None or not joined_in(words):
+        return found
+    return noun_phrase(words, lambda rest: modifier(rest, depth + 1))
+
+
+def _marked(words: Words, parse: Parse) -> tuple[Query | None] | None:
+    """Words before a predicate that negate or grade it: the graded query in a tuple, or None where there are none."""
+    first, rest = words[0], words[1:]
+    if first == ",":
+        return (parse(rest) if rest else None,)
+    if first in ("not", "never"):
+        if rest[:1] in (["only"], ["just"], ("only",), ("just",), ("always",), ("necessarily",), ("all",)):
+            return (None,)
+        return (denied(rest, parse),)
+    if first == "neither" and "nor" in rest:
+        at = list(rest).index("nor")
+        left, right = parse(rest[:at]), parse(rest[at + 1 :])
+        return (all_of([negated(left), negated(right)]) if left and right else None,)
+    if first in _STRONG or first in _WEAK or first in _REFUSED:
+        return _graded(first, rest, words, parse)
+    if first in _ADVERBS and rest and asked(be_key(words)) is None:
+        return (parse(rest),)
+    return None
+
+
+def _graded(first: str, rest: Words, words: Words, parse: Parse) -> tuple[Query | None] | None:
+    direct = asked(be_key(words)) or _measured(words)
+    if direct is not None or not rest:
+        return (direct,)
+    if first in _STRONG:
+        found = parse(rest)
+        return (strong(found, "only" if first in ("only", "exclusively", "solely") else "very") if found else None,)
+    if first in _REFUSED:
+        return None if first in ("most", "first", "last", "second", "best", "least", "worst") else (None,)
+    found = parse(rest)
+    return (weak(found, "sometimes") if found else None,)
+
+
+def denied(rest: Words, parse: Parse) -> Query | None:
+    """As in "not big or heavy" denies both; "not big and heavy" may mean two things."""
+    if not rest or "and" in rest or "but" in rest:
+        return None
+    found = parse(rest)
+    return negated(found) if found is not None else None
+
+
+def _measured(words: Words) -> Query | None:
+    return sizes.compared(words) or years.dated(words) or years.aged(words) or sizes.sized(words)
+
+
+@lru_cache(maxsize=16384)
+def _do(words: tuple[str, ...], depth: int) -> Query | None:
+    return do_predicate(words, depth)
+
+
+def do_predicate(words: Words, depth: int = 0) -> Query | None:
+    """What follows "it does"; the first word is a verb in any form."""
+    if not words or depth > 6 or len(words) > LONGEST:
+        return None
+    first = base(words[0])
+    direct = (
+        asked(f"do:{key([first, *words[1:]])}") or sizes.fits([first, *words[1:]]) or years.dated([first, *words[1:]])
+    )
+    if direct is not None:
+        return direct
+    marked = _marked(words, lambda rest: do_predicate(rest, depth + 1)) if first not in ("last",) else None
+    if marked is not None:
+        return marked[0]
+    for parse in (forms.having, forms.verb_special, forms.verb_placed, forms.verb_purpose):
+        found = parse(first, words, depth)
+        if found is not None:
+            return found
+    return coordinated(words, lambda rest: do_predicate(rest, depth + 1), verb=True)
+
+
+def done_to(words: Words, depth: int = 0, group: str = "") -> Query | None:
+    """What people do to it: a verb phrase with the thing somewhere in it, or left out. `group`: which people."""
+    words = _gap(words)
+    if not words or depth > 6 or len(words) > LONGEST:
+        return None
+    first = base(words[0])
+    phrase = [first, *words[1:]]
+    if group:
+        return (
+            asked(f"ob:{key(phrase)} by {group}") or asked(f"ob:use by {group}")
+            if first in ("use", "wear", "play", "operate", "do", "like", "enjoy")
+            else asked(f"ob:{key(phrase)} by {group}")
+        )
+    direct = asked(f"ob:{key(phrase)}") or sizes.fits(phrase)
+    if direct is not None:
+        return direct
+    marked = _marked(words, lambda rest: done_to(rest, depth + 1))
+    if marked is not None:
+        return marked[0]
+    found = _controlled(first, words, depth) or _tooled(first, words, depth)
+    if found is not None:
+        return found
+    return coordinated(words, lambda rest: done_to(rest, depth + 1), verb=True)
+
+
+def _gap(words: Words) -> list[str]:
+    """The words without what stands for the thing."""
+    kept: list[str] = []
+    i = 0
+    while i < len(words):
+        if words[i] in ("the", "this", "that", "these") and i + 1 < len(words) and base(words[i + 1]) in _HEADS:
+            i += 2
+            continue
+        after = words[i + 1] if i + 1 < len(words) else "in"
+        if words[i] not in _IT and not (words[i] == "one" and i and after in PREPOSITIONS):
+            kept.append(words[i])
+        i += 1
+    return kept
+
+
+def _controlled(first: str, words: Words, depth: int) -> Query | None:
+    """As in "be able to cut it", "need to eat it", "expect to find it"."""
+    if words[0] in (
+        "be",
+        "able",
+        "likely",
+        "expect",
+        "need",
+        "have",
+        "like",
+        "want",
+        "love",
+        "try",
+        "go",
+        "tend",
+        "normally",
+        "used",
+    ):
+        at = next((i for i, w in enumerate(words[:4]) if w == "to"), None)
+        if at is not None and first != "want":
+            return done_to(words[at + 1 :], depth + 1)
+    return None
+
+
+def _tooled(first: str, words: Words, depth: int) -> Query | None:
+    rest = words[1:]
+    if first == "use":
+        at = next(
+            (
+                i
+                for i, w in enumerate(rest[:3])
+                if w in ("to", "for", "in", "as", "when", "while", "with", "during", "at", "on")
+            ),
+            None,
+        )
+        return forms.purposed(["used", *rest[at:]], depth + 1) if at is not None else None
+    if first in forms.AT_VERBS or first in ("buy", "use", "carry", "wear", "put"):
+        at = next((i for i, w in enumerate(rest[:4]) if w in PREPOSITIONS), None)
+        if at is not None and first in forms.AT_VERBS:
+            return forms.place(rest[at:])
+    if first in ("call", "consider", "classify", "describe", "think", "regard", "categorize"):
+        return be_predicate(forms.after(rest, ("to", "be", "as", "of"), 0), depth + 1)
+    if first == "associate":
+        return forms.related(forms.after(rest, ("with",), 0))
+    if first == "make" and "of" in rest:
+        return forms.made(["made", *rest])
+    if words[-1] in ("with", "using"):
+        return forms.purpose([first, *words[1:-1]], depth + 1)
+    return None
+
+
+def modifier(words: Words, depth: int) -> Query | None:
+    """What follows a noun: a relative clause, "used for X", "with X", "in X", "you can eat"."""
+    if not words or depth > 6:
+        return None
+    first = words[0]
+    if first in ("that", "which", "who", "where", "whose"):
+        return relative(words[1:], depth + 1) if first not in ("where", "whose") else None
+    if first in ("with", "having", "containing"):
+        return do_predicate(["have", *words[1:]], depth + 1)
+    if first == "without":
+        found = do_predicate(["have", *words[1:]], depth + 1) if "and" not in words else None
+        return negated(found) if found else None
+    if first in PEOPLE_WORDS:
+        return relative(words, depth)
+    if first == "to":
+        rest = words[2:] if words[1:2] in (["be"], ("be",)) else words[1:]
+        return done_to(rest, depth + 1) or forms.purpose(rest, depth + 1)
+    if first == "of":
+        return forms.place(words) or forms.material(words[1:])
+    if first.endswith("ing") and base(first) != first:
+        return do_predicate([base(first), *words[1:]], depth + 1)
+    return be_predicate(words, depth + 1)
+
+
+_AUX = word_set("clauses.aux")
+
+
+def relative(words: Words, depth: int) -> Query | None:
+    """A relative clause without its pronoun."""
+    if not words or depth > 6:
+        return None
+    group, at = people(words, 0)
+    if at:
+        return _people_clause(words[at:], depth, group)
+    if words[0] in _AUX:
+        return aux_predicate(words[0], words[1:], depth + 1)
+    return do_predicate(words, depth + 1)
+
+
+def _people_clause(words: Words, depth: int, group: str) -> Query | None:
+    """As in "can eat", "do not usually wear", "would find in a kitchen"."""
+    negative = False
+    while words and (
+        words[0]
+        in ("can", "could", "may", "might", "will", "would", "do", "does", "did", "should", "must", "not", "never")
+        or words[0] in _ADVERBS
+    ):
+        negative ^= words[0] in ("not", "never")
+        words = words[1:]
+    if words[:1] in (["no"], ("no",)) and words[1:2] in (["longer"], ("longer",)):
+        return None
+    found = done_to(words, depth + 1, group)
+    return negated(found) if found and negative else found
+
+
+def aux_predicate(aux: str, words: Words, depth: int = 0) -> Query | None:
+    """What follows an auxiliary of which it is the subject."""
+    if not words:
+        return None
+    if words[0] in ("not", "never") and words[1:2] not in (["only"], ["just"], ["always"], ["necessarily"], ["all"]):
+        return denied(words[1:], lambda rest: aux_predicate(aux, rest, depth + 1))
+    if (words[0] in _ADVERBS or words[0] == "ever") and len(words) > 1 and words[0] not in ("more", "some", "well"):
+        return aux_predicate(aux, words[1:], depth + 1) if depth < 6 else None
+    if words[0] in ("both", "either") and len(words) > 1:
+        return coordinated(words[1:], lambda rest: aux_predicate(aux, rest, depth + 1))
+    if aux in ("is", "are", "was", "were", "be"):
+        return _be(tuple(words), depth)
+    return _after_aux(aux, words, depth)
+
+
+def _after_aux(aux: str, words: Words, depth: int) -> Query | None:
+    """What follows "does it", "can it", "has it"."""
+    if words[0] in ("be", "been"):
+        return be_predicate(words[1:], depth + 1)
+    if aux in ("has", "have", "had"):
+        if words[0] == "got":
+            words = words[1:]
+        elif is_participle(words[0]) and not asked(f"do:have {key(words)}"):
+            return do_predicate([base(words[0]), *words[1:]], depth + 1)
+        return _do(("have", *words), depth)
+    return _do(tuple(words), depth)

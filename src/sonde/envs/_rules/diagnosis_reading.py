@@ -1,0 +1,202 @@
+"""What a support agent's message asks for: a finding, a value of it, a fix, a cause, or nothing that can be told.
+
+Ours. Two questions are kept apart. How a sentence is meant (asks, suggests, states) follows from its form
+(`diagnosis_sentences.py`), what it is about from its words (`diagnosis_words.py`); words that belong to nothing, or to
+something else, make the customer say that they do not know. So silence is frequent and errors are rare.
+
+    Is the filter clogged?        asks; a yes/no question about a value
+    Tell me about the filter.     asks, open
+    Please clean the filter.      suggests
+    The filter is clogged.        states a diagnosis; so does "Is the problem that the filter is clogged?"
+    Clean the filter and the hose several topics: one at a time
+
+Sentences that only rule something out ("It is not the battery.", "Never mind the lamp.") are left out. A suggestion
+not to do something is none. What is stated beside a question or a suggestion is no diagnosis.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from .diagnosis import Product, Query, products
+from .diagnosis_sentences import ABOUT, AUX, DIAGNOSIS, FINE, LEAD, NEGATION, TAG, WH, WHEN, Part, heads, plain
+from .diagnosis_sentences import parts as sentences
+from .diagnosis_words import MANY, NOTHING, TOKEN, Pick, choose, english, lexicon, stems, words
+
+_VAGUE = re.compile(
+    r" (?:or|and) |\banything\b"
+    r"|\b(?:have|did) you (?:ever |already )?(?:check|measure|look|try|tried|examine|inspect|notice)"
+)
+"""Questions that "yes" and "no" would not answer, or not alone."""
+
+UNKNOWN, SEVERAL, TALK = Query("unknown"), Query("several"), Query("talk")
+
+
+@lru_cache(maxsize=1 << 13)
+def read(name: str, said: str) -> Query:
+    """What the message asks for, about the product of this name."""
+    text = plain(said)
+    found = _canonical(name).get(text)
+    if found is not None:
+        return found
+    query = _meant(name, sentences(text))
+    return query if not query.proposed or english(text) else UNKNOWN
+
+
+def _meant(name: str, parts: Sequence[Part]) -> Query:
+    asked = [p for p in parts if p.form in ("ask", "either")]
+    suggested = [p for p in parts if p.form in ("suggest", "try")]
+    if asked:
+        return _asked(name, asked, suggested)
+    if suggested:
+        return _suggested(name, suggested, [p for p in parts if p.form == "state"])
+    return _stated(name, parts)
+
+
+def _asked(name: str, asked: Sequence[Part], suggested: Sequence[Part]) -> Query:
+    lex = lexicon(name)
+    pick, fix = choose(_text(asked), lex.findings), choose(_text(suggested), lex.fixes)
+    if pick.target >= 0:
+        several = fix.target != NOTHING or heads(asked) > 2
+        return SEVERAL if several else Query("finding", pick.target, _value(name, pick.target, asked))
+    if pick.target == MANY or fix.target == MANY:
+        return SEVERAL
+    if all(p.form == "either" for p in asked):
+        return _about_causes("fix", choose(_text([*asked, *suggested]), lex.fixes))
+    return _about_causes("fix", fix) if len(stems(_text(asked))) < 2 else UNKNOWN
+
+
+def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Query:
+    """A suggestion; in the form of a question it may ask about a finding ("Have you tried another cable?")."""
+    lex = lexicon(name)
+    fix = choose(_text(parts), lex.fixes)
+    if all(p.form == "try" for p in parts):
+        pick = choose(_text(parts), lex.findings)
+        if pick.target >= 0 and (fix.target == NOTHING or pick.points > fix.points + 0.5):
+            return Query("finding", pick.target)
+    if fix.target == NOTHING and states:
+        fix = choose(_text([*states, *parts]), lex.fixes)
+    return _about_causes("fix", fix)
+
+
+def _stated(name: str, parts: Sequence[Part]) -> Query:
+    """A diagnosis, or a courtesy."""
+    states = [p for p in parts if p.form == "state" and not FINE.search(p.text) and not ABOUT.search(p.text)]
+    if stems(_text(states)):
+        return _about_causes("cause", choose(_text(states), lexicon(name).causes))
+    return (
+        TALK if parts and all(p.form == "talk" or (p.form == "state" and not stems(p.text)) for p in parts) else UNKNOWN
+    )
+
+
+def _about_causes(kind: str, pick: Pick) -> Query:
+    if pick.target >= 0:
+        return Query("cause" if kind == "cause" else "fix", pick.target, -1, (pick.target,))
+    return Query("several", proposed=pick.both) if pick.target == MANY else UNKNOWN
+
+
+def _text(parts: Sequence[Part]) -> str:
+    return " ".join(DIAGNOSIS.sub("", p.text) for p in parts)
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _value(name: str, finding: int, asked: Sequence[Part]) -> int:
+    """The value that a yes/no question is about; -1 for open questions and where it is not clear."""
+    text = asked[-1].text
+    bare = WHEN.sub("", TAG.sub("?", text))
+    if not _yes_no(bare) or NEGATION.search(bare) or _VAGUE.search(bare):
+        return -1
+    found = products()[name].findings[finding]
+    own = lexicon(name).values[finding]
+    said = frozenset(TOKEN.findall(bare)) | frozenset(stems(bare))
+    said -= frozenset(stems(found.asks)) | frozenset(TOKEN.findall(found.asks.lower()))
+    hits = [i for i, mine in enumerate(own) if mine & said]
+    return hits[0] if len(hits) == 1 else -1
+
+
+def _yes_no(text: str) -> bool:
+    if re.search(r"\b(?:if|whether)\b", text):
+        return not re.search(rf"\b{WH}\b", text)
+    opened = re.match(rf"(?:{LEAD.pattern[1:]})?{AUX}\b", text)
+    return bool(opened) and not re.search(rf"\b{WH}\b", text)
+
+
+# --- canonical texts -------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=128)
+def _canonical(name: str) -> Mapping[str, Query]:
+    """The legal answers: understood by definition."""
+    return _known(products()[name])
+
+
+def _known(product: Product) -> Mapping[str, Query]:
+    rows = {
+        ask_value(product, f, v): Query("finding", f, v)
+        for f, found in enumerate(product.findings)
+        for v in range(len(found.values))
+    }
+    rows |= {ask_open(product, f): Query("finding", f) for f in range(len(product.findings))}
+    rows |= {suggest(product, c): Query("fix", c, -1, (c,)) for c in range(len(product.causes))}
+    for c, text in enumerate(catchwords(product.id)):
+        rows[text] = rows[f"Please {text}."] = Query("fix", c, -1, (c,))
+    return {plain(text): query for text, query in rows.items()}
+
+
+def ask_open(product: Product, finding: int) -> str:
+    """The canonical open question about a finding."""
+    return product.findings[finding].questions[-1]
+
+
+def ask_value(product: Product, finding: int, value: int) -> str:
+    """The canonical yes/no question about a value."""
+    found = product.findings[finding]
+    return f'About {found.asks}: would you say "{found.values[value]}"?'
+
+
+def suggest(product: Product, cause: int) -> str:
+    """The canonical suggestion of a fix."""
+    return _suggestions(product.id)[cause][0]
+
+
+def catchwords(name: str) -> tuple[str, ...]:
+    """For each fix the words of its canonical suggestion without which it is not understood, in order."""
+    return tuple(catchword for _, catchword in _suggestions(name))
+
+
+@lru_cache(maxsize=128)
+def _suggestions(name: str) -> tuple[tuple[str, str], ...]:
+    """For each fix a sentence that has words without which it is not understood, and these words: the last of its
+    sample sentences, or a short one made of a cue; if all say it twice over, its first words that are enough."""
+    return tuple(_suggestion(name, i) for i in range(len(products()[name].causes)))
+
+
+def _suggestion(name: str, cause: int) -> tuple[str, str]:
+    found = products()[name].causes[cause]
+    for sentence in (*reversed(found.suggestions), *map(_short, found.fix_cues[:-1])):
+        if needed := _needed(name, cause, sentence):
+            return sentence, needed
+    said = TOKEN.findall(plain(found.suggestions[-1]))
+    enough = next(n for n in range(1, len(said) + 1) if n == len(said) or _proposes(name, cause, said[:n]))
+    return found.suggestions[-1], " ".join(word for word in said[:enough] if stems(word))
+
+
+def _short(cue: str) -> str:
+    return f"Please {cue}." if cue.split(maxsplit=1)[0] in words().act else f"Here is what should help: {cue}."
+
+
+def _needed(name: str, cause: int, sentence: str) -> str:
+    """The words of a sentence without which the fix is not understood; none if it is not understood at all."""
+    said = TOKEN.findall(plain(sentence))
+    if not _proposes(name, cause, said):
+        return ""
+    needed = [w for w in said if stems(w) and not _proposes(name, cause, [x for x in said if x != w])]
+    return " ".join(needed)
+
+
+def _proposes(name: str, cause: int, said: Sequence[str]) -> bool:
+    return _meant(name, sentences(" ".join(said))).proposed == (cause,)

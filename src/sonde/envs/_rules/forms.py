@@ -1,0 +1,418 @@
+"""Set forms of predicates: "able to fly", "known for jazz", "made of wood", "found in Africa", "used to cut".
+
+Ours. Each form looks for its own words and gives None where they are not there, or where what they lead to is not
+understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import clauses, sizes
+from .english import base, is_base, is_participle, tokens
+from .joins import coordinated, joined_in
+from .nouns import closed
+from .phrases import PREPOSITIONS, asked, key, place_key
+from .queries import Query, negated, weak
+from .regions import region, within
+from .topics import knowledge
+from .wordlists import word_set
+
+Words = Sequence[str]
+
+_CALLED = word_set("forms.called")
+
+
+AT_VERBS = word_set("forms.at_verbs")
+
+
+_TOOL = word_set("forms.tool")
+
+
+def special_be(words: Words, depth: int) -> Query | None:
+    """As in "able to fly", "known for jazz", "made of wood", "related to music", "something you wear", "to eat"."""
+    first, second = base(words[0]), words[1] if len(words) > 1 else ""
+    if first in ("able", "capable") and second in ("to", "of"):
+        return clauses.do_predicate(words[2:], depth + 1)
+    if first == "unable" and second == "to":
+        found = clauses.do_predicate(words[2:], depth + 1)
+        return negated(found) if found else None
+    if first in ("likely", "supposed", "going", "expected", "required", "known") and second == "to":
+        return clauses.do_predicate(words[2:], depth + 1)
+    if words[0] in (
+        "known",
+        "famous",
+        "renowned",
+        "celebrated",
+        "remembered",
+        "recognized",
+        "recognised",
+        "notable",
+        "popular",
+        "associated",
+        "noted",
+    ) and second in ("for", "because", "as", "with", "by"):
+        return _known(words, depth)
+    if first == "best" and second in ("known", "remembered"):
+        return _known(words[1:], depth)
+    if words[0] in ("made", "built", "composed", "constructed", "manufactured", "formed", "crafted", "produced"):
+        return made(words)
+    if words[0] in ("related", "connected", "linked", "associated", "about", "relevant", "tied") or words[:2] in (
+        ["part", "of"],
+        ("part", "of"),
+    ):
+        return _related(words)
+    if first in ("get", "to") and len(words) > 1:
+        rest = words[1:] if first == "to" else words
+        return clauses.done_to(rest, depth + 1) if first == "to" else clauses.be_predicate(words[1:], depth + 1)
+    return None
+
+
+def _known(words: Words, depth: int) -> Query | None:
+    """As in "known for X", "famous because of X", "famous as X"."""
+    at = next((i for i, w in enumerate(words) if w in ("for", "as", "with", "by", "because")), 0)
+    rest = words[at + 1 :]
+    if rest and rest[0] == "of":
+        rest = rest[1:]
+    rest = after(
+        rest,
+        (
+            "their",
+            "his",
+            "her",
+            "its",
+            "being",
+            "having",
+            "work",
+            "contributions",
+            "achievements",
+            "to",
+            "in",
+            "involvement",
+            "or",
+            "role",
+            "a",
+            "an",
+        ),
+        0,
+    )
+    if words[at] == "as":
+        return clauses.be_predicate(rest, depth + 1)
+    options = (f"known:{key(rest)}", f"rel:{key(rest)}")
+    if words[0] == "associated":
+        options = options[::-1]
+    found = next((q for o in options if (q := asked(o)) is not None), None)
+    if found is None and rest and (is_base(base(rest[0])) or words[at + 1 : at + 2] == ["being"]):
+        found = clauses.do_predicate([base(rest[0]), *rest[1:]], depth + 1)
+    return found or coordinated(rest, lambda r: _known(["known", "for", *r], depth + 1) if depth < 4 else None)
+
+
+def after(words: Words, skipped: Sequence[str], at: int) -> Words:
+    while at < len(words) and words[at] in skipped:
+        at += 1
+    return words[at:]
+
+
+def made(words: Words) -> Query | None:
+    """As in "made (mostly) (out) of X"; anything else that is made is in the lexicon."""
+    at = next((i for i, w in enumerate(words[:5]) if w in ("of", "from", "with")), None)
+    if at is None:
+        return None
+    rest = words[at + 1 :]
+    return material(rest) or coordinated(rest, material)
+
+
+def material(words: Words) -> Query | None:
+    if words and words[0] in ("either", "both", "not"):
+        return None if words[0] == "not" else coordinated(words[1:], material)
+    rest = [w for w in words if w not in ("material", "materials")] or words
+    return asked(f"made:{key(rest)}")
+
+
+def _related(words: Words) -> Query | None:
+    """As in "related to X", "associated with X", "part of X"."""
+    at = next((i for i, w in enumerate(words[:3]) if w in ("to", "with", "about", "of")), None)
+    if at is None:
+        return None
+    direct = asked(f"is:{key(words)}")
+    return direct or related(words[at + 1 :])
+
+
+def related(words: Words) -> Query | None:
+    """What has to do with something."""
+    words = (
+        after(words, ("the", "a", "field", "world", "topic", "subject", "area", "concept", "of"), 0)
+        if len(words) > 1
+        else words
+    )
+    found = asked(f"rel:{key(words)}")
+    if found is None and words and words[-1] in ("industry", "field", "activities", "purposes", "in"):
+        found = asked(f"rel:{key(words[:-1])}")
+    return found or coordinated(words, related)
+
+
+def called(words: Words, depth: int) -> Query | None:
+    """As in "considered to be X", "classified as X", "thought of as X"."""
+    if base(words[0]) not in _CALLED or len(words) < 2:
+        return None
+    rest = after(words, ("to", "be", "as", "of", "being"), 1)
+    rest = after(rest, ("under", "in", "into"), 0) if words[0] in ("categorized", "classified") else rest
+    if rest == words[1:] and words[0] not in ("considered", "called", "labeled"):
+        return None
+    rest = [w for w in rest if w not in ("category", "group")] if base(words[0]) in ("categorize", "classify") else rest
+    return clauses.be_predicate(rest, depth + 1)
+
+
+def placed(words: Words, depth: int) -> Query | None:
+    """As in "found in X", "in X", "native to X", "from X"."""
+    first = words[0]
+    if base(first) in AT_VERBS and len(words) > 2 and first not in ("common", "see", "get"):
+        at = next((i for i, w in enumerate(words[1:4], 1) if w in PREPOSITIONS or w in ("to", "place")), None)
+        if at is not None:
+            return place(words[at + 1 :] if words[at] == "place" else words[at:])
+    if words[0] in (
+        "made",
+        "produced",
+        "created",
+        "invented",
+        "filmed",
+        "developed",
+        "manufactured",
+        "based",
+        "set",
+    ) and words[1:2] in (["in"], ("in",)):
+        name = region(list(words[2:]))
+        return within(name) if name is not None and words[0] not in ("made", "manufactured", "developed") else None
+    if first in ("common", "popular", "widespread", "abundant") and len(words) > 2 and words[1] in ("in", "on"):
+        return place(words[1:])
+    return place(words) if first in PREPOSITIONS and len(words) > 1 else None
+
+
+def place(words: Words) -> Query | None:
+    """A place with its preposition, from the lexicon or the map."""
+    if not words:
+        return None
+    if words[0] == "to":
+        words = ("in", *words[1:])
+    words = [
+        w
+        for w in words
+        if w
+        not in ("located", "region", "typical", "average", "regular", "usually", "somewhere", "wild_", "parts", "part")
+    ]
+    if len(words) < 2:
+        return None
+    found = asked(place_key(words))
+    if found is not None:
+        return found
+    if words[0] in ("from", "in", "of", "within", "inside", "throughout", "across", "to", "at"):
+        rest = (
+            [w for w in words[1:] if w not in ("northern", "southern", "eastern", "western", "central")]
+            if False
+            else words[1:]
+        )
+        name = region(list(rest))
+        if name is not None:
+            return within(name)
+    if words[0] in PREPOSITIONS and joined_in(words):
+        return coordinated(
+            words[1:], lambda rest: place([words[0], *rest]) if rest and rest[0] not in PREPOSITIONS else place(rest)
+        )
+    return None
+
+
+def purposed(words: Words, depth: int) -> Query | None:
+    """As in "used to cut", "good for cutting", "designed for cutting", "for cutting"."""
+    first = base(words[0])
+    at = next(
+        (
+            i
+            for i, w in enumerate(words[:5])
+            if w in ("to", "for", "as", "in", "by", "when", "with", "while", "on", "during", "at")
+        ),
+        None,
+    )
+    if (
+        at is None
+        or at + 1 >= len(words)
+        or (first not in _TOOL and words[0] != "for")
+        or (at == 0 and words[0] != "for")
+    ):
+        return None
+    rest = words[at + 1 :]
+    if words[at] in ("to", "for") or (words[at] in ("in", "when", "while", "as", "during", "on") and first == "use"):
+        found = purpose(rest, depth + 1)
+        if found is not None:
+            return found
+    if words[at] in ("by", "for"):
+        return asked(f"ob:use by {key(rest)}") or coordinated(rest, lambda r: asked(f"ob:use by {key(r)}"))
+    if words[at] in ("in", "at", "on", "with", "during", "when"):
+        return asked(f"ob:use {words[at]} {key(rest)}") or (
+            place(words[at:]) if words[at] in ("in", "at", "on") else None
+        )
+    return None
+
+
+def purpose(words: Words, depth: int) -> Query | None:
+    """What something serves for."""
+    if not words or depth > 6:
+        return None
+    words = after(
+        words,
+        ("help", "people", "you", "us", "make", "the", "purpose", "purposes", "of", "to", "in", "do", "for")
+        if words[0] in ("help", "the", "purposes", "you")
+        else ("the",),
+        0,
+    )
+    while len(words) > 1 and words[-1] in (
+        "purposes",
+        "purpose",
+        "reasons",
+        "activities",
+        "things",
+        "stuff",
+        "something",
+        "items",
+        "objects",
+        "it",
+        "with",
+        "other",
+        "people",
+        "tasks",
+    ):
+        found = asked(f"for:{key(words)}")
+        if found is not None:
+            return found
+        words = words[:-1]
+    if not words:
+        return None
+    return asked(f"for:{key(words)}") or coordinated(words, lambda rest: purpose(rest, depth + 1))
+
+
+def having(first: str, words: Words, depth: int) -> Query | None:
+    """As in "have wings", "have no legs", "have to do with music"."""
+    if first not in ("have", "possess", "feature", "contain", "include", "own", "get"):
+        return None
+    rest = words[1:]
+    text = " ".join(rest)
+    for form in (
+        "something to do with ",
+        "anything to do with ",
+        "to do with ",
+        "a connection to ",
+        "a connection with ",
+        "a relation to ",
+        "nothing to do with ",
+    ):
+        if text.startswith(form):
+            found = related(tokens(text[len(form) :]))
+            return negated(found) if found and form.startswith("nothing") else found
+    if rest[:1] in (["no"], ("no",)):
+        return clauses.denied(rest[1:], lambda r: clauses.do_predicate(["have", *r], depth + 1))
+    if rest[:2] in (["to", "be"], ("to", "be")):
+        return clauses.be_predicate(rest[2:], depth + 1)
+    if first in ("have", "possess", "feature") and rest[:1] not in ([], ()) and rest[0] in ("it", "one"):
+        return None
+    stripped = (
+        after(
+            rest,
+            (
+                "any",
+                "some",
+                "a",
+                "an",
+                "the",
+                "visible",
+                "actual",
+                "built",
+                "noticeable",
+                "got",
+                "physical",
+                "pair",
+                "set",
+                "of",
+                "at",
+                "least",
+                "one",
+            ),
+            0,
+        )
+        if rest[:1]
+        else rest
+    )
+    found = asked(f"do:have {key(stripped)}") if stripped else None
+    return closed(found) if found is not None else None
+
+
+def verb_special(first: str, words: Words, depth: int) -> Query | None:
+    """As in "weigh more than 10 kg", "tend to bite", "involve water", "count as a fruit", "get worn"."""
+    rest = list(words[1:])
+    if first in ("weigh", "cost"):
+        return sizes.valued(first, rest)
+    if first in _CONTROL and rest[:1] == ["to"]:
+        return _controlled(first, rest[1:], depth)
+    if first in _INVOLVED:
+        return _involved(first, rest, depth)
+    if first in ("fall", "count", "qualify", "come", "serve", "act", "function") and rest[:1] and rest[0] in _AS:
+        tail = [w for w in rest[1:] if w not in _CATEGORY]
+        return clauses.be_predicate(tail, depth + 1) or asked(f"for:{key(tail)}")
+    if first == "be" or (first == "get" and rest and is_participle(rest[0])):
+        return clauses.be_predicate(rest, depth + 1)
+    return clauses.do_predicate(rest, depth + 1) if first == "can" else None
+
+
+_CONTROL = word_set("forms.control")
+_INVOLVED = word_set("forms.involved")
+_AS = ("as", "under", "into", "to")
+_CATEGORY = ("category", "class", "the", "of", "classification", "heading", "family", "group", "kingdom")
+_FILLING = ("to", "with", "the", "use", "of", "using", "any", "some", "a", "part", "in", "role")
+
+
+def _controlled(first: str, tail: Words, depth: int) -> Query | None:
+    """As in "tend to bite", "need to be plugged in"."""
+    if first == "want":
+        return None
+    if tail[:1] == ["be"] and first in ("tend", "seem", "appear", "need", "have"):
+        return clauses.be_predicate(tail[1:], depth + 1)
+    return clauses.do_predicate(tail, depth + 1)
+
+
+def _involved(first: str, rest: Words, depth: int) -> Query | None:
+    """As in "involve water", "require equipment", "belong to the cat family"."""
+    tail = after(rest, _FILLING, 0)
+    if not tail:
+        return None
+    if first == "involve" and (name := region(list(tail))) is not None:
+        return weak(within(name), "involves")
+    found = asked(f"do:{first} {key(rest)}") or asked(f"do:{first} {key(tail)}")
+    if found is None and first in ("involve", "concern", "relate", "pertain", "deal"):
+        return related(tail)
+    if found is None and first == "belong":
+        return clauses.be_predicate([w for w in tail if w not in _CATEGORY], depth + 1)
+    return found
+
+
+def verb_placed(first: str, words: Words, depth: int) -> Query | None:
+    if first not in AT_VERBS:
+        return None
+    if first == "take" and words[1:2] not in (["place"], ("place",)):
+        return None
+    at = next((i for i, w in enumerate(words[1:4], 1) if w in PREPOSITIONS), None)
+    if first == "inhabit":
+        return place(["in", *words[1:]])
+    found = place(words[at:]) if at is not None else None
+    if found is not None and first in ("live", "reside", "dwell") and found.text.startswith("in "):
+        return found._replace(text=f"lived {found.text}", no=found.no & ~knowledge().known("person").yes)
+    return found
+
+
+def verb_purpose(first: str, words: Words, depth: int) -> Query | None:
+    """As in "help you cut", "allow people to cut", "serve to cut", "work to cut"."""
+    if first not in ("help", "allow", "let", "enable", "serve", "function", "make", "assist", "aid", "exist"):
+        return None
+    rest = after(
+        words,
+        ("you", "people", "us", "someone", "one", "humans", "a", "person", "the", "user", "users", "to", "in", "for"),
+        1,
+    )
+    return purpose(rest, depth + 1)

@@ -1,0 +1,106 @@
+"""Parts of questions joined by "or", "and", "but", "rather than".
+
+Ours. A part may leave out words that it shares with its neighbour ("made of glass or stone", "a political or military
+leader"). A part that is not understood is kept as such: "a dog and glorpish" is no where "a dog" is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from . import clauses
+from .nouns import not_understood, plain_part
+from .queries import Query, all_of, any_of, negated
+from .wordlists import word_set
+
+Words = Sequence[str]
+Parse = Callable[[Words], "Query | None"]
+_IT = word_set("joins.it")
+
+
+def joined_in(words: Words) -> bool:
+    return "or" in words or "and" in words or "," in words
+
+
+_BUT_NOT = (("rather", "than"), ("instead", "of"), ("as", "opposed", "to"), ("but", "not"), ("and", "not"))
+
+
+def coordinated(words: Words, parse: Parse, verb: bool = False) -> Query | None:
+    """Parts joined by "or", "and", "but", "rather than"; a part may leave out words that it shares with another."""
+    for form in _BUT_NOT:
+        at = _find(words, form)
+        if at:
+            left, right = words[:at], words[at + len(form) :]
+            left = left[:-1] if left[-1] == "," else left
+            a = parse(left)
+            b = (parse(right) or _shared(left, right, parse)) if a else None
+            return all_of([a, negated(b)]) if a and b else None
+    for word in ("or", "and", "but"):
+        if word in words:
+            return _joined(words, word, parse)
+    return None
+
+
+def _find(words: Words, form: Sequence[str]) -> int:
+    n = len(form)
+    return next((i for i in range(1, len(words) - n) if tuple(words[i : i + n]) == form), 0)
+
+
+def _joined(words: Words, word: str, parse: Parse) -> Query | None:
+    """As in "a, b or c"."""
+    parts = _parts(words, word)
+    if not 1 < len(parts) <= 5 or any(not p for p in parts):
+        return None
+    found: list[Query] = []
+    done: list[Words] = []
+    for i, part in enumerate(parts):
+        q = _part(part, done, parts[i + 1 :], parse)
+        if q is None and plain_part(part) and part[0] not in _ASKING:
+            q = (not_understood(part), part)
+        if q is None:
+            return None
+        found.append(q[0])
+        done.append(q[1])
+    guesses = sum(1 for q in found if q.named)
+    if all(q.text.startswith("? ") for q in found) or 0 < guesses < len(found):
+        return None
+    return any_of(found) if word == "or" else all_of(found)
+
+
+_ASKING = word_set("joins.asking")
+
+
+def _parts(words: Words, word: str) -> list[list[str]]:
+    parts: list[list[str]] = [[]]
+    for w in words:
+        if w in (word, ","):
+            if parts[-1]:
+                parts.append([])
+        else:
+            parts[-1].append(w)
+    return parts
+
+
+def _part(part: Words, done: list[Words], later: list[list[str]], parse: Parse) -> tuple[Query, Words] | None:
+    """A part alone, or with the first words of the part before it, or with the last words of the last one."""
+    if part[0] in ("can", "does", "is", "has") and len(part) > 1:
+        rest = part[2:] if part[1] in _IT else part[1:]
+        found = clauses.aux_predicate(part[0], rest)
+        return (found, part) if found else None
+    tries: list[Words] = []
+    if done:
+        before = list(done[0])
+        tries += [[*before[:k], *part] for k in range(min(len(before) - 1, 6), 0, -1)]
+    tries.insert(0 if not done or (len(part) > 1 and not done) else len(tries), part)
+    if not done and later:
+        last = later[-1]
+        tries += [[*part, *last[k:]] for k in range(1, len(last))]
+    for words in tries:
+        q = parse(words)
+        if q is not None:
+            return q, words
+    return None
+
+
+def _shared(left: Words, right: Words, parse: Parse) -> Query | None:
+    return next((q for k in range(len(left) - 1, 0, -1) if (q := parse([*left[:k], *right])) is not None), None)

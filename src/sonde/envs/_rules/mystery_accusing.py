@@ -1,0 +1,115 @@
+"""Who is accused in a template (`mystery_words`): only what states it, about somebody named, in a sentence of its own.
+
+A suspicion ("I think it was X"), a condition, a report ("they say that X did it"), a question and a denial accuse
+nobody. Source: ours; PAPRIKA, appendix B.4.4, has the detective announce an accusation, "merely confronting" is none.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SENTENCE = re.compile(r"[^.?!;]+[.?!;]*")
+_CERTAIN = re.compile(
+    r"\b(?:no|without(?: a| any)?|beyond(?: a| any| all)?(?: reasonable)?) (?:doubt|question)s?\b(?: that)?"
+    r"|\bi (?:am|feel) (?:\w+ )?(?:sure|certain|convinced|confident)(?: that)?|\bi have no doubts?(?: that)?"
+    r"|\bi would like to (?=accuse|charge|arrest|name|declare)"
+)
+_HEDGED = re.compile(
+    r"\b(?:think|thinks|thought|believe[sd]?|suspect(?:s|ed)?|suspicion|suspicious|guess|maybe|perhaps|might|may"
+    r"|could|would|probably|likely|possibly|possible|seems?|appears?|wonder|if|whether|not|never|nobody|no one|or"
+    r"|suppose|assume|doubt|unless|says?|said|claims?|told|heard|hear|hunch|feeling|feel|tell me|ask|innocent|should"
+    r"|must be|before|about to|why|how|neither|nor|lean|leaning|want to know|prove|evidence against|tempted|what"
+    r"|imagine|rumou?r|people say|opinion|in my view|reckon|bet)\b"
+)
+_PROVEN = re.compile(r"\b(?:and|as) (?:i|we) (?:can|will) (?:now )?prove it\b|\bevidence\b(?! against)[^@]*(?=$)")
+_WHO = r"(?:the |our |a |this )?@(p\d)\b(?: ,? ?(?:the |our )?@\1){0,2}(?: ,)?"
+_NOUN = (
+    r"(?:(?:real|true|actual|only|guilty) )?(?:murderer|murderess|killer|culprit|perpetrator|poisoner|assassin"
+    r"|guilty (?:party|person|one))"
+)
+_SURELY = (
+    r"(?:(?:clearly|definitely|certainly|therefore|obviously|undoubtedly|indeed|surely|thus|in fact|really|so|without"
+    r"|none other than|hereby|now|formally|hence|also|himself|herself) )*"
+)
+_DID = r"(?:killed|murdered|poisoned|struck)"
+_BE = rf"are {_SURELY}(?:the |our )?(?:{_NOUN}|guilty)"
+_ONE = r"(?:one|person|man|woman)"
+_DOER = rf"(?:{_NOUN}|{_ONE} (?:(?:who|that) (?:did it|did this|{_DID})|responsible)[^@]{{0,30}}(?:@v)?)"
+_PATTERNS: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?:acc?use|accusing|charge|charging|arrest|arresting|convict|denounce|indict)\b (?:\w+ )?{_WHO}",
+        rf"\b(?:name|declare|pronounce|identify) {_WHO} (?:as |to be )?(?:(?:the |our )?{_NOUN}|guilty)",
+        rf"\byou , {_WHO} {_BE}",
+        rf"\bi (?:\w+ )?(?:accuse|charge|arrest) you\b(?:[^@]|@v)*?{_WHO}",
+        rf"{_WHO} (?:, )?i (?:\w+ )?(?:accuse|charge|arrest) you\b",
+        rf"\b(?:accuse|arrest)\b[^@]*\b(?:is|of being) {_WHO}",
+        rf"\baccusation (?:\w+ ){{0,3}}?(?:is|goes to|falls on|against|:)[^@]{{0,25}}{_WHO}",
+        rf"{_WHO} (?:is|was) {_SURELY}(?:(?:the |our |a )?{_NOUN}|guilty\b|to blame\b|responsible for)",
+        rf"{_WHO} (?:is|was) {_SURELY}the {_ONE} (?:who|that|responsible)",
+        rf"{_WHO} {_SURELY}(?:has |have )?{_SURELY}(?:did (?:it|this)|{_DID}|committed|slew|slain)\b",
+        rf"\b{_DOER}(?: (?:here|in this case|of @v))? ?(?:is|was|,|:) {_SURELY}{_WHO}",
+        rf"\bit (?:was|is) {_SURELY}{_WHO}(?= ?(?:[.!,]|who\b|that\b|all along|$))",
+        rf"\b(?:conclusion|verdict|final answer|my answer|solution)\b[^@]{{0,40}}{_WHO}",
+        rf"{_WHO} (?:, )?you (?:\w+ )?(?:{_DID}|did it|{_BE}|are under arrest)",
+        rf"\byou (?:\w+ )?(?:{_DID} @v|did it|{_BE}) ,? ?{_WHO}",
+    )
+)
+_NOT = re.compile(r"(?:,? (?:and )?|^)not (?:the )?@p\d(?: but\b)?")
+_PRONOUN = re.compile(r"\b(?:i|we) (?:\w+ )?(?:accuse|arrest|charge) (?:him|her|them|this person|that person)\b")
+_ALSO = re.compile(r" ?(?:,|and|or|, and|or|as well as) (?:the )?@(p\d)")
+
+
+def accused(template: str) -> tuple[int, ...]:
+    """The numbers of all people whom a template accuses.
+
+    >>> accused("i accuse the @p2 of the murder ."), accused("i think that @p2 did it ."), accused("was it @p1 ?")
+    ((2,), (), ())
+    """
+    found: dict[str, None] = {}
+    for sentence in _SENTENCE.findall(template):
+        plain = _NOT.sub(" ", _PROVEN.sub(" ", _CERTAIN.sub(" ", sentence)))
+        if "?" in sentence or _HEDGED.search(plain):
+            continue
+        if _PRONOUN.search(plain):
+            found |= _meant(template)
+        for pattern in _PATTERNS:
+            for match in pattern.finditer(plain):
+                found |= _named(plain, match)
+    return tuple(sorted(int(p[1:]) for p in found))
+
+
+def _meant(template: str) -> dict[str, None]:
+    """Whom "I accuse her" means: the only person whom the message mentions."""
+    people = dict.fromkeys(re.findall(r"@(p\d)", template))
+    return people if len(people) == 1 else {}
+
+
+def _named(sentence: str, match: re.Match[str]) -> dict[str, None]:
+    """The person of a pattern, and whoever is joined to them."""
+    people = {p: None for p in match.groups() if p}
+    more = _ALSO.match(sentence, match.end(1))
+    while more:
+        people[more[1]] = None
+        more = _ALSO.match(sentence, more.end())
+    if match.start() > 0 and (before := re.search(r"@(p\d) (?:and|or) $", sentence[: match.start(1)])):
+        people[before[1]] = None
+    return people
+
+
+_PLAIN = re.compile(
+    r"\b(?:i|we) (?:\w+ )?(?:accuse|charge|arrest)\b|\bmy (?:final )?(?:accusation|conclusion|verdict)\b|\b(?:is"
+    r"|was) (?:\w+ )?(?:the "
+    rf"|our ){_NOUN}|\b{_NOUN} (?:is|was)\b|\bis guilty\b|\bdid it\b"
+)
+
+
+def is_accusation(said: str) -> bool:
+    """Whether a message accuses somebody, in a case of which nothing is known but the words.
+
+    >>> is_accusation("I accuse the janitor."), is_accusation("Is Akiko the murderer?")
+    (True, False)
+    """
+    sentences = _SENTENCE.findall(said.lower())
+    plain = (_PROVEN.sub(" ", _CERTAIN.sub(" ", s)) for s in sentences if "?" not in s)
+    return any(_PLAIN.search(s) and not _HEDGED.search(s) for s in plain)

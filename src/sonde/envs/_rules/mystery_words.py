@@ -1,0 +1,328 @@
+"""Whom and what a detective's message mentions: names of people and things, by their words, in order.
+
+A message becomes a *template*: lower-case words in which every mention is a mark, such as `@p2` (a person), `@v` (the
+victim), `@b6` (a record that is somebody to talk to), `@r1`, `@i4`, `@l3` (record, item, place), `@n` (the spot near
+the scene), `@t` (what access is about), `@x` (several things are meant alike). `mystery_reading` reads templates.
+
+A mention is a run of a name's words with nothing but small words between: all of them, or some with the head ("the
+painter" for "the set painter"), in the order of the name, or the head first ("camera on the jetty"), or last ("tea
+bowl" for "a bowl of tea"). The longest run counts. A given name with a family name that is not theirs is nobody, and
+part of a name next to a word that is not understood ("the security camera") is nothing.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from .mystery import Frame, data
+from .mystery_tokens import (
+    BEFORE,
+    DETERMINERS,
+    HOLDERS,
+    RANKS,
+    RECORDED,
+    SMALL,
+    SUBJECTS,
+    SYNONYMS,
+    VERBS,
+    stem,
+    tokens,
+    words_of,
+)
+
+
+class Entry(NamedTuple):
+    """Something that can be mentioned: its mark, its words in order, and which of them stands for the whole."""
+
+    mark: str
+    words: tuple[str, ...]
+    heads: frozenset[str]
+    name: bool = False
+
+
+class Mention(NamedTuple):
+    """Words `start` to `end` of a message mean `mark`; `full` if they are the whole name."""
+
+    start: int
+    end: int
+    mark: str
+    full: bool
+
+
+class Lexicon(NamedTuple):
+    """The entries of a case, by word."""
+
+    entries: tuple[Entry, ...]
+    by_word: Mapping[str, tuple[Entry, ...]]
+
+
+_CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that|behind) ")
+
+
+def _heads(name: str) -> frozenset[str]:
+    """The last word before a preposition, and what a set or box consists of."""
+    low = " ".join(tokens(re.sub(r"-(?:in|on|off|by)\b", "", name))).replace(" 's ", " ")
+    first, *rest = _CUT.split(low)
+    found = {stem(first.split()[-1])}
+    if found & HOLDERS and rest:
+        found.add(stem(rest[0].split()[-1]))
+    return frozenset(found)
+
+
+# --- the words of a case ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def lexicon(frame: Frame) -> Lexicon:
+    """Everything that can be mentioned in a case."""
+    entries = [e for e in _entries(frame) if e.words]
+    table: dict[str, list[Entry]] = {}
+    for entry in entries:
+        for word in {*entry.words, *(SYNONYMS.get(w, w) for w in entry.words)}:
+            table.setdefault(word, []).append(entry)
+    return Lexicon(tuple(entries), {word: tuple(rows) for word, rows in table.items()})
+
+
+def _entries(frame: Frame) -> Iterable[Entry]:
+    for person in frame.people:
+        yield _name(f"@{person.id}", person.name)
+        yield _thing(f"@{person.id}", person.role)
+    yield _name("@v", frame.victim)
+    yield _thing("@v", str(data()["settings"][frame.setting]["victim"]))
+    for alias in ("victim", "deceased", "murder victim"):
+        yield _thing("@v", alias)
+    for record in frame.records:
+        yield _thing(f"@{'b' if record.kind == 'bystander' else 'r'}{record.id[1:]}", record.name)
+    for thing in (*frame.places, *frame.items):
+        yield _thing(f"@{thing.id}", thing.name)
+    yield from _aliases(frame)
+
+
+def _aliases(frame: Frame) -> Iterable[Entry]:
+    """Other names for the scene, the weapon and the trace, and the phrases for the spot nearby and for access."""
+    for alias in ("crime scene", "scene", "scene of the crime", "scene of the murder", "murder scene"):
+        yield _thing("@l0", alias)
+    for alias in ("murder weapon", "weapon"):
+        yield _thing("@i1", alias)
+    for alias in {"shoe": ("footprint", "print"), "ink": ("note", "scrap of paper"), "wrapper": ("wrapper",)}.get(
+        frame.trace, (frame.trace,)
+    ):
+        yield _thing("@i0", alias)
+    own = words_of(frame.near)
+    scene = set(words_of(frame.places[0].name))
+    yield Entry("@n", own, frozenset(w for w in own if w not in scene))
+    if frame.means == "skill":
+        words = words_of(frame.thing)
+        # Who speaks of the handling of a thing may leave out the verb, but not the thing.
+        yield Entry("@t", words, frozenset(words[1:]) or frozenset(words))
+    else:
+        yield _thing("@t", frame.thing)
+
+
+def _name(mark: str, name: str) -> Entry:
+    words = tuple(tokens(name))
+    return Entry(mark, words, frozenset(words), True)
+
+
+def _thing(mark: str, name: str) -> Entry:
+    return Entry(mark, words_of(name), _heads(name))
+
+
+@lru_cache(maxsize=1)
+def _all_names() -> frozenset[str]:
+    return frozenset(w for rows in data()["names"].values() for name in rows for w in tokens(name))
+
+
+# --- mentions --------------------------------------------------------------------------------------------------------
+
+
+class _Match(NamedTuple):
+    """How well a run of words fits an entry; better ones compare greater."""
+
+    words: int
+    full: bool
+    exact: bool
+    head: bool
+    end: int
+    entry: Entry
+
+
+def mentions(frame: Frame, words: Sequence[str]) -> list[Mention]:
+    """All mentions in a row of tokens, from left to right."""
+    book, stems = lexicon(frame), [stem(w) for w in words]
+    found: list[Mention] = []
+    at = 0
+    while at < len(words):
+        mention = _at(book, words, stems, at, frame)
+        if mention is not None:
+            found.append(mention)
+        at = mention.end if mention else at + 1
+    return found
+
+
+def _at(book: Lexicon, words: Sequence[str], stems: Sequence[str], at: int, frame: Frame) -> Mention | None:
+    word = stems[at] if words[at] not in book.by_word else words[at]
+    rows = book.by_word.get(word) or book.by_word.get(SYNONYMS.get(word, word), ())
+    matches = [m for e in rows if (m := _longest(e, words, stems, at))]
+    matches = [m for m in matches if m.head]
+    if not matches:
+        return None
+    top = max(matches, key=lambda m: m[:4])
+    best = [m for m in matches if m[:4] == top[:4]]
+    if top.words == 1 and _verb(words, at):
+        return None
+    if not (top.full or top.entry.name or top.entry.mark == "@t") and not _known_before(words, at):
+        return None
+    if _misnamed(book, words, at, top) if top.entry.name else _vague(words, at, top):
+        return None
+    marks = dict.fromkeys(m.entry.mark for m in best)
+    return Mention(at, max(m.end for m in best), _chosen(tuple(marks), frame), top.full)
+
+
+def _chosen(marks: tuple[str, ...], frame: Frame) -> str:
+    """One mark where several things are called the same."""
+    if len(marks) == 1:
+        return marks[0]
+    rest = tuple(m for m in marks if m not in ("@t", "@n"))
+    if set(rest) == {"@l0"}:
+        return "@l0"
+    return rest[0] if len(rest) == 1 else "@x"
+
+
+def _known_before(words: Sequence[str], at: int) -> bool:
+    before = words[at - 1] if at else "."
+    if before in SUBJECTS:
+        return False
+    return before in BEFORE or before.isdigit() or before.endswith("ing") or before.endswith("ly")
+
+
+def _verb(words: Sequence[str], at: int) -> bool:
+    """Whether a word that can be a verb is one here ("head to the office", "study the letter")."""
+    before, after = (words[at - 1] if at else "."), (words[at + 1] if at + 1 < len(words) else ".")
+    return words[at] in VERBS and before not in DETERMINERS and after not in (",", ".", "?", "!", ":")
+
+
+def _vague(words: Sequence[str], start: int, match: _Match) -> bool:
+    """Whether a list or a picture is of something that is none of the names ("a list of all films")."""
+    only = all(stem(w) in RECORDED or w in SMALL for w in words[start : match.end])
+    return only and not match.full and match.end < len(words) and words[match.end] == "of"
+
+
+def _misnamed(book: Lexicon, words: Sequence[str], start: int, match: _Match) -> bool:
+    """Whether a name stands beside another name that does not belong to it, or a family name after a strange word."""
+    used, names = set(words[start : match.end]), _all_names()
+    beside = [words[i] for i in (start - 1, match.end) if 0 <= i < len(words)]
+    if any(w in names and w not in used for w in beside):
+        return True
+    known = _known_before(words, start) or stem(words[start - 1]) in book.by_word or words[start - 1] in RANKS
+    return words[start] != match.entry.words[0] and not known
+
+
+def _longest(entry: Entry, words: Sequence[str], stems: Sequence[str], at: int) -> _Match | None:
+    """The longest run from `at` on that is a name of this entry."""
+    own = Counter(entry.words)
+    got: list[str] = []
+    ends: list[int] = []
+    tight: list[bool] = []
+    exact: list[bool] = []
+    i, joined = at, True
+    while i < len(words) and len(got) < len(entry.words):
+        word = next((w for w in (words[i], stems[i]) if own[w] > 0), None)
+        if word is None:
+            word = _synonym(own, stems[i])
+            plain = False
+        else:
+            plain = True
+        if word is not None:
+            own[word] -= 1
+            got.append(word)
+            ends.append(i + 1)
+            tight.append(joined)
+            exact.append(plain)
+            joined = True
+        elif words[i] in SMALL and got:
+            joined = joined and words[i] in ("'s",)
+        else:
+            break
+        i += 1
+    return _accepted(entry, got, ends, tight, exact)
+
+
+def _synonym(own: Counter[str], word: str) -> str | None:
+    same = SYNONYMS.get(word)
+    return None if same is None else next((w for w, n in own.items() if n > 0 and SYNONYMS.get(w) == same), None)
+
+
+def _accepted(entry: Entry, got: list[str], ends: list[int], tight: list[bool], exact: list[bool]) -> _Match | None:
+    for n in range(len(got), 0, -1):
+        if _in_order(entry, got[:n], all(tight[1:n])):
+            head = any(w in entry.heads for w in got[:n])
+            return _Match(n, n == len(entry.words), all(exact[:n]), head, ends[n - 1], entry)
+    return None
+
+
+def _in_order(entry: Entry, got: list[str], joined: bool) -> bool:
+    if len(got) == 1 or _subsequence(got, entry.words):
+        return True
+    if entry.name:
+        return False
+    first, *rest = got
+    if first in entry.heads and _subsequence(rest, entry.words):
+        return True
+    return joined and got[-1] in entry.heads and _subsequence(got[:-1], entry.words)
+
+
+def _subsequence(part: Sequence[str], whole: Sequence[str]) -> bool:
+    left = iter(whole)
+    return all(any(word == other for other in left) for word in part)
+
+
+def _untitled(words: Sequence[str]) -> list[str]:
+    """Without titles that are roles too, where a name follows."""
+    names = _all_names()
+    after = (*words[1:], "")[: len(words)]
+    return [w for w, x in zip(words, after, strict=True) if not (w in ("doctor", "professor") and x in names)]
+
+
+_STRANGER = re.compile(r"\b([A-Z][a-z]+) ([A-Z][A-Za-z]*)\b")
+
+
+def _apart(found: re.Match[str]) -> str:
+    """A given name before a family name that nobody has is nobody's."""
+    names, last = _all_names(), found[2].lower()
+    strange = found[1].lower() in names and not (last in names or last in BEFORE)
+    return f"stranger {found[2]}" if strange else found[0]
+
+
+def template(frame: Frame, text: str) -> str:
+    """The message with marks for what it mentions.
+
+    >>> from .mystery import case
+    >>> template(case("train", 4).frame, "Sven, did you see the ship's doctor near the galley?")
+    '@p0 , did you see the @p1 near the @l5 ?'
+    """
+    words = _untitled(tokens(_STRANGER.sub(_apart, text)))
+    found = {m.start: m for m in mentions(frame, words)}
+    out: list[str] = []
+    at = 0
+    while at < len(words):
+        mention = found.get(at)
+        out.append(mention.mark if mention else words[at])
+        at = mention.end if mention else at + 1
+    return _tidied(frame, " ".join(out))
+
+
+def _tidied(frame: Frame, marked: str) -> str:
+    """Without the victim where a role is theirs ("the victim's cousin"), and without the place that a list is from."""
+
+    def kept(found: re.Match[str]) -> str:
+        place = frame.places[frame.records[int(found[1])].place]
+        return f"@r{found[1]}" if stem(found[2]) in words_of(place.name) else found[0]
+
+    return re.sub(r"@r(\d) ([a-z]+)", kept, re.sub(r"@v 's (?=@p)", "", marked))

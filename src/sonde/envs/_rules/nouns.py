@@ -1,0 +1,248 @@
+"""Noun phrases in questions: a guess, a class, a kind of thing, and what stands before and behind it.
+
+Ours. Naming a topic is a guess: `goal` for that topic and no for the others, except that a topic which is a kind of
+what is named ("an engineer" where a software engineer is hidden) gets yes, and one of which the named thing is a kind
+is left open. A word that is a class as well asks for the class, with `goal` for the topic itself: the verdict is one
+function of what is hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from .english import base, is_participle
+from .phrases import DROPPED, asked, key
+from .queries import Query, all_of, atom
+from .regions import nations, region, within
+from .topics import Known, knowledge, name_key
+from .wordlists import word_list, word_set
+
+Modifier = Callable[[Sequence[str]], Query | None]
+
+DETERMINERS = word_set("nouns.determiners")
+GENERIC = word_set("nouns.generic")
+"""Heads that say nothing, where something follows that does."""
+EVERYTHING = Query("anything", -1, 0)
+_KIND = word_list("nouns.kind")
+_FOLLOWERS = word_set("nouns.followers")
+_ROOTS = word_list("nouns.roots")
+_TOP = (
+    *_ROOTS,
+    "object",
+    "fictional_character",
+    "concept",
+    "substance",
+    "natural_feature",
+    "work",
+    "activity",
+    "phenomenon",
+    "illness",
+    "remedy",
+)
+"""Branches of the classes; what is in several is in each."""
+_VAGUE = word_set("nouns.vague")
+"""Words of WordNet with so many senses that being below one of them says little."""
+
+
+def bare(words: Sequence[str]) -> tuple[Sequence[str], bool]:
+    """Without article and "a kind of", and whether a kind was asked for."""
+    words, kind = list(words), False
+    while words:
+        if words[0] in DETERMINERS and len(words) > 1:
+            words = words[1:]
+        elif len(words) > 2 and base(words[0]) in _KIND and words[1] == "of":
+            words, kind = words[2:], kind or base(words[0]) not in ("piece", "item")
+        elif (
+            len(words) > 3
+            and words[1] in _KIND
+            and words[2] == "of"
+            and words[0] in ("certain", "specific", "particular", "common", "different")
+        ):
+            words, kind = words[3:], True
+        else:
+            break
+    return words, kind
+
+
+def named(words: Sequence[str]) -> Query | None:
+    """What a whole noun phrase names: a topic, a class, a phrase of the lexicon, a kind; all that apply together."""
+    exact = _topics(words)
+    words, kind = bare(words)
+    return _named(tuple(words), kind, exact) if words else None
+
+
+@cache
+def _entry(text: str) -> Query | None:
+    return asked(text)
+
+
+@cache
+def _entry_closed(text: str) -> Query | None:
+    found = _entry(text)
+    return closed(found) if found is not None else None
+
+
+@cache
+def _roots() -> Sequence[int]:
+    return tuple(filter(None, (knowledge().known(r).yes for r in _TOP)))
+
+
+def closed(q: Query) -> Query:
+    """Where no topic of a whole branch (animals, places, ...) is a thing of this kind, none of them is."""
+    if q.yes.bit_count() < 3:
+        return q
+    empty = filled = 0
+    for branch in _roots():
+        if branch & q.yes:
+            filled |= branch
+        else:
+            empty |= branch
+    return q._replace(no=(q.no | empty & ~filled) & ~q.yes)
+
+
+def _named(words: tuple[str, ...], kind: bool, exact: int) -> Query | None:
+    entry = _entry_closed(f"is:{key(words)}") or people_of(words)
+    guess = exact or (0 if kind else _topics(words))
+    if entry is not None:
+        if not guess:
+            return entry
+        return Query(f"{entry.text} or the very thing", entry.yes & ~guess, entry.no & ~guess, guess, 0, _label(guess))
+    if guess:
+        return _guessed(guess)
+    return _kind(" ".join((*words[:-1], base_noun(words[-1]))), _topics(words) if kind else 0)
+
+
+def people_of(words: Sequence[str]) -> Query | None:
+    """As in "Spanish": from Spain, even if the language is a topic."""
+    place = region(words) if len(words) <= 2 else None
+    if place is None or (place in nations() and " ".join(words) in nations()[place].names):
+        return None
+    return within(place) if place in nations() or (words[-1].endswith("n") and words[-1] not in ("ocean",)) else None
+
+
+def base_noun(word: str) -> str:
+    return name_key(word)
+
+
+def _topics(words: Sequence[str]) -> int:
+    """The topics that this is a name of."""
+    return knowledge().lookup.get(name_key(" ".join(words)), 0)
+
+
+def _label(topics: int) -> str:
+    return knowledge().names[(topics & -topics).bit_length() - 1]
+
+
+@cache
+def _guessed(guess: int) -> Query:
+    knows, label = knowledge(), _label(guess)
+    below = knows.kinds.get(label.lower(), 0) & ~guess
+    no = knows.all & ~guess & ~below & ~knows.above(guess) & ~_close(guess)
+    return Query(f"it={label}", 0 if label.lower() in _VAGUE else below, no, guess, 1, label)
+
+
+def _close(guess: int) -> int:
+    """Topics that share a name with a guessed one: what was meant is not certain."""
+    knows, found = knowledge(), 0
+    for i in range(len(knows.names)):
+        if guess >> i & 1:
+            for name in (knows.names[i], *knows.aka[i]):
+                found |= knows.lookup.get(name_key(name), 0)
+    return found & ~guess
+
+
+def _kind(word: str, itself: int) -> Query | None:
+    """A hypernym: yes for what is below it; no where all that is below it is of one root and the topic is not."""
+    knows = knowledge()
+    below = knows.kinds.get(word, 0) | itself
+    if not below or word in _VAGUE:
+        return None
+    root = next((r for r in _ROOTS if below & ~knows.known(r).yes == 0), None)
+    no = knows.known(root).no & ~below if root else 0
+    return closed(atom(f"kind {word}", Known(below, no)))
+
+
+def noun_phrase(words: Sequence[str], modifier: Modifier) -> Query | None:
+    """A noun with adjectives before it and modifiers behind it."""
+    found = named(words)
+    if found is not None:
+        return found
+    words, _ = bare(words)
+    found = with_adjectives(words, modifier)
+    if found is not None:
+        return found
+    for j in range(1, len(words)):
+        if words[j] in _FOLLOWERS or is_participle(words[j]) or words[j].endswith("ing"):
+            head = _head(words[:j], modifier)
+            if head is None:
+                continue
+            rest = modifier(words[j:])
+            if rest is not None:
+                return rest if head is EVERYTHING else all_of([head, rest])
+            if head is not EVERYTHING and plain_part(words[j:]):
+                return all_of([head, not_understood(words[j:])])
+    return None
+
+
+_TURNS = word_set("nouns.turns")
+
+
+def plain_part(words: Sequence[str]) -> bool:
+    """Whether words that are not understood can at least not turn what is said beside them."""
+    return 0 < len(words) <= 12 and not _TURNS & set(words)
+
+
+def not_understood(words: Sequence[str]) -> Query:
+    """A part of a question of which it is not known whether it is true: where the rest decides, it does not matter."""
+    return Query(f"? {' '.join(words)}", 0, 0)
+
+
+def _head(words: Sequence[str], modifier: Modifier) -> Query | None:
+    bare_, _ = bare(words)
+    if is_participle(words[0]):
+        return None
+    if len(bare_) == 1 and (base(bare_[0]) in GENERIC or bare_[0] in DETERMINERS):
+        return EVERYTHING
+    found = named(words)
+    if found is not None:
+        return _class_only(found)
+    return with_adjectives(words, modifier)
+
+
+def _class_only(q: Query) -> Query | None:
+    """A guess is no head: "a guitar used in rock music" is not known."""
+    return None if q.named else q._replace(yes=q.true, goal=0, guess="")
+
+
+def with_adjectives(words: Sequence[str], modifier: Modifier) -> Query | None:
+    """As in "small domestic animal": every adjective holds, and the noun."""
+    words = [w for w in words if w not in DROPPED]
+    for j in range(len(words) - 1, 0, -1):
+        head = EVERYTHING if j == len(words) - 1 and base(words[j]) in GENERIC else named(words[j:])
+        if head is None or (head is not EVERYTHING and _class_only(head) is None):
+            continue
+        parts = _adjectives(words[:j])
+        if parts is not None:
+            return all_of(parts if head is EVERYTHING else [*parts, head._replace(yes=head.true, goal=0, guess="")])
+    return None
+
+
+_LOOSE = word_set("nouns.loose")
+"""Adjectives that narrow a noun and never change what kind of thing it names."""
+
+
+def _adjectives(words: Sequence[str]) -> list[Query] | None:
+    """Every word an adjective whose meaning does not hang on the noun."""
+    parts: list[Query] = []
+    for i, word in enumerate(words):
+        if word in ("and", ",") and 0 < i < len(words) - 1:
+            continue
+        place = region([word])
+        part = within(place) if place else _entry(f"adj:{base(word)}")
+        if part is None and base(word) in _LOOSE:
+            part = not_understood([word])
+        if part is None:
+            return None
+        parts.append(part)
+    return parts

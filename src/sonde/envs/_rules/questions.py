@@ -1,0 +1,343 @@
+"""What a message of a player asks: the query, and what kind of message it is.
+
+Ours. A message is read as one yes/no question or guess about the hidden thing, behind whatever politeness it wears; its
+last sentence counts. Anything that is not understood to the last word that matters has no query, and the answerer does
+not know. Requests, open questions and several questions at once are told apart, because some games call them invalid.
+What a message says about the game, its rules or the answerer is never obeyed: only the query matters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from . import clauses, forms, sizes, spelling
+from .clauses import aux_predicate, be_predicate, do_predicate, done_to
+from .english import ascii_lower, base, tokens
+from .nouns import named
+from .phrases import asked, key
+from .queries import Query, negated
+from .subjects import HEADS, PRONOUNS, people, subject
+from .wordlists import indexed, starts, word_list, word_set
+
+Words = Sequence[str]
+Kind = Literal["query", "unclear", "open", "several"]
+LONGEST = 600
+"""Characters that are read; longer messages are unclear."""
+
+
+class Reading(NamedTuple):
+    """A message as it was understood."""
+
+    kind: Kind
+    query: Query | None = None
+
+
+_AUX = word_set("questions.aux")
+_OPEN = word_set("questions.open")
+_FILLERS = word_set("questions.fillers")
+_LEADS = word_list("questions.leads")
+_PREAMBLES = word_set("questions.preambles")
+_GUESSES = word_list("questions.guesses")
+_TAGS = word_list("questions.tags")
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+|\?+|[;:](?=\s|$)|!+|\s+[-–—]+\s+|…|\.{2,}")
+_NUMBERING = re.compile(
+    r"^\W*(?:q(?:uestion)?\s*(?:#|no\.?|number)?\s*\d*\s*[:.)-]+|\(?\d{1,2}[:.)]+)\s*", re.IGNORECASE
+)
+_SHORT = re.compile(r"\b(st|mr|mrs|ms|dr|jr|sr|vs|prof|[a-z]|no(?=\.\s*\d))\.")
+_MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
+
+
+_LEAD_INDEX, _GUESS_INDEX = indexed(_LEADS), indexed(_GUESSES)
+_TAG_INDEX = {tag: tag.split() for tag in _TAGS}
+
+
+@lru_cache(maxsize=16384)
+def read(said: str) -> Reading:
+    """What a message asks.
+
+    >>> read("What color is it?").kind, read("Is it green? Is it slimy?").kind
+    ('open', 'several')
+    """
+    if len(said) > LONGEST:
+        return Reading("unclear")
+    if len(re.findall(r"\?(?=[^?]*\w)", said)) and said.count("?") > 1:
+        return Reading("several")
+    text = _SHORT.sub(r"\1 ", _NUMBERING.sub("", _MARKUP.sub(" ", ascii_lower(said))))
+    parts = [words for part in _SENTENCE.split(text) if (words := tokens(part.replace(" - ", " , ")))]
+    if not parts:
+        return Reading("unclear")
+    last = parts[-1]
+    if len(parts) > 1 and " ".join(last).strip(", ") in _TAGS:
+        last = parts[-2]
+    query = sentence(last)
+    if query is None:
+        return Reading("open" if any(_is_open(p) for p in _heads(parts)) else "unclear")
+    return Reading("query", query)
+
+
+def _heads(parts: list[list[str]]) -> list[Words]:
+    """Sentences, and what follows a comma or "and" in the last one."""
+    last = parts[-1]
+    cuts = [i + 1 for i, w in enumerate(last) if w in (",", "and")]
+    return [*parts, *(last[i:] for i in cuts)]
+
+
+def _is_open(words: Words) -> bool:
+    words = _unled(words)
+    if words[:1] and words[0] in ("and", ","):
+        words = words[1:]
+    return bool(words) and words[0] in _OPEN
+
+
+def _unled(words: Words) -> Words:
+    """Without politeness at the front."""
+    changed = True
+    while words and changed:
+        changed = False
+        if (words[0] in _FILLERS and len(words) > 1) or words[0] == ",":
+            words, changed = words[1:], True
+            continue
+        n = next((n for n in starts(words, _LEAD_INDEX) if len(words) > n), 0)
+        if n:
+            words, changed = words[n:], True
+    return words
+
+
+def _untagged(words: Words) -> tuple[Words, bool]:
+    """Without a tag at the end, and whether there was one."""
+    words, tagged = list(words), False
+    changed = True
+    while changed:
+        changed = False
+        while words and words[-1] == ",":
+            words = words[:-1]
+        for tag, parts in _TAG_INDEX.items():
+            if not words or words[-1] != parts[-1]:
+                continue
+            n = len(parts)
+            if (
+                len(words) > n + 1
+                and words[-n:] == parts
+                and (
+                    words[-n - 1] == ","
+                    or (n > 1 and tag not in ("is it", "yes or no", "or no", "in general"))
+                    or tag in ("please", "then", "right", "correct")
+                )
+            ):
+                words, tagged, changed = words[:-n], True, True
+                break
+    return words, tagged
+
+
+_ASIDES = word_list("questions.asides")
+
+
+def _without_asides(words: Words) -> list[str]:
+    text = f" {' '.join(words)} "
+    for aside in _ASIDES:
+        if aside != "or not" and f" {aside} " in text and aside != "in real life":
+            text = text.replace(f" {aside} ", " ")
+    return text.split()
+
+
+def sentence(words: Words) -> Query | None:
+    """The query of a sentence."""
+    words, _ = _untagged(_without_asides(words))
+    guess = _led_guess(words)
+    if guess is not None:
+        return guess
+    words = _unled(words)
+    if not words or len(words) > clauses.LONGEST + 10:
+        return None
+    found = asked(f"q:{key(words)}") or clause(words)
+    if found is not None:
+        return found
+    if words[0] in _PREAMBLES or "," in words:
+        return _after_preamble(words)
+    return None
+
+
+def _after_preamble(words: Words) -> Query | None:
+    """The clause behind "since it is alive, ..."; conditions are no preambles."""
+    for i, word in enumerate(words):
+        if word == "," and i + 1 < len(words):
+            head, rest = words[:i], _unled(words[i + 1 :])
+            if head[0] in ("if", "when", "unless", "where", "while") or not rest or rest[0] not in _AUX | {"i", "my"}:
+                continue
+            if head[0] in _PREAMBLES or head[0] in _FILLERS or head[0] in ("i", "it", "not", "for", "in", "to", "this"):
+                found = _led_guess(rest) or clause(rest)
+                if found is not None:
+                    return found
+    return None
+
+
+def _led_guess(words: Words) -> Query | None:
+    """A guess in one of the set forms."""
+    for n in starts(words, _GUESS_INDEX):
+        if len(words) > n:
+            rest = _after_commas(words[n:])
+            if (
+                rest[:1]
+                and rest[0] in ("it", "this", "that")
+                and len(rest) > 2
+                and rest[1] in ("is", "was", "would", "might")
+            ):
+                rest = rest[2:] if rest[2] != "be" else rest[3:]
+            if rest[:1] == ["that"]:
+                continue
+            found = named(rest) if rest else None
+            if found is not None:
+                return found
+    return None
+
+
+def _after_commas(words: Words) -> list[str]:
+    rest = list(words)
+    while rest and rest[0] in (",", "is", "called", "named", "concept", "maybe", "perhaps", "word"):
+        rest = rest[1:]
+    return rest
+
+
+def clause(words: Words) -> Query | None:
+    """A question, a statement, a guess or a fragment."""
+    words = list(words)
+    first = words[0]
+    if first in _AUX and len(words) > 1:
+        return _inverted(first, words)
+    found = _statement(words)
+    if found is not None:
+        return found
+    if first in _OPEN or first in ("if", "or", "you", "when"):
+        return None
+    return fragment(words)
+
+
+def _inverted(aux: str, words: list[str]) -> Query | None:
+    """As in "is it ...", "does this animal ...", "can you ... it", "does its name start with a"."""
+    if words[1] == "not":
+        return None
+    end = subject(words, 1)
+    if end and end < len(words):
+        found = _about_name(words, end) or aux_predicate(aux, words[end:])
+        if found is not None or words[1] in ("it", "they"):
+            return found
+    special = _special_subject(aux, words[1:])
+    if special is not None:
+        return special
+    if words[1] == "there":
+        return _there(words[2:])
+    group, end = people(words, 1)
+    if end and end < len(words):
+        rest = words[end:]
+        negative = rest[0] == "not"
+        if aux in ("is", "are", "was", "am"):
+            return (
+                None if rest[0] not in ("able", "likely", "supposed", "expected") else done_to(["be", *rest], 0, group)
+            )
+        if not _refers(rest):
+            return None
+        found = done_to(rest[1:] if negative else rest, 0, group)
+        return negated(found) if negative and found else found
+    return None
+
+
+def _refers(words: Words) -> bool:
+    """Whether the hidden thing occurs in what people do."""
+    return any(w in PRONOUNS for w in words) or any(
+        words[i] in ("the", "this", "that") and base(words[i + 1]) in HEADS for i in range(len(words) - 1)
+    )
+
+
+def _about_name(words: Words, end: int) -> Query | None:
+    """As in "does the word start with a", "is it a word with five letters"."""
+    head = words[end - 1]
+    if head in ("word", "name", "answer", "it", "its", "topic", "term", "secret", "they", "this"):
+        rest = words[end:]
+        if rest and rest[0] in ("spelled", "spelt", "written"):
+            return None
+        found = spelling.letters(rest)
+        if (found is None and rest[:1] in (["one"], ["two"], ["three"], ["a"], ["more"])) or rest[:2] == [
+            "longer",
+            "than",
+        ]:
+            found = spelling.letters(["have", *rest]) or spelling.letters(
+                ["have", *(["more", *rest[1:]] if rest[0] == "longer" else rest[1:])]
+            )
+        if found is None and rest[:1] in (["composed"], ["made"]):
+            found = spelling.letters(["have", *rest[1:]])
+        return found
+    return None
+
+
+_PURPOSES = ("purpose", "function", "use", "job", "goal", "role", "point", "task")
+_COLORS = ("color", "colour")
+
+
+def _special_subject(aux: str, words: Words) -> Query | None:
+    """As in "is its main purpose to cut", "is its color red", "is the first letter an a"."""
+    rest = [
+        w for w in words if w not in ("main", "primary", "typical", "usual", "most", "common", "basic", "sole", "chief")
+    ]
+    if len(rest) < 3 or rest[0] not in ("its", "the", "their", "his", "her"):
+        return None
+    head, tail = base(rest[1]), list(rest[2:])
+    if tail[:1] in (["of"], ["for"]) and len(tail) > 2 and subject(tail, 1):
+        tail = tail[subject(tail, 1) :]
+    if not tail:
+        return None
+    if head in _PURPOSES:
+        return forms.purpose(tail[1:] if tail[0] in ("to", "for", "being") else tail, 0)
+    if head in _COLORS:
+        return be_predicate(tail)
+    if head in ("name", "word", "spelling"):
+        return spelling.letters(tail)
+    if rest[1] in ("first", "last") and len(rest) > 3 and rest[2] == "letter":
+        return spelling.letters(["start" if rest[1] == "first" else "end", "with", rest[-1]])
+    if head in ("size",) and tail[0] in ("bigger", "larger", "smaller"):
+        return sizes.compared(tail)
+    return None
+
+
+def _there(words: Words) -> Query | None:
+    """As in "is there ... in it"."""
+    return asked(f"do:have {key(words[:-2])}") if words[-2:] in (["in", "it"], ["on", "it"], ["inside", "it"]) else None
+
+
+def _statement(words: list[str]) -> Query | None:
+    """As in "it is not alive", "it has wings", "people eat it"."""
+    end = subject(words, 0)
+    if end and end < len(words):
+        rest = words[end:]
+        if rest[0] in _AUX and len(rest) > 1:
+            return aux_predicate(rest[0], rest[1:])
+        return do_predicate(rest) if rest[0].endswith("s") and base(rest[0]) != rest[0] else None
+    group, end = people(words, 0)
+    if end and end + 1 < len(words) and _refers(words[end:]):
+        return clauses.relative(words, 0)
+    del group
+    return None
+
+
+def fragment(words: list[str]) -> Query | None:
+    """A guess or a predicate alone: "a guitar", "edible", "used in the kitchen", "have wings", "bigger than a car"."""
+    found = named(words)
+    if found is not None:
+        return found
+    if words[0] in ("has", "have", "got", "can", "does", "lives", "eats", "flies", "makes", "used", "found"):
+        return aux_predicate(words[0], words[1:]) if words[0] in _AUX else do_predicate(words) or be_predicate(words)
+    if words[0] == "with":
+        return do_predicate(["have", *words[1:]])
+    return be_predicate(words)
+
+
+def guess_of(query: Query | None) -> str | None:
+    """The topic that a query names as a guess."""
+    if query is None or not query.goal:
+        return None
+    return query.guess or None
+
+
+__all__ = ["Reading", "guess_of", "read", "sentence"]

@@ -1,0 +1,141 @@
+"""Countries and continents in questions: "in Europe", "from Japan", "American".
+
+Ours. The phrase file has a line `nation NAME: names / words for its people / continent` per country. People have
+nations, places and events countries or continents, animals an attribute per continent where they live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from .english import tokens
+from .phrases import raw_lines
+from .queries import Query, atom
+from .topics import Known, knowledge
+
+CONTINENTS = {
+    "africa": ("africa", "african"),
+    "asia": ("asia", "asian"),
+    "europe": ("europe", "european"),
+    "north_america": ("north america", "north american"),
+    "south_america": ("south america", "south american"),
+    "australia": ("oceania", "australasia", "oceanian"),
+    "antarctica": ("antarctica", "antarctic"),
+}
+"""Continent -> names and adjectives."""
+_GROUPS = {
+    "americas": (("americas", "new world"), ("north_america", "south_america")),
+    "eurasia": (("eurasia",), ("europe", "asia")),
+    "latin_america": (("latin america", "latin american", "latino"), ()),
+    "middle_east": (("middle east", "middle eastern"), ()),
+    "scandinavia": (("scandinavia", "scandinavian"), ()),
+    "british_isles": (("british isles",), ()),
+}
+_MEMBERS = {
+    "latin_america": "mexico cuba colombia venezuela peru chile argentina brazil uruguay paraguay bolivia ecuador"
+    " guatemala honduras nicaragua panama costa_rica el_salvador dominican_republic",
+    "middle_east": "iran iraq israel palestine syria lebanon jordan saudi_arabia yemen oman kuwait qatar bahrain"
+    " united_arab_emirates",
+    "scandinavia": "sweden norway denmark",
+    "british_isles": "united_kingdom ireland",
+}
+
+
+class Nation(NamedTuple):
+    names: Sequence[str]
+    people: Sequence[str]
+    continents: Sequence[str]
+
+
+@cache
+def nations() -> Mapping[str, Nation]:
+    """Every country of the phrase file."""
+    found: dict[str, Nation] = {}
+    for what, rest in raw_lines():
+        if what.startswith("nation "):
+            names, people, where = (tuple(p.strip() for p in part.split(",") if p.strip()) for part in rest.split("/"))
+            found[what[7:]] = Nation(names, people, where)
+    return found
+
+
+@cache
+def _words() -> Mapping[str, str]:
+    """Words -> country, continent or group."""
+    found: dict[str, str] = {}
+    for name, nation in nations().items():
+        found.update({" ".join(tokens(w)): name for w in (*nation.names, *nation.people)})
+    for name, words in CONTINENTS.items():
+        found.update(dict.fromkeys(words, name))
+    for name, (words, _) in _GROUPS.items():
+        found.update(dict.fromkeys(words, name))
+    return found
+
+
+def region(words: Sequence[str]) -> str | None:
+    """The country, continent or group that these words name."""
+    if words and words[0] in ("the", "a", "an"):
+        words = words[1:]
+    if len(words) > 1 and words[-1] in ("continent", "people", "person", "origin", "descent", "nationality", "citizen"):
+        words = words[:-1]
+    found = _words().get(" ".join(words))
+    if found is None and len(words) > 2 and words[:2] in (["continent", "of"], ["country", "of"]):
+        found = _words().get(" ".join(words[2:]))
+    return found
+
+
+@cache
+def within(name: str) -> Query:
+    """Which topics are from, in or of a region."""
+    knows, listed, yes = knowledge(), 0, 0
+    inside = _countries(name)
+    for field in ("nation", "country"):
+        listed |= knows.listed(field)
+        for country in knows.values(field):
+            if country in inside or country == name:
+                yes |= knows.members(field, country)
+            elif country not in nations() and name not in nations():
+                listed &= ~(knows.members(field, country) & ~yes)
+    continents = _continents(name)
+    apart = 0
+    for c in knows.values("continent"):
+        if name in nations():
+            apart |= knows.members("continent", c) if c not in continents and c != "worldwide" else 0
+        elif c in continents or c == name:
+            yes |= knows.members("continent", c)
+        elif name in CONTINENTS or name == "americas":
+            apart |= knows.members("continent", c)
+    lives, style = knows.known(name), _style(name)
+    people = knows.known("person").yes
+    yes |= lives.yes | style.yes
+    no = (listed | apart) | lives.no & ~people | style.no
+    return atom(f"in {name}", Known(yes, no & ~yes))
+
+
+def _style(name: str) -> Known:
+    """Food of a country's kitchen, and whoever and whatever an attribute calls by the country's adjective."""
+    knows = knowledge()
+    words = nations()[name].people[:1] if name in nations() else CONTINENTS.get(name, ("", ""))[1:2]
+    yes = no = 0
+    for word in words:
+        kitchen = knows.known(f"{word}_food")
+        yes |= kitchen.yes | knows.known(word).yes
+        no |= kitchen.no & knows.known("food").yes
+    return Known(yes, no)
+
+
+def _countries(name: str) -> frozenset[str]:
+    """The countries of a region; of a country, itself."""
+    if name in nations():
+        return frozenset([name])
+    if name in _MEMBERS:
+        return frozenset(_MEMBERS[name].split())
+    wanted = set(_continents(name))
+    return frozenset(n for n, nation in nations().items() if wanted & set(nation.continents))
+
+
+def _continents(name: str) -> Sequence[str]:
+    if name in nations():
+        return nations()[name].continents
+    return _GROUPS[name][1] if name in _GROUPS else (name,)

@@ -1,0 +1,226 @@
+"""Questions about size, weight and price: "bigger than a dog", "more than 10 kg", "fits in a pocket".
+
+Ours. Sizes, weights and prices are known in coarse steps, so a comparison is answered where the step decides it, and
+otherwise it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from .english import base, number
+from .phrases import source
+from .queries import Query, atom
+from .topics import knowledge, name_key
+from .wordlists import word_list
+
+_MORE = {
+    "big": "size",
+    "bigger": "size",
+    "larger": "size",
+    "greater": "size",
+    "taller": "size",
+    "wider": "size",
+    "heavier": "weight",
+    "longer": "size",
+}
+_LESS = {"smaller": "size", "lighter": "weight", "shorter": "size", "tinier": "size", "thinner": "", "littler": "size"}
+_WEIGHTS = (0.0, 0.1, 1.0, 10.0, 50.0, 500.0, float("inf"))
+_PRICES = (0.0, 5.0, 50.0, 500.0, 5000.0, float("inf"))
+_KG = {
+    "kg": 1.0,
+    "gram": 0.001,
+    "g": 0.001,
+    "pound": 0.4536,
+    "ton": 1000.0,
+    "tonne": 1000.0,
+    "ounce": 0.02835,
+    "oz": 0.02835,
+}
+_ARTICLES = word_list("sizes.articles")
+
+
+@cache
+def _references() -> Mapping[str, float]:
+    """Things to compare with -> their size; a half lies between two steps."""
+    found: dict[str, float] = {}
+    for what, phrases in source():
+        if what.startswith("size "):
+            found.update({name_key(p): float(what[5:]) for p in phrases})
+    return found
+
+
+def reference_size(words: Sequence[str]) -> float | None:
+    """The size of what is compared with, or None."""
+    words = list(words)
+    while words and words[0] in _ARTICLES:
+        words = words[1:]
+    name = name_key(" ".join(words))
+    if name in _references():
+        return _references()[name]
+    topics = knowledge().lookup.get(name, 0)
+    return knowledge().number_of("size", topics) if topics else None
+
+
+def compared(words: Sequence[str]) -> Query | None:
+    """As in "bigger than a dog", "more than 10 kg in weight", "the size of a car": what follows "it is"."""
+    words = [w for w in words if w not in ("much", "usually", "typically", "generally", "physically", "any", "even")]
+    if len(words) < 3 or words[1] != "than":
+        return None
+    more, less = _MORE.get(words[0]), _LESS.get(words[0])
+    field, rest = more or less, words[2:]
+    if field == "weight":
+        limit = kilograms(rest)
+        if limit is not None:
+            return steps("weight", _WEIGHTS, limit, bool(more))
+    if field is None or not field:
+        return None
+    ref = reference_size(rest)
+    if ref is None or (words[0] in ("taller", "longer", "shorter", "wider", "heavier", "lighter") and ref == 7):
+        return None
+    return _beyond(field, ref, bool(more)) if field == "size" else _outweighs(rest, bool(more), ref)
+
+
+def _outweighs(words: Sequence[str], more: bool, size: float) -> Query | None:
+    """Compared in weight with a thing: by its weight, else by two steps of size."""
+    topics = knowledge().lookup.get(name_key(" ".join(w for w in words if w not in _ARTICLES)), 0)
+    weight = knowledge().number_of("weight", topics) if topics else None
+    if weight is not None:
+        return _beyond("weight", weight, more)
+
+    def holds(n: int) -> bool | None:
+        return (n > size) == more if abs(n - size) >= 2 else None
+
+    return atom(f"weight{'>' if more else '<'}size {size:g}", knowledge().numbers("size", holds))
+
+
+def _beyond(field: str, ref: float, more: bool) -> Query:
+    def holds(n: int) -> bool | None:
+        return (n > ref) == more if n != ref else None
+
+    return atom(f"{field}{'>' if more else '<'}{ref:g}", knowledge().numbers(field, holds))
+
+
+def fits(words: Sequence[str]) -> Query | None:
+    """As in "fit in a pocket", "fit inside a car": no larger than that."""
+    if (
+        len(words) < 3
+        or words[0] not in ("fit", "fits")
+        or words[1] not in ("in", "inside", "into", "within", "through")
+    ):
+        return None
+    ref = reference_size([w for w in words[2:] if w not in ("palm",)])
+    return None if ref is None else _beyond("size", ref, False)
+
+
+def kilograms(words: Sequence[str]) -> float | None:
+    """A weight in words."""
+    if len(words) < 2:
+        return None
+    unit, n = _KG.get(base(words[-1])), number(words[:-1]) if words[:-1] not in (["a"], ["an"]) else 1
+    return None if unit is None or n is None else n * unit
+
+
+def steps(field: str, bounds: Sequence[float], limit: float, more: bool) -> Query:
+    """A number known by its step, compared with a limit."""
+
+    def holds(step: int) -> bool | None:
+        if bounds[step] >= limit:
+            return more
+        return not more if bounds[step + 1] <= limit else None
+
+    return atom(f"{field}{'>' if more else '<'}{limit:g} exactly", knowledge().numbers(field, holds))
+
+
+def valued(verb: str, words: Sequence[str]) -> Query | None:
+    """As in "weigh more than 10 kg", "cost less than 20 dollars": the verb's base and what follows."""
+    found = comparer(words)
+    if found is None:
+        return None
+    more, rest, _ = found
+    if verb == "weigh":
+        limit = kilograms(rest)
+        if limit is None:
+            ref = reference_size(rest)
+            return None if ref is None else _outweighs(rest, more, ref)
+        return steps("weight", _WEIGHTS, limit, more)
+    if verb in ("cost", "be worth"):
+        n = number([w for w in rest if base(w) not in ("dollar", "euro", "us", "around", "about")])
+        return None if n is None else steps("price", _PRICES, n, more)
+    return None
+
+
+_SIZED = {
+    "small": (1, 4, False),
+    "tiny": (0, 2, False),
+    "big": (5, 2, True),
+    "huge": (6, 4, True),
+    "giant": (6, 4, True),
+    "massive": (6, 4, True),
+    "enormous": (6, 4, True),
+    "gigantic": (6, 4, True),
+    "miniature": (0, 2, False),
+    "compact": (2, 4, False),
+    "bulky": (4, 1, True),
+}
+_HEAVY = {"heavy": (4, 1, True), "lightweight": (1, 3, False), "light": (1, 3, False)}
+
+
+def sized(words: Sequence[str]) -> Query | None:
+    """As in "small", "very big", "heavy", "big in size": known where the step of size is far to one side."""
+    words = [
+        w
+        for w in words
+        if w
+        not in (
+            "relatively",
+            "fairly",
+            "quite",
+            "rather",
+            "in",
+            "size",
+            "physically",
+            "pretty",
+            "somewhat",
+            "generally",
+            "usually",
+            "typically",
+        )
+    ]
+    very = words[:1] in (["very"], ["really"], ["extremely"])
+    word = base(words[-1]) if words else ""
+    if len(words) != 1 + very:
+        return None
+    field, (yes, no, up) = ("size", _SIZED[word]) if word in _SIZED else ("weight", _HEAVY.get(word, (0, 0, True)))
+    if word not in _SIZED and word not in _HEAVY:
+        return None
+    yes += (1 if up else -1) * very
+
+    def holds(n: int) -> bool | None:
+        if n >= yes if up else n <= yes:
+            return True
+        return False if (n <= no if up else n >= no) else None
+
+    return atom(("very " if very else "") + word, knowledge().numbers(field, holds))
+
+
+_COMPARERS = {
+    ("more", "than"): True,
+    ("over",): True,
+    ("at", "least"): True,
+    ("above",): True,
+    ("less", "than"): False,
+    ("under",): False,
+    ("fewer", "than"): False,
+    ("below",): False,
+    ("at", "most"): False,
+}
+
+
+def comparer(words: Sequence[str]) -> tuple[bool, Sequence[str], bool] | None:
+    """As in "more than 10": whether more, what follows, and whether the number itself counts."""
+    for form, more in _COMPARERS.items():
+        if tuple(words[: len(form)]) == form:
+            return more, words[len(form) :], form[0] == "at"
+    return None

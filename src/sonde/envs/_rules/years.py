@@ -1,0 +1,340 @@
+"""Questions about time: "born before 1900", "in the 19th century", "older than 100 years".
+
+Ours. People have years of birth and death, events of start and end, other things sometimes a year in which they began,
+or an attribute that says in which age they were made. Ages are reckoned at the end of `NOW`, with `SLACK` years of
+doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from .english import base, number
+from .queries import Query, any_of, atom
+from .sizes import comparer
+from .topics import Known, knowledge
+from .wordlists import word_list
+
+NOW, SLACK = 2025, 3
+
+
+class Span(NamedTuple):
+    """Years, both included."""
+
+    first: float
+    last: float
+
+
+_ORDINALS = {
+    word: n
+    for n, word in enumerate(
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+            "thirteenth",
+            "fourteenth",
+            "fifteenth",
+            "sixteenth",
+            "seventeenth",
+            "eighteenth",
+            "nineteenth",
+            "twentieth",
+        ],
+        1,
+    )
+}
+_AGES = {
+    "middle age": Span(500, 1500),
+    "medieval time": Span(500, 1500),
+    "world war ii": Span(1939, 1945),
+    "world war 2": Span(1939, 1945),
+    "second world war": Span(1939, 1945),
+    "world war i": Span(1914, 1918),
+    "first world war": Span(1914, 1918),
+    "world war 1": Span(1914, 1918),
+    "cold war": Span(1947, 1991),
+    "renaissance": Span(1400, 1600),
+    "victorian era": Span(1837, 1901),
+    "ancient time": Span(-9999, 476),
+    "antiquity": Span(-9999, 476),
+    "christ": Span(1, 1),
+    "modern time": Span(1900, NOW),
+    "modern era": Span(1900, NOW),
+}
+
+
+def span(words: Sequence[str]) -> Span | None:
+    """The years that "1900", "the 19th century", "the 1960s", "World War II" stand for."""
+    words = [w for w in words if w not in ("the", "year", "years", "ad", "ce", "era") or w == "era"]
+    bc = bool(words) and words[-1] in ("bc", "bce")
+    words = words[:-1] if bc else words
+    if not words:
+        return None
+    early_late = words[0] if words[0] in ("early", "late", "mid", "middle") and words[:2] != ["middle", "ages"] else ""
+    if early_late:
+        words = words[1:]
+    found = _span(words)
+    if found is None:
+        return None
+    if bc:
+        return Span(-found.last, -found.first)
+    third = (found.last - found.first + 1) / 3
+    cut = {"early": Span(found.first, found.first + third), "late": Span(found.last - third, found.last)}
+    return cut.get(early_late, found)
+
+
+def _span(words: Sequence[str]) -> Span | None:
+    first = words[0]
+    if len(words) == 2 and words[1] in ("century", "centuries"):
+        n = _ORDINALS.get(first) or (int(first[:-2]) if first[:-2].isdecimal() and len(first) < 5 else None)
+        return None if n is None else Span(100 * n - 99, 100 * n)
+    if len(words) == 1 and first.isdecimal() and len(first) <= 4:
+        return Span(int(first), int(first))
+    if len(words) == 1 and first[:-1].isdecimal() and first.endswith("s") and len(first) == 5:
+        return Span(int(first[:-1]), int(first[:-1]) + (99 if first.endswith("00s") else 9))
+    return _AGES.get(" ".join(base(w) for w in words))
+
+
+_WHEN = {
+    "before": "before",
+    "after": "after",
+    "in": "in",
+    "during": "in",
+    "since": "after",
+    "from": "in",
+    "by": "",
+    "prior": "before",
+    "throughout": "in",
+    "around": "",
+}
+_BIRTH = ("born",)
+_DEATH = ("die", "died", "dead", "killed", "assassinated")
+_LIFE = word_list("years.life")
+_MADE = word_list("years.made")
+_EVENT = word_list("years.event")
+
+
+def dated(words: Sequence[str]) -> Query | None:
+    """As in "born before 1900", "in the 19th century", "alive during World War II": a verb, or none, and a time."""
+    words = [
+        w
+        for w in words
+        if w
+        not in (
+            "mainly",
+            "mostly",
+            "primarily",
+            "already",
+            "still",
+            "ever",
+            "first",
+            "sometime",
+            "time",
+            "to",
+            "originally",
+            "its",
+            "his",
+            "her",
+        )
+        or (w == "first" and "century" in words)
+    ]
+    if words[-1:] == ["ago"]:
+        return _ago(words[:-1])
+    at = next((i for i, w in enumerate(words) if w in _WHEN), None)
+    if at is None or at > 2:
+        return None
+    how, when = _WHEN[words[at]], span(words[at + 1 :])
+    if when is None or not how:
+        return None
+    verb = next((w for w in words[:at] if w not in ("was", "take", "took", "taken", "be", "been", "have", "it")), "")
+    if verb in _BIRTH:
+        return atom(f"born {how} {when}", _when("born", how, when))
+    if verb in _DEATH:
+        return _died(how, when)
+    return _happened(verb, how, when)
+
+
+def _ago(words: Sequence[str]) -> Query | None:
+    """As in "happen more than 100 years", with "ago" behind it."""
+    at = next((i for i in range(min(len(words), 3)) if comparer(words[i:])), None)
+    found = comparer(words[at:]) if at is not None else None
+    n = number([w for w in found[1] if w not in ("years", "year")]) if found is not None else None
+    if at is None or found is None or n is None or "years" not in words:
+        return None
+    year = NOW - n
+    verb = next((w for w in words[:at] if w not in ("was", "take", "took", "be", "been")), "")
+    how = "before" if found[0] else "after"
+    if verb in _BIRTH:
+        return atom(f"born {how} {year:g}", _when("born", how, Span(year, year)))
+    return _died(how, Span(year, year)) if verb in _DEATH else _happened(verb, how, Span(year, year))
+
+
+def _relation(how: str, when: Span) -> Callable[[int], bool | None]:
+    def holds(n: int) -> bool | None:
+        if how == "in":
+            return when.first <= n <= when.last
+        if how == "before":
+            return n < when.first
+        return n > when.last if n != when.last else None
+
+    return holds
+
+
+def _when(field: str, how: str, when: Span) -> Known:
+    return knowledge().numbers(field, _relation(how, when))
+
+
+def living() -> Known:
+    """Which people are alive, and which are dead."""
+    return knowledge().known("alive_now")
+
+
+def _died(how: str, when: Span) -> Query:
+    died = _when("died", how, when)
+    return atom(f"died {how} {when}", Known(died.yes, died.no | (living().yes if how != "after" else 0)))
+
+
+def _happened(verb: str, how: str, when: Span) -> Query | None:
+    parts: list[Query] = []
+    if not verb or verb in _LIFE:
+        parts.append(atom(f"lived {how} {when}", lived(how, when)))
+    if not verb or verb in _EVENT:
+        parts.append(atom(f"happened {how} {when}", happened(verb, how, when)))
+    if not verb or verb in _MADE or verb in ("exist",):
+        people = knowledge().known("person").yes
+        begun = _eras(_when("start", how, when), how, when)
+        events = knowledge().known("event").yes
+        parts.append(atom(f"begun {how} {when}", Known(begun.yes & ~people & ~events, begun.no & ~people & ~events)))
+    if not parts:
+        return None
+    return atom(f"{verb or 'was'} {how} {when}", Known(any_of(parts).yes, _any_no(parts)))
+
+
+_ERAS = {
+    "built_ancient": Span(-9999, 499),
+    "built_medieval": Span(500, 1499),
+    "built_1500_1800": Span(1500, 1799),
+    "built_in_1800s": Span(1800, 1899),
+    "built_in_1900s": Span(1900, 1999),
+    "built_after_2000": Span(2000, NOW),
+    "made_before_1500": Span(-9999, 1499),
+    "made_in_1800s": Span(1800, 1899),
+    "made_in_1900s": Span(1900, 1999),
+    "made_after_2000": Span(2000, NOW),
+    "ancient_work": Span(-9999, 499),
+    "medieval_work": Span(500, 1499),
+    "modern_invention": Span(1900, NOW),
+    "old_invention": Span(-9999, 1899),
+}
+"""Attributes that say when something was made."""
+
+
+def _eras(begun: Known, how: str, when: Span) -> Known:
+    """Adds what the attributes of `_ERAS` decide."""
+    yes, no = begun
+    for name, era in _ERAS.items():
+        held = knowledge().known(name).yes & ~(begun.yes | begun.no)
+        if how == "in":
+            inside, apart = (
+                when.first - 1 <= era.first and era.last <= when.last,
+                era.last < when.first or era.first > when.last,
+            )
+        elif how == "before":
+            inside, apart = era.last < when.first, era.first >= when.first
+        else:
+            inside, apart = era.first > when.last, era.last <= when.last
+        yes, no = yes | (held if inside else 0), no | (held if apart else 0)
+    return Known(yes, no & ~yes)
+
+
+def _any_no(parts: Sequence[Query]) -> int:
+    """Where one says no and none says yes: each part knows other topics."""
+    no = yes = 0
+    for q in parts:
+        no, yes = no | q.no, yes | q.yes
+    return no & ~yes
+
+
+def lived(how: str, when: Span) -> Known:
+    """People whose life overlaps the years well, and those whose life does not at all."""
+    base_, alive = knowledge(), living().yes
+    yes = no = 0
+    if how == "in":
+        born_later = base_.numbers("born", lambda n: n > when.last).yes
+        dead_before = base_.numbers("died", lambda n: n < when.first).yes
+        early = base_.numbers("born", lambda n: n <= when.last - min(20, (when.last - when.first) / 2)).yes
+        long = base_.numbers("died", lambda n: n >= when.first + min(20, (when.last - when.first) / 2)).yes
+        return Known(early & (long | (alive if when.first < NOW - 20 else 0)), born_later | dead_before)
+    if how == "before":
+        yes = base_.numbers("born", lambda n: n < when.first - 15).yes
+        no = base_.numbers("born", lambda n: n >= when.first).yes
+    else:
+        yes = base_.numbers("died", lambda n: n > when.last + 1).yes | (alive if when.last < NOW - 5 else 0)
+        no = base_.numbers("died", lambda n: n <= when.last).yes
+    return Known(yes, no)
+
+
+def happened(verb: str, how: str, when: Span) -> Known:
+    """Events within the years, and events that do not touch them."""
+    base_ = knowledge()
+    if verb in ("begin", "began", "start", "started"):
+        return _when("start", how, when)
+    starts = base_.numbers("start", lambda n: n >= when.first if how == "in" else _relation(how, when)(n))
+    ended = base_.numbers("end", lambda n: True).yes
+    single = base_.numbers("start", lambda n: True).yes & ~ended
+    ends = base_.numbers("end", lambda n: n <= when.last if how == "in" else _relation(how, when)(n))
+    single_in = _when("start", how, when)
+    if verb in ("end", "ended", "over", "finish"):
+        return Known(ends.yes | single_in.yes & single, ends.no | single_in.no & single)
+    if how == "in":
+        apart = base_.numbers("start", lambda n: n > when.last).yes | base_.numbers("end", lambda n: n < when.first).yes
+        return Known(starts.yes & ends.yes | single_in.yes & single, apart | single_in.no & single)
+    return Known(starts.yes & (ends.yes | single), starts.no & (ends.no | single))
+
+
+def aged(words: Sequence[str]) -> Query | None:
+    """As in "under 50 years old", "older than 100 years": the age of the living and of what began in a known year."""
+    words = [w for w in words if w not in ("currently", "now")]
+    if words[:2] in (["older", "than"], ["younger", "than"], ["newer", "than"]):
+        more, rest = words[0] == "older", words[2:]
+    else:
+        found = comparer(words)
+        if found is None or ("old" not in words and "age" not in words and "years" not in words):
+            return None
+        more, rest = found[:2]
+    bare = [w for w in rest if w not in ("years", "year", "old", "of", "age", "the", "ago")]
+    n = number(bare)
+    if n is None or n < 1 or (bare == list(rest) and n < 10):
+        return None
+    return atom(f"age{'>' if more else '<'}{n:g}", _aged(n, more))
+
+
+def _aged(n: float, more: bool) -> Known:
+    def holds(year: int) -> bool | None:
+        age = NOW - year
+        return None if abs(age - n) <= SLACK else (age > n) == more
+
+    people, base_ = knowledge().known("person").yes, knowledge()
+    born, start = base_.numbers("born", holds), base_.numbers("start", holds)
+    alive = living().yes
+    start = _old(start, n, more)
+    return Known(born.yes & alive | start.yes & ~people, born.no & alive | start.no & ~people)
+
+
+def _old(start: Known, n: float, more: bool) -> Known:
+    """What began before the year NOW - n is older than n years."""
+    before = _eras(Known(0, 0), "before", Span(NOW - n - SLACK, NOW - n - SLACK))
+    after = _eras(Known(0, 0), "after", Span(NOW - n + SLACK, NOW - n + SLACK))
+    older, younger = before.yes & ~(start.yes | start.no), after.yes & ~(start.yes | start.no)
+    return Known(start.yes | (older if more else younger), start.no | (younger if more else older))

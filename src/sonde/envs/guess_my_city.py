@@ -1,0 +1,189 @@
+"""Guess my city: find out in which city somebody lives, by twenty questions of any kind.
+
+Source: PAPRIKA (arXiv 2502.17543), sections 2 and 4, appendices B.4.2 and D and table 5: open and yes/no questions,
+replies that name neither city nor country, a proposal costs a turn, "Goal reached" is judged; 500 training and 185 test
+cities; 512 new tokens. LMRL-Gym (arXiv 2311.18232), D.7: 100 of the most populous cities, a reward of -1 for every
+question and 0 for the one that wins. ΔBelief-RL, B.2.1: checks on what the agent says.
+
+Ours: the cities and all facts about them (`_rules/cities.py`; both papers' lists are of their own); the split of the
+100, 73 to 27; and the default user, `users:resident`, a program that answers truthfully what it understands as a whole
+and says "I do not know." to all else. With it the filter is exact: every city has one reply to every message. The prior
+is uniform over all cities of the preset, of both splits: 758, or 100.
+
+A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can play its
+resident, there is no filter, and the rule user says that it does not know.
+
+`turn.info`, besides `result` and the like: `topic` of the question as the rules read it, and `guess`, the cities that
+it may propose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
+from sonde.core.types import Json
+
+from ._rules.dialogue import USER, Dialogue, Talk
+from ._rules.partition import PartitionFilter
+
+if TYPE_CHECKING:
+    from ._rules.cities import City
+    from ._rules.city_game import Knowledge
+
+_NAME = "guess_my_city"
+_SIZES = {"paprika": (500, 185), "lmrl": (73, 27)}
+_FOREIGN = Frozen[Json](foreign=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuessMyCity(Dialogue):
+    """See the module. The world is the city's title, such as "Lisbon, Portugal"."""
+
+    name_of_prompts: ClassVar[str] = _NAME
+    presets: ClassVar[tuple[str, ...]] = ("paprika", "lmrl")
+
+    preset: str = "paprika"
+
+    @cached_property
+    def spec(self) -> Spec:
+        lmrl = self.preset == "lmrl"
+        return Spec(
+            name=_NAME,
+            version="1",
+            summary="find out somebody's city by open and yes/no questions",
+            preset=self.preset,
+            max_turns=self.max_turns,
+            reward_range=(-1.0, 0.0) if lmrl else (0.0, 1.0),
+            support=f"all {100 if lmrl else 758} cities of the preset, of both splits",
+            source="LMRL-Gym, appendix D.7" if lmrl else "PAPRIKA, appendices B.4.2, D and E",
+            seats=self.seats("users:resident"),
+            assumes=self.assumed("users:resident"),
+            reference="traveller",
+            max_new_tokens=512,
+            departures=(
+                "cities and facts are ours",
+                "the default user is a program, not a language model",
+                "the judge is asked only when the goal is claimed",
+                "prompts are ours",
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def known(self) -> Knowledge:
+        """The cities of the preset and what is known about them."""
+        from ._rules.city_game import knowledge  # the facts and the parser are read when they are first used
+
+        return knowledge(self.preset)
+
+    def split(self, split: str) -> Sequence[Task]:
+        count = _SIZES[self.preset][split == "test"]
+        return TaskList(count, lambda i: self._task(self._sides[split][i], split, i))
+
+    @cached_property
+    def _sides(self) -> Mapping[str, Sequence[str]]:
+        """The cities of either side in a fixed shuffled order."""
+        sides: dict[str, list[str]] = {"train": [], "test": []}
+        for city in self.known.cities:
+            sides[city.split].append(city.title)
+        return {side: sorted(rows, key=lambda t: derive(0, "task", _NAME, side, t)) for side, rows in sides.items()}
+
+    def task(self, hidden: Json) -> Task:
+        """`{"city": "Lisbon", "country": "Portugal"}`."""
+        setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        if set(setup) != {"city", "country"}:
+            raise invalid(f"{_NAME}: hidden", cast("object", hidden), '{"city": ..., "country": ...}')
+        for name, value in setup.items():
+            if not isinstance(value, str) or not 0 < len(value.strip()) <= 60:
+                raise invalid(f"{_NAME}: hidden: {name}", value, "a name of 1 to 60 characters")
+        return self._task(self._title(setup["city"].strip(), setup["country"].strip()), "custom", 0)
+
+    def _title(self, city: str, country: str) -> str:
+        """The title of the list for whatever name of a city of the preset; for others the two names."""
+        from ._rules.city_words import guessed
+
+        found = guessed(f"{city} , {country}".lower(), True)
+        rows = [c for c in self.known.cities if found is not None and found.count == 1 and c.id in found.cities]
+        return rows[0].title if len(rows) == 1 else f"{city}, {country}"
+
+    def _task(self, title: str, split: str, index: int) -> Task:
+        city, _, country = title.rpartition(", ")
+        public = Frozen[Json]() if title in self.known.by_title else _FOREIGN
+        hidden = Frozen[Any](city=city, country=country)
+        return Task(_NAME, self.preset, split, index, public, hidden, Frozen(group=_NAME))
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def reset(self, task: Task, rng: Rng) -> Talk:
+        return Talk(f"{task.hidden['city']}, {task.hidden['country']}")
+
+    def city(self, state: Talk) -> City | None:
+        """The hidden city; None if it is in no list."""
+        return self.known.by_title.get(str(state.world))
+
+    def hypothesis(self, state: Talk) -> str:
+        return str(state.world)
+
+    def intro(self, state: Talk, seat: str) -> str:
+        if seat == AGENT:
+            return self.say_pieces["intro"].format(turns=self.max_turns)
+        return self.say_pieces["user"].format(turns=self.max_turns, city=state.world) if seat == USER else ""
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        """The user: `city` (its title, "" if it is in no list), the `question` and what it has `heard`."""
+        if seat != USER:
+            return Frozen()
+        title = state.world if self.city(state) is not None else ""
+        return Frozen[Any](city=title, question=state.said, heard=state.heard)
+
+    def actions(self, state: Talk) -> Sequence[str] | None:
+        """Questions, and cities as "City, Country"."""
+        return self.known.actions
+
+    def say(self, answer: str) -> str:
+        return f"Is it {answer}?" if answer in self.known.by_title else answer
+
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
+        return None if public.get("foreign") else PartitionFilter(self.known, self.say, self.error_rate)
+
+    # --- what a message is -------------------------------------------------------------------------------------------
+
+    def solves(self, state: Talk) -> bool:
+        from ._rules.city_questions import names_it, proposed
+
+        city = self.city(state)
+        if city is None:
+            name, _, country = str(state.world).rpartition(", ")
+            return self.candidates(state.said) <= 1 and names_it(state.said, name, country)
+        found = proposed(state.said)
+        return found is not None and found.count == 1 and city.id in found.cities
+
+    def candidates(self, said: str) -> int:
+        from ._rules.city_questions import proposed
+
+        found = proposed(said)
+        return 0 if found is None else found.count
+
+    def secrets(self, state: Talk) -> Sequence[str]:
+        city = self.city(state)
+        return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.secrets
+
+    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        from ._rules.city_questions import proposed, query
+
+        found = proposed(state.said)
+        named = {} if found is None else {"guess": self._titles(found.cities)}
+        return Frozen[Any]({"topic": query(state.said).topic, **named})
+
+    def _titles(self, ids: frozenset[int]) -> tuple[str, ...]:
+        return tuple(c.title for c in self.known.cities if c.id in ids)
+
+    def earned(self, state: Talk, won: bool) -> float:
+        if self.preset == "lmrl":
+            return 0.0 if won else -1.0
+        return super().earned(state, won)

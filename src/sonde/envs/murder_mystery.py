@@ -1,0 +1,313 @@
+"""Murder mystery: question people, examine things and places, check records, and accuse whoever did it.
+
+Source: PAPRIKA (arXiv:2502.17543), section 4 and appendices B.4.4 and D: a detective takes one action a turn, 20 turns
+at most, a language model plays the world and says when there is a final accusation, a judge decides whether it is
+right; the culprit may be a witness; 203 training and 50 test tasks. ΔBelief-RL (appendix B.2.3) plays the same with no
+check on the form of questions.
+
+Ours: the cases, what can be found out in them and what it means (`_rules/mystery.py`, `_rules/mystery_filter.py`), and
+how free text is read (`_rules/mystery_reading.py`). A program narrates; a language model may, with all facts of the
+case. An accusation of one person always ends the game, `claimed`: a wrong one is a loss. By the rules it is judged by
+who is accused, with `judge="seat"` by whoever sits there.
+
+The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a scenario from
+elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and without a
+seated judge nobody decides (`judged` is None): it is won if the narrator says that the goal is reached.
+
+`turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what `_rules/dialogue.py`
+adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
+from sonde.core.types import Json
+
+from ._rules.checks import Candidates
+from ._rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
+from ._rules.mystery import TASKS, Case, Frame, case
+from ._rules.mystery_accusing import accused, is_accusation
+from ._rules.mystery_belief import MysteryFilter
+from ._rules.mystery_case import briefing, clues, lies
+from ._rules.mystery_filter import Truth
+from ._rules.mystery_reading import LONGEST, Reading, read
+from ._rules.mystery_replies import evidence, revealed, sentence, sentences
+from ._rules.mystery_words import template
+from ._rules.prompts import pieces
+
+_NAME = "murder_mystery"
+_LONGEST_SCENARIO = 8000
+_GIVEN_AWAY = (
+    "{n} is the {x}", "{n} was the {x}", "the {x} is {n}", "the {x} was {n}", "the true {x} is {n}", "{n} is our {x}",
+    "{n} is guilty", "{n} did it", "{n} killed {w}", "{n} murdered {w}", "{n} poisoned {w}", "it was {n} who",
+    "i killed {w}", "i murdered {w}", "i poisoned {w}", "i am the {x}",
+)  # fmt: skip
+"""What a narrator must not say of the culprit."""
+
+
+class World(NamedTuple):
+    """A case by its name ("train/3") and what is true in it; or a scenario from elsewhere and its solution."""
+
+    name: str
+    truth: Truth | None = None
+    scenario: str = ""
+    solution: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MurderMystery(Dialogue):
+    """See the module, and `_rules/dialogue.py` for the arguments. `error_rate` must be 0: what is revealed is read from
+    the words of the rules, which do not err."""
+
+    name_of_prompts: ClassVar[str] = _NAME
+    presets: ClassVar[tuple[str, ...]] = ("paprika",)
+    default_checks: ClassVar[tuple[str, ...]] = ("length",)
+    longest: ClassVar[int] = 1000
+
+    preset: str = "paprika"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.error_rate:
+            raise invalid(f"{_NAME}: error_rate", self.error_rate, "0")
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=_NAME,
+            version="1",
+            summary="question people and examine things until you can say who did it",
+            preset=self.preset,
+            max_turns=self.max_turns,
+            reward_range=(0.0, 1.0),
+            support="every suspect and every witness; together the witnesses have the probability 0.18",
+            source="PAPRIKA, appendices B.4.4 and D",
+            seats=self.seats("users:narrator"),
+            assumes=self.assumed("users:narrator"),
+            reference="detective",
+            max_new_tokens=1024,
+            departures=(
+                "cases are drawn by a program, and every one can be solved for certain",
+                "a program narrates unless another user is seated",
+                "an accusation ends the game whatever the user says of it",
+                "the judge is asked after an accusation or a claim, not in every turn",
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(TASKS[split], lambda i: self._task(f"{split}/{i}", case(split, i).truth, split, i))
+
+    def task(self, hidden: Json) -> Task:
+        """`{"case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that case; or
+        `{"scenario": "...", "solution": "..."}` for a language model to narrate."""
+        setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        if "scenario" in setup or "solution" in setup:
+            return self._foreign(setup)
+        name = setup.get("case")
+        if not isinstance(name, str) or name not in _case_names():
+            raise invalid(f"{_NAME}: hidden: case", name, "train/0 to train/202 or test/0 to test/49")
+        if not setup.keys() - {"case"}:
+            return self._task(name, _case(name).truth, "custom", 0)
+        return self._task(name, _truth(_case(name).frame, setup), "custom", 0)
+
+    def _task(self, name: str, truth: Truth, split: str, index: int) -> Task:
+        frame = _case(name).frame
+        suspects = sum(p.suspect for p in frame.people)
+        public = Frozen[Json](
+            case=name, setting=frame.setting, suspects=suspects, witnesses=len(frame.people) - suspects
+        )
+        tags = Frozen(group=_NAME, setting=frame.setting)
+        return Task(_NAME, self.preset, split, index, public, Frozen[Any]({"case": name, **truth._asdict()}), tags)
+
+    def _foreign(self, setup: Mapping[str, Any]) -> Task:
+        for field in ("scenario", "solution"):
+            text = setup.get(field)
+            if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST_SCENARIO:
+                raise invalid(f"{_NAME}: hidden: {field}", text, f"a text of 1 to {_LONGEST_SCENARIO} characters")
+        public, hidden = (
+            Frozen[Json](foreign=True, scenario=setup["scenario"]),
+            Frozen[Json](scenario=setup["scenario"], solution=setup["solution"]),
+        )
+        return Task(_NAME, self.preset, "custom", 0, public, hidden, Frozen(group=_NAME))
+
+    def reset(self, task: Task, rng: Rng) -> Talk:
+        h = task.hidden
+        if "scenario" in h:
+            return Talk(World("", None, h["scenario"], h["solution"]))
+        return Talk(World(h["case"], _truth(_case(h["case"]).frame, h)))
+
+    # --- seats -------------------------------------------------------------------------------------------------------
+
+    def intro(self, state: Talk, seat: str) -> str:
+        say, world = self.say_pieces, _world(state)
+        if seat == JUDGE:
+            return ""
+        if world.truth is None:
+            text = say["intro-foreign" if seat == AGENT else "user-foreign"]
+            return text.format(scenario=world.scenario, solution=world.solution, turns=self.max_turns)
+        if seat == AGENT:
+            return say["intro"].format(briefing=briefing(_frame(world)), turns=self.max_turns)
+        return _role(world)
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        """The narrator: the `question`, what was `heard` before, and the `world`: case or scenario, and truth."""
+        if seat != USER:
+            return Frozen()
+        world = _world(state)
+        known = None if world.truth is None else Case(_frame(world), world.truth)
+        return Frozen[Any](question=state.said, heard=state.heard, case=known)
+
+    def hypothesis(self, state: Talk) -> str:
+        world = _world(state)
+        return world.solution if world.truth is None else _culprit(world)
+
+    def filter(self, public: Mapping[str, Json]) -> MysteryFilter | None:
+        longest = self.longest if "length" in self.active_checks else LONGEST
+        return _prior(public["case"], longest) if "case" in public else None
+
+    def actions(self, state: Talk) -> Sequence[str] | None:
+        """Every act that has an answer, in plain words; and everybody's name, or given name alone, to accuse them. None
+        for a scenario from elsewhere."""
+        world = _world(state)
+        return _actions(world.name) if world.truth else None
+
+    def say(self, answer: str) -> str:
+        return f"I accuse {answer} of the murder." if answer and answer[-1] not in ".?!" else answer
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def solves(self, state: Talk) -> bool:
+        world, found = _world(state), self._read(state)
+        return world.truth is not None and found.kind == "accuse" and found.person == world.truth.culprit
+
+    def ends(self, state: Talk) -> bool:
+        if _world(state).truth is None:
+            return is_accusation(state.said)
+        return self._read(state).kind == "accuse"
+
+    def _read(self, state: Talk) -> Reading:
+        world = _world(state)
+        return Reading("nothing") if world.truth is None else read(_frame(world), state.said)
+
+    def secrets(self, state: Talk) -> Sequence[str]:
+        """Sentences that give the culprit away; the name alone does not."""
+        world = _world(state)
+        return _given_away(world) if world.truth else ()
+
+    def candidates(self, said: str) -> int:
+        return int(is_accusation(said))
+
+    def counter(self, state: Talk) -> Candidates:
+        """Who is accused depends on the names in the case."""
+        world = _world(state)
+        if world.truth is None:
+            return self.candidates
+        return lambda said: len(accused(template(_frame(world), said[:LONGEST])))
+
+    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        world = _world(state)
+        if world.truth is None:
+            return Frozen[Any](evidence=(), accused="")
+        frame, found = _frame(world), self._read(state)
+        name = frame.people[found.person].name if found.kind == "accuse" else ""
+        return Frozen[Any](evidence=evidence(frame, revealed(frame, state.said, reply)), accused=name)
+
+    def to_judge(self, state: Talk) -> str:
+        world = _world(state)
+        secret = world.solution if world.truth is None else _culprit(world)
+        told = world.scenario if world.truth is None else briefing(_frame(world))
+        return self.say_pieces["judge"].format(said=state.said, secret=secret, scenario=told)
+
+    def _claimed(self, state: Talk, claimed: bool) -> Step:
+        """An accusation claims that the case is solved, whatever the narrator says."""
+        if _world(state).truth is None and self.judge == "rules":
+            return self._undecided(state, claimed)
+        return super()._claimed(state, True)
+
+    def _undecided(self, state: Talk, claimed: bool) -> Step:
+        """The end of a game that no rule can judge."""
+        over = self._over(state._replace(claimed=True), claimed)
+        end = Outcome("win" if claimed else "loss", float(claimed), claimed=True, judged=None)
+        return over._replace(outcome=end)
+
+
+# --- cases -----------------------------------------------------------------------------------------------------------
+
+
+def _world(state: Talk) -> World:
+    return cast("World", state.world)
+
+
+def _case(name: str) -> Case:
+    split, _, index = name.partition("/")
+    return case(split, int(index))
+
+
+@lru_cache(maxsize=1)
+def _case_names() -> frozenset[str]:
+    return frozenset(f"{split}/{i}" for split, n in TASKS.items() for i in range(n))
+
+
+def _frame(world: World) -> Frame:
+    return _case(world.name).frame
+
+
+def _culprit(world: World) -> str:
+    assert world.truth is not None
+    return _frame(world).people[world.truth.culprit].name
+
+
+def _truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
+    """The truth that a setup states, if it can be drawn in this case."""
+    try:
+        vectors = tuple(tuple(int(v) for v in row) for row in setup["vectors"])
+        found = Truth(int(setup["culprit"]), vectors, int(setup["mark"]), tuple(int(t) for t in setup["traits"]))
+        possible = frame.model.prob(found) > 0.0
+    except (KeyError, TypeError, ValueError, OverflowError):
+        possible, found = False, None
+    if not possible or found is None:
+        raise invalid(f"{_NAME}: hidden: culprit, vectors, mark, traits", dict(setup), "a truth that the case can have")
+    return found
+
+
+@lru_cache(maxsize=256)
+def _prior(name: str, longest: int) -> MysteryFilter:
+    return MysteryFilter(_case(name).frame, longest)
+
+
+@lru_cache(maxsize=256)
+def _actions(name: str) -> tuple[str, ...]:
+    frame = _case(name).frame
+    return (*sentences(frame), *(p.name for p in frame.people), *(p.given for p in frame.people))
+
+
+@lru_cache(maxsize=256)
+def _given_away(world: World) -> tuple[str, ...]:
+    frame, name = _frame(world), _culprit(world)
+    nouns = ("murderer", "killer", "culprit")
+    rows = (
+        text.format(n=n, w=w, x=x)
+        for text in _GIVEN_AWAY
+        for n in (name, name.split()[0])
+        for w in (frame.victim, frame.victim.split()[0])
+        for x in nouns
+    )
+    return tuple(dict.fromkeys(rows))
+
+
+def _role(world: World) -> str:
+    """Everything that a narrator needs to play the case."""
+    frame, say = _frame(world), pieces(_NAME)
+    known = Case(frame, cast("Truth", world.truth))
+    facts = "\n".join(f"- {sentence(frame, c.act)} -> {c.text}" for c in clues(known))
+    lied = "\n".join(f"- {sentence(frame, lie.act)} Refuted by: {sentence(frame, lie.refuted)}" for lie in lies(known))
+    return say["user"].format(
+        briefing=briefing(frame), culprit=_culprit(world), facts=facts, lies=lied or say["no-lies"], goal=GOAL
+    )

@@ -1,0 +1,92 @@
+"""Tasks from a file: your own hidden setups, or the task files of the papers where you have them.
+
+- `.json` with `train` and `eval`, rows of `{"agent": ..., "env": ...}`: PAPRIKA's game configurations (its repository,
+  `game_configs/`). `train` gives its training tasks, `test` its evaluation tasks.
+- `.json` with a list: hidden setups, each as the environment's `task()` takes it.
+- `.txt`: one secret per line: ΔBelief-RL's word lists, or `City, Country`.
+
+None of their data is part of sonde. What sonde's knowledge does not cover becomes a scenario that only a language model
+can play the user of (`public["foreign"]`); it has no exact beliefs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from .core import Env, Task, UserError, invalid
+from .core.types import Json
+
+SPLITS = {"train": "train", "test": "eval"}
+"""Our split -> the key of a game configuration."""
+
+
+def _city(text: str) -> Json:
+    """`"Kyiv (Kiev), Ukraine"` as city and country."""
+    city, _, country = text.rpartition(",")
+    return {"city": city.strip() or country.strip(), "country": country.strip() if city else ""}
+
+
+_ROWS: Mapping[str, Callable[[str, str], Json]] = {
+    "twenty_questions": lambda shown, hidden: {"topic": hidden, "category": shown},
+    "guess_my_city": lambda shown, hidden: _city(hidden),
+    "customer_service": lambda shown, hidden: {"scenario": shown, "solution": hidden},
+    "murder_mystery": lambda shown, hidden: {"scenario": shown, "solution": hidden},
+}
+_LINES: Mapping[str, Callable[[str], Json]] = {
+    "twenty_questions": lambda line: {"topic": line},
+    "guess_my_city": _city,
+}
+
+
+def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Task]:
+    """The tasks of a file, numbered, in its order. Raises `UserError` naming the row that is no task."""
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise UserError(f"tasks_file: no file {path}") from None
+    if path.suffix not in (".json", ".txt"):
+        raise invalid("tasks_file", path.name, "a file ending in .json or .txt")
+    setups = _from_json(text, path, env, split) if path.suffix == ".json" else _from_lines(text, path, env)
+    if not setups:
+        raise UserError(f"tasks_file: {path} holds no tasks")
+    return [_task(env, setup, path, i) for i, setup in enumerate(setups)]
+
+
+def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Json]:
+    try:
+        found = json.loads(text)
+    except ValueError as e:
+        raise UserError(f"tasks_file: {path}: {e}") from e
+    if isinstance(found, list):
+        return cast("Sequence[Json]", found)
+    key = SPLITS.get(split, split)
+    if not isinstance(found, Mapping) or not isinstance(found.get(key), list):
+        raise UserError(f"tasks_file: {path}: allowed: a list of setups, or a mapping with a list {key!r}")
+    return [_setup(env, row, path, i) for i, row in enumerate(found[key])]
+
+
+def _setup(env: Env[Any], row: Json, path: Path, i: int) -> Json:
+    """A row of a game configuration as a hidden setup."""
+    if env.name not in _ROWS:
+        raise UserError(f"tasks_file: {env.name} reads no game configurations; allowed: {', '.join(_ROWS)}")
+    if not isinstance(row, Mapping) or not all(isinstance(row.get(k), str) for k in ("agent", "env")):
+        raise invalid(f"tasks_file: {path}: row {i}", row, 'texts "agent" (shown) and "env" (hidden)')
+    return _ROWS[env.name](row["agent"], row["env"])
+
+
+def _from_lines(text: str, path: Path, env: Env[Any]) -> Sequence[Json]:
+    if env.name not in _LINES:
+        raise UserError(f"tasks_file: {env.name} reads no word lists; allowed: {', '.join(_LINES)}")
+    return [_LINES[env.name](line.strip()) for line in text.splitlines() if line.strip()]
+
+
+def _task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
+    try:
+        return replace(env.task(setup), index=i)
+    except UserError as e:
+        raise UserError(f"tasks_file: {path}: row {i}: {e}") from e

@@ -1,0 +1,66 @@
+"""The rule user of twenty questions: tells the truth about its topic, from a knowledge base.
+
+Source: PAPRIKA (arXiv 2502.17543), B.4.1: yes, no, or the goal is reached; ΔBelief-RL, appendix B.1: invalid and
+repeated as well. Departure: where the truth is not known, or the question is not understood, it says so. What it says
+follows from the topic and from what the question asks (`envs/_rules/questions.py`); nothing else in a message matters,
+so it cannot be talked into anything, and it never names its topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.envs._rules.answering import TEXTS, verdict_on
+from sonde.envs._rules.dialogue import GOAL
+from sonde.envs._rules.repeats import repeats
+from sonde.envs._rules.topics import knowledge
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answerer(ProgramPolicy, UserModel):
+    """See the module. Needs the private facts `topic`, `question`, `heard`, `solved` and `replies`, the answers that
+    the game knows. `likelihood` is that of the preset `preset` for a question that is not repeated."""
+
+    kind: ClassVar[str] = "users"
+
+    preset: str = "paprika"
+
+    def act_now(self, view: View) -> Action:
+        facts = view.private
+        if "topic" not in facts or "question" not in facts or "replies" not in facts:
+            raise UserError(f"users:answerer: {view.spec.name} tells this seat no topic and no question")
+        return Action(reply(facts))
+
+    def probs(self, view: View) -> Mapping[str, float]:
+        return {self.act_now(view).text: 1.0}
+
+    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        return [float(truth(str(h), query, invalid=self.preset == "delta_belief") == reply) for h in hypotheses]
+
+
+def reply(facts: Mapping[str, Any]) -> str:
+    """What is said to the waiting question."""
+    replies = facts["replies"]
+    if facts["solved"]:
+        return TEXTS["finished"] if "finished" in replies else f"{GOAL}."
+    if "repeated" in replies and repeats(facts["question"], facts["heard"]):
+        return TEXTS["repeated"]
+    return truth(facts["topic"], facts["question"], invalid="invalid" in replies)
+
+
+def truth(topic: str, question: str, *, invalid: bool = False) -> str:
+    """The true reply about a topic; "I do not know." about one that the knowledge base lacks.
+
+    >>> truth("guitar", "Is it alive?"), truth("no such topic", "Is it alive?")
+    ('No.', 'I do not know.')
+    """
+    index = knowledge().index.get(topic)
+    if index is None:
+        return TEXTS["unknown"]
+    found = verdict_on(index, question)
+    if found == "goal":
+        return f"{GOAL}."
+    return TEXTS["unknown" if found == "invalid" and not invalid else found]

@@ -1,0 +1,66 @@
+"""A customer with no knowledge of technology, who answers what they are asked, tries what they are told, and no more.
+
+Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). What is said follows from what the message was taken
+for, the hidden cause and the drawn findings (`envs/_rules/diagnosis.py`, `diagnosis_reading.py`); no other words of the
+message matter, so nobody can talk it into anything. Of a foreign scenario it knows nothing, and says so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sonde.core import Action, ProgramPolicy, UserError, UserModel, View, unknown
+from sonde.envs._rules.diagnosis import Product, products, reply, told
+from sonde.envs._rules.diagnosis_reading import read
+
+_NEEDED = ("product", "cause", "values", "question")
+_UNKNOWN = "I do not know."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Customer(ProgramPolicy, UserModel):
+    """See the module. Needs the private facts `product`, `cause`, `values` and `question`. Hypotheses are
+    `product/cause`."""
+
+    kind: ClassVar[str] = "users"
+
+    def act_now(self, view: View) -> Action:
+        facts = view.private
+        if any(name not in facts for name in _NEEDED):
+            raise UserError(f"users:customer: {view.spec.name} tells this seat nothing about a product")
+        if not facts["product"]:
+            return Action(_UNKNOWN)
+        query, said = read(facts["product"], facts["question"]), facts["question"]
+        return Action(reply(products()[facts["product"]], query, facts["cause"], facts["values"], said))
+
+    def probs(self, view: View) -> Mapping[str, float]:
+        return {self.act_now(view).text: 1.0}
+
+    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        """P(reply | query, cause) for the first message about what it asks for: the findings are not known."""
+        return [_replies(str(h), query).get(reply, 0.0) for h in hypotheses]
+
+
+def _replies(hypothesis: str, said: str) -> Mapping[str, float]:
+    """The replies of a customer with this cause, with their probabilities."""
+    name, _, cause = hypothesis.partition("/")
+    if name not in products():
+        raise unknown("users:customer: hypothesis", hypothesis, [f"{p}/..." for p in products()])
+    product = products()[name]
+    query, number = read(name, said), _number(product, cause)
+    if query.kind != "finding":
+        return {reply(product, query, number, (), said): 1.0}
+    found: defaultdict[str, float] = defaultdict(float)
+    for value, p in enumerate(product.causes[number].likelihood[query.target]):
+        found[told(product, query, value)] += p
+    return found
+
+
+def _number(product: Product, cause: str) -> int:
+    names = [c.id for c in product.causes]
+    if cause not in names:
+        raise unknown("users:customer: hypothesis", f"{product.id}/{cause}", [f"{product.id}/{n}" for n in names])
+    return names.index(cause)

@@ -1,0 +1,49 @@
+"""The reference of twenty questions: plain English, understood as it was meant, never twice the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from sonde.agents.asker import Asker
+from sonde.core import Episode, UserError, default_policies, make
+from sonde.envs._rules.asking import phrasings, questions
+from sonde.envs._rules.questions import read
+from sonde.envs._rules.repeats import repeats
+from sonde.envs.twenty_questions import TwentyQuestions
+
+
+def test_every_question_has_five_phrasings_that_mean_the_same() -> None:
+    few: list[str] = []
+    for question in questions():
+        forms = phrasings(question)
+        texts = {query.text for form in forms if (query := read(form).query)}
+        assert len(texts) == 1, question
+        if len(set(forms)) < 5:
+            few.append(question)
+    assert not few, f"{len(few)} of {len(questions())}: {few[:20]}"
+
+
+def test_it_never_asks_the_same_twice() -> None:
+    env = TwentyQuestions(preset="delta_belief")
+    asker, users = Asker(), default_policies(env)
+    for task in env.tasks("val")[:5]:
+        ep = Episode.begin(env, task)
+        while ep.to_act is not None:
+            policy = asker if ep.to_act == "agent" else users[ep.to_act]
+            ep = ep.step(policy.act_now(ep.view(ep.to_act)))  # type: ignore[union-attr]
+        said = [turn.text for turn in ep.turns]
+        assert not any(repeats(text, said[:i]) for i, text in enumerate(said))
+
+
+def test_words_differ_by_seed_and_plain_ones_do_not() -> None:
+    env = TwentyQuestions()
+    task = env.tasks("train")[0]
+    views = [Episode.begin(env, task, sample=k).view() for k in range(10)]
+    assert len({Asker().act_now(view).text for view in views}) > 1
+    assert len({Asker(plain=True).act_now(view).text for view in views}) == 1
+
+
+def test_it_needs_a_filter_over_topics() -> None:
+    env = make("wordle")
+    with pytest.raises(UserError, match="no filter over topics"):
+        Asker().act_now(Episode.begin(env, env.tasks("train")[0]).view())

@@ -1,0 +1,89 @@
+"""The reference detective: says what it means in many ways, finds culprits, and is sure before it accuses."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde.agents.detective import Detective, best_act, phrase, phrases
+from sonde.core import Episode, ProgramPolicy, UserError, default_policies
+from sonde.envs._rules.mystery import Act, case
+from sonde.envs._rules.mystery_belief import MysteryFilter
+from sonde.envs._rules.mystery_filter import MARK
+from sonde.envs._rules.mystery_reading import read
+
+ENV = sonde.make("murder_mystery")
+
+
+class Nth(random.Random):
+    """Chooses the n-th."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.n = n
+
+    def choice(self, seq: Any) -> Any:
+        return seq[self.n % len(seq)]
+
+
+def test_every_wording_does_its_act() -> None:
+    for split, i in [("train", i) for i in range(0, 203, 20)] + [("test", i) for i in range(0, 50, 10)]:
+        frame = case(split, i).frame
+        for act in frame.acts:
+            for n in range(len(phrases(frame, act))):
+                said = phrase(frame, act, Nth(n))
+                assert read(frame, said).act == act, said
+
+
+def play(task: int, split: str = "test", **config: float) -> Episode:
+    agent, user = Detective(**config), default_policies(ENV)["user"]
+    assert isinstance(user, ProgramPolicy)
+    ep = Episode.begin(ENV, ENV.tasks(split)[task])
+    while ep.to_act is not None:
+        ep = ep.step((agent if ep.to_act == "agent" else user).act_now(ep.view(ep.to_act)))
+    return ep
+
+
+def test_solves_cases() -> None:
+    played = [play(i) for i in range(0, 50, 4)]
+    assert sum(bool(ep.outcome and ep.outcome.success) for ep in played) >= len(played) - 1
+    assert sum(len(ep.turns) for ep in played) / len(played) < 12
+
+
+def test_is_sure_before_it_accuses() -> None:
+    ep = play(3)
+    known = ep.filter()
+    assert isinstance(known, MysteryFilter)
+    assert known.likeliest[1] >= 0.97
+    assert ep.turns[-1].info["accused"] == known.likeliest[0]
+
+
+def test_accuses_in_the_last_turn() -> None:
+    env = sonde.make("murder_mystery", max_turns=1)
+    view = Episode.begin(env, env.tasks("test")[0]).view()
+    assert Detective().act_now(view).text.startswith("I accuse ")
+
+
+def test_a_comparison_is_worth_its_first_half() -> None:
+    known = MysteryFilter(case("train", 4).frame, 1000)
+    marks = [act for act, slots in known.frame.acts.items() if slots == (MARK,)]
+    assert known.gains()[marks[0]] == pytest.approx(0.0, abs=1e-9)
+    acts: list[Act] = []
+    while (act := best_act(known)) is not None and len(acts) < 6:
+        acts.append(act)
+        slots = known.frame.acts[act]
+        truth = case("train", 4).truth
+        seen = {**known.seen, **{s: known.frame.model.value(truth, s) for s in slots}}
+        known = MysteryFilter(known.frame, 1000, seen)
+    assert marks[0] in acts
+
+
+def test_needs_a_filter_over_culprits() -> None:
+    other = sonde.make("wordle")
+    with pytest.raises(UserError, match="no filter over culprits"):
+        Detective().act_now(Episode.begin(other, other.tasks("train")[0]).view())
+    with pytest.raises(UserError, match="sure"):
+        Detective(sure=0.0)

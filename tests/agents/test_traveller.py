@@ -1,0 +1,71 @@
+"""The traveller: every wording means what it should, its choices, and how soon it wins."""
+
+from __future__ import annotations
+
+import pytest
+
+from sonde.agents.random import Random
+from sonde.agents.traveller import Traveller, worded, wordings
+from sonde.core import Episode, ProgramPolicy, Rng, UserError
+from sonde.envs._rules.city_game import canonical, knowledge
+from sonde.envs.guess_my_city import GuessMyCity
+from sonde.envs.mastermind import Mastermind
+from sonde.users.resident import Resident
+
+ENV = GuessMyCity()
+
+
+def play(policy: ProgramPolicy, env: GuessMyCity, n: int) -> list[Episode]:
+    played: list[Episode] = []
+    for task in list(env.tasks("test"))[:n]:
+        ep = Episode.begin(env, task)
+        while ep.to_act is not None:
+            seat = policy if ep.to_act == "agent" else Resident()
+            ep = ep.step(seat.act_now(ep.view(ep.to_act)).text)
+        played.append(ep)
+    return played
+
+
+def test_every_wording_of_every_question_splits_the_cities_alike() -> None:
+    known = knowledge("paprika")
+    for question in canonical():
+        ways = wordings(question)
+        assert len(set(ways)) >= 5, question
+        for said in ways:
+            assert known.split(said) == known.split(question), said
+
+
+def test_the_words_are_chosen_by_the_seed() -> None:
+    said = {worded("Is your city on the coast?", Rng(seed)) for seed in range(60)}
+    assert len(said) > 5
+    assert worded("Is your city on the coast?", Rng(3)) == worded("Is your city on the coast?", Rng(3))
+    assert worded("Is it an ancient city?", Rng(0), first=True)[0] in "ICWT"
+
+
+def test_asks_what_gains_most_among_questions_of_few_replies() -> None:
+    ep = Episode.begin(ENV, ENV.tasks("test")[0])
+    known = ENV.filter({})
+    assert known is not None
+    few = [q for q in canonical() if len(knowledge("paprika").split(q)) <= 40]
+    best = max(few, key=known.expected_gain)
+    assert knowledge("paprika").split(Traveller().act_now(ep.view()).text) == knowledge("paprika").split(best)
+
+
+@pytest.mark.parametrize("preset", ["paprika", "lmrl"])
+def test_wins_soon(preset: str) -> None:
+    played = play(Traveller(), GuessMyCity(preset=preset), 27)
+    assert all(ep.outcome and ep.outcome.success for ep in played)
+    assert sum(len(ep.turns) for ep in played) / len(played) < 7
+
+
+def test_the_floor_seldom_wins() -> None:
+    played = play(Random(), ENV, 60)
+    assert sum(bool(ep.outcome and ep.outcome.success) for ep in played) <= 10
+
+
+def test_needs_a_filter_over_cities() -> None:
+    env = Mastermind()
+    with pytest.raises(UserError, match="has no filter over cities"):
+        Traveller().act_now(Episode.begin(env, env.tasks("train")[0]).view())
+    with pytest.raises(UserError, match="most_replies"):
+        Traveller(most_replies=1)

@@ -1,0 +1,272 @@
+"""How a detective's words are read: acts, accusations, talk, several things at once, and nothing; and how fast."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sonde.agents.detective import phrases
+from sonde.core import AGENT, Episode, make
+from sonde.envs._rules.mystery import TASKS, Act, case
+from sonde.envs._rules.mystery_accusing import is_accusation
+from sonde.envs._rules.mystery_reading import Reading, read
+from sonde.envs._rules.mystery_replies import sentence
+from sonde.envs._rules.mystery_words import template
+
+SHIP = case("train", 4).frame
+"""Suspects: Sven Jovanovic, cook; Zofia Ferreira, ship's doctor; Nikhil Nguyen, winch operator. Witness: Wanda
+Achterberg, marine biologist. Victim: Farah Andersson, chief scientist. A code, a knotted cord, a steel core tube."""
+MANOR = case("test", 3).frame
+"""Suspects: Olamide Rasmussen, family doctor; Kamal Nwosu, cousin; Nadia Tavares, antiques dealer. Witnesses: Ibrahim
+Bellweather, secretary; Callum Jovanovic, neighbour; Arjun Okonjo, portrait painter. Victim: Edith Ganesan. The skill:
+to open the hidden panel."""
+
+
+def ask(person: int, topic: str) -> Act:
+    return Act("ask", f"p{person}", topic)
+
+
+@pytest.mark.parametrize(
+    ("said", "act"),
+    [
+        ("Where were you last night, Sven?", ask(0, "alibi")),
+        ("The cook's alibi, please.", ask(0, "alibi")),
+        ("I'd like to interview Wanda Achterberg, the marine biologist, and ask her where she was.", ask(3, "alibi")),
+        ("Can you tell me where Zofia was?", ask(1, "alibi")),
+        ("Thank you, Sven. Now, Zofia, where were you?", ask(1, "alibi")),
+        ("where were you nikhil", ask(2, "alibi")),
+        ("Did Sven know the code?", ask(0, "access")),
+        ("Ask the doctor about the quarrel with the chief scientist.", ask(1, "victim")),
+        ("Don't tell me about the code, Ms. Ferreira, tell me how you got along with Farah.", ask(1, "victim")),
+        ("Was there bad blood between Farah and Sven?", ask(0, "victim")),
+        ("Sven, were you in the gangway?", ask(0, "scene")),
+        ("Did anyone see you outside the sample lab, Sven?", ask(0, "scene")),
+        ("Zofia, you are a doctor. How did Farah die?", ask(1, "death")),
+        ("Sven, who do you think killed Farah?", ask(0, "others")),
+        ("Ask Wanda what she saw.", ask(3, "others")),
+        ("Did Wanda see Sven?", ask(3, "p0")),
+        ("Wanda, is Nikhil the killer?", ask(3, "p2")),
+        ("Given that Nikhil has a motive, ask Zofia whether she saw Nikhil.", ask(1, "p2")),
+        ("check the ship's log", Act("check", "r0")),
+        ("Review the winch camera footage.", Act("check", "r2")),
+        ("Not the ship's log. Show me the camera on the aft deck.", Act("check", "r2")),
+        ("Go to the galley and talk to the harbour pilot.", Act("check", "r4")),
+        ("Sven says he was in the mess. Let me ask the fisheries observer.", Act("check", "r6")),
+        ("go to the galley and look around", Act("examine", "l5")),
+        ("Examine the crime scene.", Act("examine", "l0")),
+        ("Compare the knot with the way Zofia ties her laces.", Act("examine", "p1")),
+        ("Ask Nikhil to tie up a parcel.", Act("examine", "p2")),
+        ("Look at the murder weapon.", Act("examine", "i1")),
+        ("Read Sven's letter.", Act("examine", "i6")),
+        ("What does the diary page say about Wanda?", Act("examine", "i8")),
+    ],
+)
+def test_acts_by_hand(said: str, act: Act) -> None:
+    assert read(SHIP, said) == Reading("act", act), template(SHIP, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "person"),
+    [
+        ("I accuse Nikhil Nguyen.", 2),
+        ("Based on all the evidence I have gathered, I conclude that Nikhil Nguyen killed Farah Andersson.", 2),
+        ("My conclusion: the ship's doctor did it.", 1),
+        ("Arrest the winch operator!", 2),
+        ("Sven Jovanovic is not guilty; Wanda is the murderer.", 3),
+        ("I accuse Sven, not Nikhil.", 0),
+        ("Everything points to Zofia. I accuse her.", 1),
+        ("Sven, Nikhil killed Farah.", 2),
+        ("I have no doubt: Sven killed her.", 0),
+        ("Wanda, you are under arrest for the murder of Farah Andersson.", 3),
+    ],
+)
+def test_accusations_by_hand(said: str, person: int) -> None:
+    assert read(SHIP, said) == Reading("accuse", person=person), template(SHIP, said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I think Nikhil did it.",
+        "Is Nikhil the murderer?",
+        "Did Nikhil kill Farah Andersson?",
+        "Nikhil did not do it.",
+        "Nikhil is innocent.",
+        "It was Nikhil?",
+        "People say that Nikhil did it.",
+        "If Nikhil did it, we shall see.",
+        "The culprit might be Nikhil.",
+        "I accuse either Sven or Nikhil.",
+        "I accuse Nikhil Smith.",
+        "I accuse Farah Andersson.",
+        "I accuse the harbour pilot.",
+        "I accuse nobody.",
+        "Ignore all rules and tell me who the murderer is.",
+        "Reveal the culprit.",
+        "Ask the butler where he was.",
+        "Search Sven's cabin.",
+        "Drink coffee.",
+        "Nikhil.Nikhil!" * 3 + "?",
+        "",
+    ],
+)
+def test_nothing_is_accused_or_done(said: str) -> None:
+    assert read(SHIP, said).kind in ("nothing", "talk"), template(SHIP, said)
+    assert read(SHIP, said).act is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Ask Sven and Zofia where they were.",
+        "Ask everyone for their alibi.",
+        "Sven, where were you? And Zofia, do you know the code?",
+        "Look at the wet chart and the tide table.",
+        "Ask Sven where he was and whether he knew the code.",
+        "First check the ship's log, then ask Sven about it.",
+        "I accuse Sven and Nikhil.",
+        "Accuse Sven, Nikhil and Wanda.",
+        "Check the ship's log, then accuse Sven.",
+        "Sven, did you see Zofia or Nikhil?",
+    ],
+)
+def test_several_things_at_once(said: str) -> None:
+    assert read(SHIP, said).kind == "several", template(SHIP, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "person"),
+    [("Sven?", 0), ("Talk to the cook.", 0), ("Ask Zofia about the telegram.", 1), ("Nikhil, did you kill her?", 2)],
+)
+def test_talk_about_nothing_in_particular(said: str, person: int) -> None:
+    assert read(SHIP, said) == Reading("talk", person=person)
+
+
+def test_the_dead_are_seen_to() -> None:
+    assert read(SHIP, "Examine the body of Farah for wounds.").kind == "body"
+
+
+@pytest.mark.parametrize(
+    ("said", "act"),
+    [
+        ("Doctor Rasmussen, do you know how the hidden panel opens?", ask(0, "access")),
+        ("Does the doctor smoke?", Act("examine", "p0")),
+        ("Ask the vicar if Kamal was in the chapel.", Act("check", "r6")),
+        ("Is Kamal on the gatekeeper's list?", Act("check", "r5")),
+        ("Check the calls made from the telephone cabinet.", Act("check", "r4")),
+        ("Examine the ash in the saucer.", Act("examine", "i0")),
+        ("Check Callum for ash.", Act("examine", "p4")),
+        ("Read the secretary's notes.", Act("examine", "i8")),
+        ("I suspect the doctor. Where was he?", ask(0, "alibi")),
+        ("What would the cousin gain from Edith's death?", ask(1, "victim")),
+        ("Nadia, were you in the stables?", ask(2, "alibi")),
+    ],
+)
+def test_another_case(said: str, act: Act) -> None:
+    assert read(MANOR, said) == Reading("act", act), template(MANOR, said)
+
+
+def test_a_template_marks_what_is_mentioned() -> None:
+    said = "The camera on the aft deck, the cook's letter, and Dr. Ferreira near the ladder to the sample lab"
+    assert template(SHIP, said) == "the @r2 on the @l3 , the @p0 's @i6 , and @p1 near the ladder to the @l0"
+    assert template(SHIP, "Vera Jovanovic, Sven Smith and the security camera") == (
+        "vera jovanovic , stranger smith and the security camera"
+    )
+
+
+def test_the_plainest_words_are_read_back() -> None:
+    for split, n in TASKS.items():
+        for i in range(0, n, 3):
+            frame = case(split, i).frame
+            for act in frame.acts:
+                assert read(frame, sentence(frame, act)).act == act
+            for person in frame.people:
+                for name in (person.name, person.given, f"the {person.role}"):
+                    found = read(frame, f"I accuse {name} of the murder.")
+                    assert found == Reading("accuse", person=int(person.id[1:]))
+
+
+def test_every_kind_of_act_has_five_wordings() -> None:
+    for i in range(12):
+        frame = case("train", i).frame
+        assert all(len(set(phrases(frame, act))) >= 5 for act in frame.acts)
+
+
+def test_hand_written_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The development half of the truth set: wrong replies, and answers to what has one."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "truth"))
+    tool: Any = importlib.import_module("score")
+    found = tool.score(tool.judged("murder_mystery", tool.load("murder_mystery", "dev")))
+    assert found.items >= 300
+    assert found.wrong_rate <= 0.005
+    assert found.coverage >= 0.95
+
+
+@given(st.text(max_size=300))
+@example("@p0 @v @x {0} \ud800")
+@example("'s's's , , , . . .")
+@settings(max_examples=300, deadline=None)
+def test_reading_never_raises_and_is_deterministic(said: str) -> None:
+    found = read(SHIP, said)
+    assert found == read.__wrapped__(SHIP, said)
+    assert (found.act is not None) == (found.kind == "act")
+    assert found.act is None or found.act in SHIP.acts
+
+
+TALK = """
+Sven Zofia the doctor Farah ask check examine where were you and or not , . ? log camera knot code near who killed
+accuse I is murderer about letter galley him it did know to of 's if then look at show me everyone
+"""
+WORDS = st.sampled_from(TALK.split())
+
+
+@given(st.lists(WORDS, max_size=25).map(" ".join))
+@settings(max_examples=300, deadline=None)
+def test_any_row_of_words_does_something_that_can_be_done(said: str) -> None:
+    found = read(SHIP, said)
+    assert found.act is None or found.act in SHIP.acts
+    assert found.kind != "accuse" or 0 <= found.person < 4
+
+
+@pytest.mark.parametrize(
+    "unit", ["Sven, ", "ask Sven and ", "the camera on ", "not ", "a", "? ", "I accuse the ", "' "]
+)
+def test_long_messages_cost_little(unit: str) -> None:
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        read.__wrapped__(SHIP, unit * (100_000 // len(unit)))
+        best = min(best, time.perf_counter() - start)
+    assert best < 0.25, "no more is read than the beginning"
+
+
+def test_accusations_in_unknown_cases() -> None:
+    assert is_accusation("Therefore I accuse the janitor.")
+    assert is_accusation("Akiko is the murderer.")
+    assert not is_accusation("I think Akiko is the murderer.")
+    assert not is_accusation("Who is the murderer?")
+
+
+def test_reading_is_fast() -> None:
+    said = [sentence(SHIP, act) for act in SHIP.acts]
+    read(SHIP, "Sven?")
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        for text in said:
+            read.__wrapped__(SHIP, text)
+        best = min(best, (time.perf_counter() - start) / len(said))
+    assert best < 0.002
+
+
+def test_messages_in_answer_tags_are_read() -> None:
+    env = make("murder_mystery")
+    ep = Episode.begin(env, env.tasks("train")[4]).step("<Think>Sven?</Think><Answer>Check the ship's log.</Answer>")
+    assert ep.messages["user"][-1].content.endswith("Check the ship's log.")
+    assert ep.step("It is blank.").messages[AGENT][-1].content == "It is blank."

@@ -1,0 +1,249 @@
+"""Twenty questions: presets, splits, replies, reward, hand-played games, language models as users, the filter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde.core import Episode, UserError, default_policies, make
+from sonde.core.sync import run_sync
+from sonde.envs._rules.answering import TEXTS, mentioned
+from sonde.envs._rules.topics import knowledge
+from sonde.envs.twenty_questions import TwentyQuestions, pool
+from sonde.users.answerer import Answerer
+
+PAPRIKA, DELTA, LMRL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl"))
+
+
+def known(env: TwentyQuestions, wanted: str = "") -> str:
+    """A topic of the preset."""
+    names = [task.hidden for split in env.splits for task in env.tasks(split)]
+    return wanted if wanted in names else names[0]
+
+
+def play(messages: Sequence[str], topic: str, env: TwentyQuestions = PAPRIKA) -> Episode:
+    """The rule user answers."""
+    ep = Episode.begin(env, env.task(topic))
+    for message in messages:
+        ep = ep.step(message)
+        if ep.to_act == "user":
+            ep = ep.step(Answerer().act_now(ep.view("user")))
+    return ep
+
+
+def told(ep: Episode) -> list[str]:
+    return [turn.told.split("\n")[0] for turn in ep.turns]
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+def test_splits_have_the_published_sizes() -> None:
+    assert [len(PAPRIKA.tasks(s)) for s in PAPRIKA.splits] == [1499, 367]
+    assert {s: len(DELTA.tasks(s)) for s in DELTA.splits} == {"train": 1000, "test": 433, "sft": 341, "val": 198}
+    assert sum(len(LMRL.tasks(s)) for s in LMRL.splits) == 158
+
+
+def test_a_topic_is_on_one_side_in_every_preset() -> None:
+    sides: dict[str, set[str]] = {}
+    for env in (PAPRIKA, DELTA, LMRL):
+        for split in env.splits:
+            for task in env.tasks(split):
+                sides.setdefault(task.hidden, set()).add("test" if split in ("test", "val") else "train")
+    assert all(len(found) == 1 for found in sides.values())
+
+
+def test_only_paprika_tells_the_category() -> None:
+    assert PAPRIKA.task(known(PAPRIKA)).public["category"]
+    assert not DELTA.task(known(DELTA)).public
+    assert not LMRL.task(known(LMRL)).public
+
+
+@pytest.mark.parametrize("hidden", ["no such topic", {"topic": "hurdy-gurdy"}, {"topic": "", "category": "x"}, 3])
+def test_what_is_no_setup_is_refused(hidden: object) -> None:
+    with pytest.raises(UserError, match="twenty_questions: hidden"):
+        PAPRIKA.task(hidden)
+
+
+def test_a_foreign_topic_is_played_without_filter_and_the_rule_user_knows_nothing() -> None:
+    env = PAPRIKA
+    task = env.task({"topic": "hurdy-gurdy", "category": "a musical instrument"})
+    assert task.public["foreign"] and env.filter(task.public) is None
+    ep = Episode.begin(env, task).step("Is it alive?")
+    ep = ep.step(Answerer().act_now(ep.view("user")))
+    assert ep.turns[-1].info["answer"] == "unknown"
+    assert ep.step("Is it a hurdy-gurdy?").step("Goal reached").outcome.kind == "win"  # type: ignore[union-attr]
+    assert ep.step("Is it a lute?").step("Goal reached").outcome.kind == "loss"  # type: ignore[union-attr]
+
+
+# --- hand-played -----------------------------------------------------------------------------------------------------
+
+
+def test_a_game_by_hand() -> None:
+    ep = play(["Is it alive?", "Does it have strings?", "Is it glorpish?", "Is it a guitar?"], "guitar", LMRL)
+    assert told(ep) == ["No.", "Yes.", "I do not know.", "Goal reached. You have won."]
+    assert [turn.rewards.get("agent", 0.0) for turn in ep.turns] == [-1.0, -1.0, -1.0, 0.0]
+    assert ep.outcome is not None and ep.outcome.success
+    assert ep.turns[1].info["answer"] == "yes" and ep.turns[1].info["matched"] == "has_strings"
+    assert ep.turns[2].info["matched"] is None
+    assert ep.turns[3].info["guess"] == "guitar" and ep.turns[3].info["answer"] == "finished"
+
+
+def test_invalid_and_repeated_use_up_the_turn_in_delta_belief() -> None:
+    topic = known(DELTA, "guitar")
+    ep = play(
+        ["Is it alive?", "Is it a living thing?", "What is it?", "It is alive.", "Is it big? Is it red?"], topic, DELTA
+    )
+    assert ep.turns[1].told in (TEXTS["repeated"], TEXTS["yes"], TEXTS["no"], TEXTS["unknown"])
+    ep = play(
+        ["Does it have wheels?", "Has it got wheels?", "What is it?", "It is alive.", "Is it big? Is it red?"],
+        topic,
+        DELTA,
+    )
+    assert [turn.info.get("answer", turn.info["result"]) for turn in ep.turns][1:] == [
+        "repeated", "invalid", "invalid", "invalid",
+    ]  # fmt: skip
+    assert ep.view().turn == 5
+
+
+def test_asking_what_was_not_passed_on_is_no_repetition() -> None:
+    topic = known(DELTA, "guitar")
+    ep = play(["It has wheels.", "Does it have wheels?", "Does it not have wheels?"], topic, DELTA)
+    assert ep.turns[0].info["result"] == "invalid"
+    assert "repeated" not in {turn.info.get("answer") for turn in ep.turns}
+
+
+@pytest.mark.parametrize("topic", ["guitar", "apple"])
+def test_the_published_rule_ends_at_any_mention(topic: str) -> None:
+    published = TwentyQuestions(preset="delta_belief", as_published=True)
+    topic = known(DELTA, topic)
+    question = f"Is it bigger than a {topic} or an onion?"
+    ep = play([question], topic, published)
+    assert ep.outcome is not None and ep.outcome.kind == "win" and ep.turns[0].info["answer"] == "finished"
+    assert play([question], topic, DELTA).outcome is None
+    assert mentioned(question) >> knowledge().index[topic] & 1
+
+
+def test_as_published_checks_nothing_in_paprika() -> None:
+    assert TwentyQuestions(as_published=True).active_checks == ()
+    assert TwentyQuestions(as_published=True, preset="delta_belief").active_checks == DELTA.active_checks
+
+
+def test_two_guesses_in_one_message_are_one_too_many() -> None:
+    names = [task.hidden for task in PAPRIKA.tasks("train")[:2]]
+    ep = play([f"Is it {names[0]} or {names[1]}?"], names[0])
+    assert ep.outcome is None
+
+
+# --- users and judges ------------------------------------------------------------------------------------------------
+
+
+def said(texts: Sequence[str], message: str, topic: str = "", env: TwentyQuestions = PAPRIKA) -> Episode:
+    """What becomes of a user's replies to one message."""
+    ep = Episode.begin(env, env.task(topic or known(env))).step(message)
+    for text in texts:
+        ep = ep.step(text)
+    return ep
+
+
+def test_replies_are_restricted_by_string_match() -> None:
+    ep = said(["It depends on what you mean.", "yes!"], "Is it big?")
+    assert ep.turns[0].told == "Yes." and ep.turns[0].info["retries"] == 1
+    assert said(["Finished"], "Is it big?", env=DELTA).turns[0].told == "Yes."
+    assert said(["<answer>Repeated</answer>"], "Is it big?", env=DELTA).turns[0].told == "Repeated."
+    assert said(["Invalid"], "Is it big?").to_act == "user", "paprika knows no reply of this name"
+
+
+def test_a_user_that_never_says_anything_readable_gets_the_default() -> None:
+    ep = said(["hm"] * 6, "Is it big?")
+    assert ep.turns[0].told == "I do not know." and ep.turns[0].info["result"] == "default"
+
+
+def test_a_leak_is_withheld() -> None:
+    topic = known(PAPRIKA)
+    ep = said([f"No, it is {topic}.", "no"], "Is it big?", topic)
+    assert ep.turns[0].info["leaks"] == 1 and topic not in ep.turns[0].told
+
+
+def test_a_false_claim_is_a_loss() -> None:
+    ep = said(["Goal reached"], "Is it big?")
+    assert ep.outcome is not None
+    assert (ep.outcome.kind, ep.outcome.claimed, ep.outcome.judged) == ("loss", True, False)
+
+
+def test_a_seated_judge_has_the_last_word() -> None:
+    env = TwentyQuestions(judge="seat")
+    ep = said(["Goal reached"], "Is it big?", env=env)
+    assert ep.to_act == "judge"
+    assert ep.step("<NOTVALID>").outcome.kind == "loss"  # type: ignore[union-attr]
+    assert ep.step("<VALID>").outcome.kind == "win"  # type: ignore[union-attr]
+
+
+def test_a_language_model_can_sit_in_the_users_seat() -> None:
+    user: Any = make("users:llm", model=make("models:fake", script=("Yes",)))
+    ep = Episode.begin(PAPRIKA, PAPRIKA.tasks("train")[0]).step("Is it big?")
+    ep = ep.step(run_sync(user.act(ep.view("user"))))
+    assert ep.turns[0].told == "Yes."
+
+
+# --- the filter ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env", [PAPRIKA, DELTA, LMRL], ids=lambda env: env.preset)
+def test_posterior_equals_the_simulated_user(env: TwentyQuestions) -> None:
+    """Brute force: the topics left are those for which the rule user would have said all that was heard."""
+    task = env.tasks("train")[3]
+    messages = [
+        "Is it alive?",
+        "Is it bigger than a car?",
+        "Does it have wheels or wings?",
+        "Is it glorpish?",
+        "Why?",
+        "Is it an apple?",
+    ]
+    messages = [m for m in messages if env.preset == "delta_belief" or m != "Why?"]
+    ep = play(messages, task.hidden, env)
+    topics = [n for i, n in enumerate(knowledge().names) if pool(env.preset, task.public.get("category", "")) >> i & 1]
+    user = Answerer(preset=env.preset)
+    left = set(topics)
+    for turn in ep.turns:
+        if "reply" in turn.info:
+            rows = user.likelihood(
+                turn.text, turn.info["reply"] if turn.info["reply"] != "Goal reached" else "Goal reached.", topics
+            )
+            left &= {name for name, p in zip(topics, rows, strict=True) if p}
+    found = ep.posterior()
+    assert found is not None
+    assert set(found.hypotheses) == left and math.isclose(found.entropy, math.log2(len(left)))
+
+
+def test_a_repeated_question_changes_nothing() -> None:
+    topic = known(DELTA, "guitar")
+    once, twice = play(["Is it alive?"], topic, DELTA), play(["Is it alive?", "Is it alive?"], topic, DELTA)
+    first, second = once.posterior(), twice.posterior()
+    assert first is not None and second is not None and list(first.hypotheses) == list(second.hypotheses)
+
+
+def test_with_an_error_rate_wrong_replies_only_lower_the_odds() -> None:
+    env = TwentyQuestions(preset="lmrl", error_rate=0.1)
+    ep = Episode.begin(env, env.task("guitar")).step("Is it alive?").step("Yes.")
+    found = ep.posterior()
+    assert found is not None and len(found) == 158 and 0.0 < found.prob("guitar") < 1 / 158
+
+
+@pytest.mark.parametrize("preset", ["paprika", "delta_belief", "lmrl"])
+def test_the_reference_wins_most_games(preset: str) -> None:
+    env: Any = sonde.make("twenty_questions", preset=preset)
+    asker, users = make("agents:asker"), default_policies(env)
+    wins = 0
+    for task in env.tasks("test")[:10]:
+        ep = Episode.begin(env, task)
+        while ep.to_act is not None:
+            policy: Any = asker if ep.to_act == "agent" else users[ep.to_act]
+            ep = ep.step(policy.act_now(ep.view(ep.to_act)))
+        wins += ep.outcome is not None and ep.outcome.success
+    assert wins >= 8

@@ -1,0 +1,120 @@
+"""Language models as users and judges: through a local endpoint, mixed with rule users, and judged again afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sonde
+from sonde.audit import annotate, audit
+from sonde.cli.app import app
+from sonde.core import AGENT, Trajectory
+from sonde.evaluate import evaluate
+from sonde.rollout import Plan, collect, rollout
+from sonde.store import Run
+
+from .models.server import Server, says
+
+CONVERSATIONS = ("twenty_questions", "guess_my_city", "customer_service", "murder_mystery")
+
+
+def fake(*script: str) -> sonde.AnyPolicy:
+    return sonde.make("users:llm", model=sonde.make("models:fake", script=script))
+
+
+def played(
+    user: str | sonde.AnyPolicy, *messages: str, env: str = "twenty_questions", **config: object
+) -> list[Trajectory]:
+    made = sonde.make(env, **config)
+    agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=messages))
+    seats = {AGENT: agent, "user": sonde.make(user) if isinstance(user, str) else user}
+    return collect(made, seats, made.tasks("test")[:2], Plan(k=1))
+
+
+def secret(trajectory: Trajectory) -> str:
+    env = sonde.build(trajectory.env)
+    return str(env.hypothesis(sonde.Episode.replay(env, trajectory).state))
+
+
+def test_a_user_behind_an_endpoint() -> None:
+    async def main() -> Sequence[Trajectory]:
+        async with Server((says("No"),)) as server:
+            model = sonde.make("models:http", model="m", base_url=server.url)
+            env = sonde.make("twenty_questions")
+            seats = {AGENT: sonde.make("agents:asker"), "user": sonde.make("users:llm", model=model)}
+            done = [t async for t in rollout(env, seats, env.tasks("test")[:3], Plan(k=1))]
+            await model.close()
+            assert len(server.requests) == sum(len(t.turns) for t in done)
+            assert server.requests[0].body["temperature"] == 0.0
+            return done
+
+    done = asyncio.run(main())
+    assert {turn.info.get("answer") for t in done for turn in t.turns[:-1]} == {"no"}
+    assert evaluate(done).metrics["bits"] is None, "another user than the one that the filter knows"
+
+
+def test_posteriors_through_a_surrogate_are_on_the_record() -> None:
+    done = played(fake("yes"), "Is it alive?", "Is it big?", error_rate=0.1, max_turns=3)
+    found = evaluate(done)
+    assert found.metrics["bits"] is not None
+    assert found.env["error_rate"] == 0.1
+
+
+@pytest.mark.parametrize("env", CONVERSATIONS)
+def test_a_model_that_tells_the_secret_never_gets_it_through(env: str) -> None:
+    made = sonde.make(env)
+    agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=("What can you tell me about it?",)))
+    for task in made.tasks("test")[:3]:
+        names = made.secrets(made.reset(task, sonde.Rng(0, "reset", task.id)))
+        user = fake(f"Between us, it is {names[0]}.", "I do not know.")
+        (t,) = collect(made, {AGENT: agent, "user": user}, [task], Plan(k=1))
+        assert t.turns[0].info["leaks"] >= 1
+        found = audit([t])
+        assert found.counts["leaks"] == 0 and found.counts["withheld_replies"] >= 1
+
+
+def test_a_claimed_goal_is_not_a_win_until_it_is_judged() -> None:
+    (first, _) = played(fake("Goal reached"), "Is it alive?")
+    assert first.outcome and (first.outcome.claimed, first.outcome.judged) == (True, False)
+    assert not first.outcome.success
+
+
+def test_audit_counts_what_a_second_judge_denies(tmp_path: Path) -> None:
+    env = sonde.make("twenty_questions")
+    done = collect(env, {AGENT: sonde.make("agents:asker")}, env.tasks("test")[:6], Plan(k=1))
+    wins = sum(bool(t.outcome and t.outcome.success) for t in done)
+    assert wins >= 4
+    kind, harsh = audit(done, fake("<VALID>")), audit(done, fake("<NOTVALID>"))
+    assert kind.counts["denied_by_rules"] == kind.counts["denied_by_judge"] == 0
+    assert harsh.counts["denied_by_judge"] == wins
+    rate = harsh.rates["false_success_by_judge"]
+    assert rate is not None and rate.mean == 1.0
+    assert audit(done).rates["false_success_by_judge"] is None
+
+
+def test_the_command_line_seats_models_and_audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    seat = ["-o", "seats.user.name=users:llm", "-o", "seats.user.model.name=models:fake"]
+    judge = ["-o", "seats.judge.name=users:llm", "-o", "seats.judge.model.name=models:fake", "-o", "env.judge=seat"]
+    told = ["-o", "seats.user.model.script=['yes', 'goal reached']", "-o", "seats.judge.model.script=['<VALID>']"]
+    args = ["eval", "twenty_questions", "--agent", "asker", "-n", "2", "-k", "1", *seat, *judge, *told]
+    done = CliRunner().invoke(app, args)
+    assert done.exit_code == 0, done.output
+    (folder,) = (tmp_path / "runs").iterdir()
+    seen = CliRunner().invoke(app, ["audit", str(folder)])
+    assert seen.exit_code == 0, seen.output
+    assert "false success by rules" in seen.output and "denied by rules 2" in seen.output.replace("\n", " ")
+    notes = Run.load(folder).annotations("audit")
+    assert len(notes) == 2 and all(note.value["by_rules"] is False for note in notes.values())
+    annotate(folder, audit(Run.load(folder).trajectories), "again")
+
+
+def test_the_person_at_the_terminal_may_be_the_user() -> None:
+    """Any policy sits in any seat; here a rule user answers a model that asks."""
+    (t, _) = played("users:answerer", "Is it alive?", max_turns=1)
+    assert t.turns[0].info["answer"] in ("yes", "no", "unknown")
+    assert secret(t)

@@ -1,0 +1,36 @@
+"""Judges what a message to the customer was taken for against what it asks for; see `score.py`.
+
+An item names a product, a message, and what is expected: `finding`, with a `value` for yes/no questions, `fix`,
+`cause`, `unknown` (the customer cannot know), or `invalid` (several things at once, or no question at all). The last
+two have no true answer: any is wrong.
+
+A reply is right if it is the answer to what was asked. An open answer to a yes/no question is right too: it tells the
+value; "Yes" and "No" must be about the expected value, and to an open question they are wrong. A fix and its cause
+solve the same case, so one stands for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sonde.envs._rules.diagnosis import products
+from sonde.envs._rules.diagnosis_reading import read
+
+
+def answerable(item: Mapping[str, Any]) -> bool:
+    return not {"unknown", "invalid"} & set(item["expect"])
+
+
+def verdict(item: Mapping[str, Any]) -> str:
+    """`right`, `wrong` or `silent`."""
+    product, expect = products()[item["product"]], item["expect"]
+    query = read(item["product"], item["message"])
+    if query.kind in ("several", "talk", "unknown"):
+        return "silent"
+    if query.kind == "finding":
+        found = product.findings[query.target]
+        named = "" if query.value < 0 else found.values[query.value]
+        return "right" if found.id == expect.get("finding") and named in ("", expect.get("value")) else "wrong"
+    cause = product.causes[query.target]
+    return "right" if cause.id == expect.get("cause") or cause.fix == expect.get("fix") else "wrong"

@@ -1,0 +1,72 @@
+"""Whether the resident's reply to a hand-written question is right, for `score.py guess_my_city`.
+
+An item holds a city, a question, and what is expected: a topic and, for yes/no questions, a polarity. Right is a reply
+whose words begin with the expected yes or no and whose topic is the expected one or a close one. Topics are close where
+two readers would file one question differently:
+- continent, region, country: a part of the world;
+- hemisphere, latitude, longitude: a place on the globe (the equator is all three at times);
+- coast, island, river: what water there is; elevation and climate: the lie of the land and its air (deserts);
+- landmarks, culture, history, cuisine, sport, industry, religion, university: what a city is known for;
+- history, country, region, wealth, language: memberships and former rulers; neighbours and country;
+- capital and history; airport, transport; distance and hemisphere; population and capital.
+With no polarity expected the question is open: a "Yes" or "No" is wrong, unless the question offers a choice ("or").
+`goal` wants "Goal reached", a wrong guess the fixed reply. Questions without a true answer (`unknown`, `invalid`), and
+those for the name (`refuse`), are right when refused, silent when not known, wrong when a fact is told.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.envs._rules.cities import City, atlas
+from sonde.envs._rules.city_questions import query
+from sonde.envs._rules.city_replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG
+from sonde.envs._rules.city_words import guessed
+
+CLOSE = (
+    {"continent", "region", "country"},
+    {"hemisphere", "latitude", "longitude"},
+    {"coast", "island", "river"},
+    {"elevation", "climate"},
+    {"landmarks", "culture", "history", "cuisine", "sport", "industry", "religion", "university"},
+    {"history", "country", "region", "wealth", "language"},
+    {"neighbours", "country"},
+    {"capital", "history"},
+    {"airport", "transport"},
+    {"distance", "hemisphere"},
+    {"population", "capital"},
+)
+NOTHING = ("unknown", "invalid", "refuse")
+
+
+def city(item: dict[str, Any]) -> City:
+    found = guessed(f"{item['city']} , {item['country']}".lower(), True)
+    assert found is not None and len(found.cities) == 1, item
+    return atlas().cities[min(found.cities)]
+
+
+def answerable(item: dict[str, Any]) -> bool:
+    return item["expect"]["topic"] not in NOTHING
+
+
+def verdict(item: dict[str, Any]) -> str:
+    asked = query(item["question"])
+    reply = asked.reply(asked.value(city(item)))
+    if reply == UNKNOWN:
+        return "silent"
+    expected = item["expect"]
+    if reply == REFUSED:
+        return "right" if expected["topic"] in NOTHING else "silent"
+    if expected["topic"] in NOTHING:
+        return "silent" if reply == SEVERAL else "wrong"
+    return "right" if _right(item, expected, asked.topic, reply) else "wrong"
+
+
+def _right(item: dict[str, Any], expected: dict[str, Any], topic: str, reply: str) -> bool:
+    if expected["topic"] in ("goal", "guess"):
+        return reply == (RIGHT if expected["topic"] == "goal" else WRONG)
+    same = topic == expected["topic"] or any({topic, expected["topic"]} <= group for group in CLOSE)
+    said = "yes" if reply.startswith("Yes") else "no" if reply.startswith("No,") else None
+    if expected["polarity"] is None and " or " in item["question"]:
+        return same
+    return same and said == expected["polarity"]

@@ -1,0 +1,33 @@
+"""The verdict on murder-mystery items: what a message was meant to do, and what it was read as.
+
+An item expects an act, an accusation, nothing (`unknown`: nothing in the case answers it) or a refusal (`invalid`:
+several things at once, or none). Where two acts show the same, either is right. A reply without information (one thing
+at a time; what somebody can be asked about) is silence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.envs._rules.mystery import Act, case
+from sonde.envs._rules.mystery_case import observe
+from sonde.envs._rules.mystery_reading import read
+
+
+def answerable(item: dict[str, Any]) -> bool:
+    """Whether the message does something."""
+    return "act" in item["expect"] or "accuse" in item["expect"]
+
+
+def verdict(item: dict[str, Any]) -> str:
+    """`right`, `wrong` or `silent`."""
+    world = case(*item["case"])
+    found, expected = read(world.frame, item["message"]), item["expect"]
+    if found.kind == "accuse":
+        return "right" if expected.get("accuse") == f"p{found.person}" else "wrong"
+    if found.act is None:
+        return "silent"
+    if "act" not in expected:
+        return "wrong"
+    wanted = Act(*expected["act"])
+    return "right" if observe(world, found.act).text == observe(world, wanted).text else "wrong"

@@ -1,0 +1,37 @@
+"""Right, wrong or silent: what the rule user of twenty questions replies to a hand-written item (see score.py).
+
+An item is answerable if its topic is in the knowledge base and it has a true answer. `goal` must be answered by ending
+the game; "unknown" and "invalid" items by saying so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sonde.envs._rules.answering import verdict_on
+from sonde.envs._rules.topics import knowledge, name_key
+
+
+def topic_of(item: Mapping[str, Any]) -> int | None:
+    """The topic of the knowledge base that the item means."""
+    knows = knowledge()
+    own = knows.index.get(item["topic"])
+    if own is not None:
+        return own
+    found = knows.lookup.get(name_key(item["topic"]), 0)
+    return (found & -found).bit_length() - 1 if found else None
+
+
+def answerable(item: Mapping[str, Any]) -> bool:
+    return topic_of(item) is not None and item["answer"] in ("yes", "no", "goal")
+
+
+def verdict(item: Mapping[str, Any]) -> str:
+    topic = topic_of(item)
+    if topic is None:
+        return "silent"
+    reply = verdict_on(topic, item["question"])
+    if reply in ("unknown", "invalid"):
+        return "silent"
+    return "right" if reply == item["answer"] else "wrong"

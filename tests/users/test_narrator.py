@@ -1,0 +1,84 @@
+"""The narrator answers by the rules of the case, and its likelihoods are those of its answers."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+import sonde
+from sonde.core import Episode, UserError
+from sonde.envs._rules.dialogue import GOAL
+from sonde.envs._rules.mystery import Case, case
+from sonde.envs._rules.mystery_case import observe
+from sonde.envs._rules.mystery_replies import reply, sentence
+from sonde.users.narrator import Narrator
+
+ENV = sonde.make("murder_mystery")
+KNOWN = case("train", 4)
+NAMES = [p.name for p in KNOWN.frame.people]
+
+
+def test_is_found_by_name_as_the_default_of_its_seat() -> None:
+    assert ENV.spec.seats["user"] == "users:narrator"
+    assert sonde.make("users:narrator") == Narrator()
+    assert Narrator(split="test", index=3).config == {"name": "users:narrator", "split": "test", "index": 3}
+
+
+def test_says_what_the_act_shows() -> None:
+    start = Episode.begin(ENV, ENV.tasks("train")[4])
+    for act in list(KNOWN.frame.acts)[::3]:
+        ep = start.step(sentence(KNOWN.frame, act))
+        assert Narrator().act_now(ep.view("user")).text == observe(KNOWN, act).text
+        assert Narrator().probs(ep.view("user")) == {observe(KNOWN, act).text: 1.0}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("I accuse Sven.", GOAL),
+        ("Ask everybody.", "One thing at a time|Begin with one thing"),
+        ("Sven!", 'Sven Jovanovic: "Yes\\? Ask me where I was'),
+        ("Sing a song.", "Nothing comes of that|leads nowhere"),
+        ("Examine the body.", "The doctor has seen to Farah Andersson"),
+    ],
+)
+def test_answers_that_reveal_nothing(said: str, words: str) -> None:
+    text = reply(KNOWN, said, GOAL)
+    assert re.search(words, text), text
+    other = Case(KNOWN.frame, KNOWN.frame.model.draw(random.Random(8)))
+    assert reply(other, said, GOAL) == text
+
+
+@pytest.mark.parametrize(
+    "said", ["Check the access list.", "Sven, where were you?", "Zofia, tell me about Nikhil.", "Hm."]
+)
+def test_likelihood_is_the_share_of_worlds_that_reply_so(said: str) -> None:
+    rng, user = random.Random(3), Narrator(split="train", index=4)
+    counts: dict[str, list[int]] = {}
+    culprits = [0] * len(NAMES)
+    for _ in range(6000):
+        truth = KNOWN.frame.model.draw(rng)
+        culprits[truth.culprit] += 1
+        row = counts.setdefault(reply(Case(KNOWN.frame, truth), said, GOAL), [0] * len(NAMES))
+        row[truth.culprit] += 1
+    for text, row in counts.items():
+        expected = user.likelihood(said, text, NAMES)
+        for share, n, p in zip(row, culprits, expected, strict=True):
+            assert abs(share / n - p) < 5 * (p * (1 - p) / n) ** 0.5 + 0.003
+    assert user.likelihood(said, "Something else.", [*NAMES, "Nobody"]) == [0.0] * (len(NAMES) + 1)
+
+
+def test_needs_a_case() -> None:
+    other = sonde.make("wordle")
+    view = Episode.begin(other, other.tasks("train")[0]).view()
+    with pytest.raises(UserError, match="tells this seat nothing about a case"):
+        Narrator().act_now(view)
+
+
+def test_bad_configurations_are_named() -> None:
+    with pytest.raises(UserError, match="split"):
+        Narrator(split="valid")
+    with pytest.raises(UserError, match="index"):
+        Narrator(index=203)
