@@ -12,7 +12,7 @@ Axes: S states, A actions, H steps of a sub-episode (0-based). Tables follow the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -28,12 +28,13 @@ Floats = npt.NDArray[np.float64]
 class Problem(NamedTuple):
     """What is known from the start. All JSON.
 
-    `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any tables) or
-    `code` (a secret of `horizon` symbols, one symbol per step). `rewards` are the values that a step may pay; `known`
-    lists transitions `(state, action, next)` that are certain and told to everyone.
+    `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any tables), `code`
+    (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action mends). `rewards`
+    are the values that a step may pay; `known` lists transitions `(state, action, next)` that are certain and told to
+    everyone.
     """
 
-    kind: Literal["bandit", "tabular", "code"]
+    kind: Literal["bandit", "tabular", "code", "case"]
     states: tuple[str, ...]
     actions: tuple[str, ...]
     horizon: int
@@ -165,7 +166,10 @@ class Conjugate(NamedTuple):
 
     def sample(self, rng: Rng) -> World:
         """One world drawn from the posterior."""
-        logs_SAS = np.array([[[_log_gamma(a, rng) for a in row] for row in rows] for rows in self._alphas.tolist()])
+        gamma, uniform = rng.gammavariate, rng.random  # looked up once: this is most of what a draw takes
+        alphas_SAS = self._alphas
+        logs_SAS = np.array([_log_gamma(a, gamma, uniform) for a in alphas_SAS.ravel().tolist()])
+        logs_SAS = logs_SAS.reshape(alphas_SAS.shape)
         drawn_SAS = np.exp(logs_SAS - logs_SAS.max(axis=2, keepdims=True))
         unknown, paid, rewards = np.isnan(self.paid_SA), self.paid_SA.copy(), self.problem.rewards
         paid[unknown] = [rewards[rng.randrange(len(rewards))] for _ in range(int(unknown.sum()))]
@@ -189,6 +193,6 @@ class Conjugate(NamedTuple):
         return transition_SAS
 
 
-def _log_gamma(alpha: float, rng: Rng) -> float:
+def _log_gamma(alpha: float, gamma: Callable[[float, float], float], uniform: Callable[[], float]) -> float:
     """The logarithm of a draw from Gamma(alpha, 1), which itself may be too small for a float where alpha is small."""
-    return math.log(rng.gammavariate(alpha + 1.0, 1.0)) + math.log(1.0 - rng.random()) / alpha
+    return math.log(gamma(alpha + 1.0, 1.0)) + math.log(1.0 - uniform()) / alpha
