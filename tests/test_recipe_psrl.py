@@ -61,7 +61,8 @@ def test_letter_wordle_as_a_table() -> None:
 
 def test_river_swim() -> None:
     tables = run("river_swim.py", "--trials", "3").split("\n\n")
-    assert [t.split(", H")[0].split(": ")[1] for t in tables[:4]] == ["RiverSwim length3"] * 2 + ["RiverSwim length4"] * 2
+    titles = [table.split(", H")[0].split(": ")[1] for table in tables[:4]]
+    assert titles == ["RiverSwim length3"] * 2 + ["RiverSwim length4"] * 2
 
 
 def test_language_models_by_figure() -> None:

@@ -4,10 +4,12 @@
     python recipes/psrl/agents.py 6 --model hf:NAME [--trials 10] [--agents llm_psrl,psrl] [--json]
 
 Agents, environments, temperatures and numbers of trials are the paper's as far as it states them; prompts are ours, so
-equal numbers are not to be expected, not even of equal models. RiverSwim uses the policy cache of appendix C. Figure 4
-compares four sampling temperatures of which the text names 1 and 1.2; these two are played. A figure's classic agents
-are played in as many trials as its language models. Columns: cumulative regret, model calls and thousands of tokens per
-trial (figures 19 and 20 plot regret over tokens), and the share of calls that ended in a fallback.
+equal numbers are not to be expected, not even of equal models. RiverSwim uses the policy cache of appendix C and, for
+LLM-PSRL, the prior Dirichlet(0.1, ...) of section 4.2. Figure 4 compares four sampling temperatures of which the text
+names 1 and 1.2; these two are played. In figure 5 the agents say what they like, except ICPI, which simulates the
+messages that the environment lists. A figure's classic agents are played in as many trials as its language models.
+Columns: cumulative regret, model calls and thousands of tokens per trial (figures 19 and 20 plot regret over tokens),
+and the share of calls that ended in a fallback.
 `--model oracle` plays `llm_psrl` and `llm_ids` without mistakes, which needs no model.
 """
 
@@ -39,12 +41,12 @@ class Figure(NamedTuple):
 _ICRL = [(f"ICRL, p = {p:g}", "icrl", {"keep": p}) for p in (1.0, 0.5, 0.1)]
 _BASE = [("Reflexion", "reflexion", {}), *_ICRL, ("ICPI", "icpi", {})]
 _RIVER = [
-    ("LLM-PSRL", "llm_psrl", {"cache": True}),
+    ("LLM-PSRL", "llm_psrl", {"cache": True, "alpha": 0.1}),
     ("Reflexion", "reflexion", {"cache": True}),
     ("ICRL, p = 1", "icrl", {"cache": True}),
     ("PSRL", "psrl", {}),
 ]
-_COLD = {"sampler_temperature": 0.5, "policy_temperature": 0.0, "updater_temperature": 0.0, "cache": True}
+_COLD = {"sampler_temperature": 0.5, "policy_temperature": 0.0, "updater_temperature": 0.0, "cache": True, "alpha": 0.1}
 _STEP = {"updates": "step"}
 _LOCK, _WORDLE = {"name": "combination_lock"}, {"name": "letter_wordle"}
 
@@ -58,6 +60,17 @@ FIGURES: Mapping[str, Figure] = {
         ],
         20,
         (25, 50, 100),
+    ),
+    "5": Figure(
+        "customer service bandit",
+        {"name": "customer_service_bandit"},
+        [
+            ("LLM-PSRL, a model's prior", "llm_psrl", {"prior": "model", **_STEP}),
+            ("LLM-PSRL, well-specified", "llm_psrl", _STEP),
+            *_BASE,
+        ],
+        20,
+        (5, 10, 20),
     ),
     "6": Figure("RiverSwim, 3 caves", {"name": "river_swim"}, _RIVER, 40, (5, 15, 35)),
     "7": Figure(

@@ -75,7 +75,7 @@ def row(
     curve = regret.cumulative(table)
     found = {k: (float(curve.mean[k - 1]), float(curve.error[k - 1])) for k in points}
     ends: dict[str, float | None] = {"late": float(table[:, -5:].mean())}
-    if env.name in ("combination_lock", "letter_wordle"):
+    if env.name in ("combination_lock", "letter_wordle", "customer_service_bandit"):
         took = regret.solved([regret.solved_in(t) for t in played])
         ends = {"solved": took.rate, "in": took.sub_episodes if took.rate else None}
     return Row(label, found, {**ends, **more}, paper, len(played), seconds)

@@ -72,8 +72,8 @@ def test_bad_settings() -> None:
 
 
 def test_notes_that_would_not_fit_are_dropped_and_counted() -> None:
-    """Notes in a script that JSON escapes, 6 bytes per character, over a hundred sub-episodes: the reply is cut at 2,048
-    tokens, so that a note takes 4,080 bytes."""
+    """Notes in a script that JSON escapes, 6 bytes per character, over a hundred sub-episodes: the reply is cut at
+    2,048 tokens, so that a note takes 4,080 bytes."""
     env = sonde.make("bernoulli_bandit")
     model = sonde.make("models:fake", pattern=("Note: " + "海" * 900,))
     (t,) = collect(env, {"agent": sonde.make("agents:reflexion", model=model, retries=0)}, env.tasks("train")[:1])

@@ -111,6 +111,14 @@ def test_plans_are_those_of_backward_induction(seed: int) -> None:
     assert asked("policy", hypothesis=table, situation=at) == f"Action: {'xy'[int(q['1']['y'] > q['1']['x'])]}"
 
 
+def test_a_policy_that_is_handed_beliefs_draws_a_world_first() -> None:
+    marked = {**CODE, "marks": [["3", 1, "g"]]}
+    said = {asked("policy", seed=i, belief=marked, situation={"step": 1}) for i in range(20)}
+    assert said == {"Action: 3"}
+    first = {asked("policy", seed=i, belief=marked, situation={"step": 0}) for i in range(60)}
+    assert first == {f"Action: {d}" for d in "0124"}
+
+
 def test_regret_and_information_by_hand() -> None:
     """Two equally likely worlds: each arm costs 0.1; a pull of either tells 1 - H(0.6) bits."""
     at = {"action": "A"}

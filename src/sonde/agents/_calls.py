@@ -16,13 +16,14 @@ import asyncio
 import json
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple, TypeVar
 
-from sonde.core import Completion, Message, Model, Sampling, derive, invalid
+from sonde.core import Completion, Message, Model, Policy, Sampling, View, derive, invalid
 from sonde.core.types import Json
 from sonde.envs._rules.answer import read_answer
 
@@ -98,6 +99,14 @@ class Calls:
 
 Work = Callable[[Calls], Awaitable[float]]
 """A piece of work that ends in a number, given its own calls."""
+
+
+class Composed(Policy):
+    """An agent made of several sub-calls."""
+
+    @abstractmethod
+    def most_calls(self, view: View) -> int:
+        """Model calls of an episode that takes all its turns, without retries, at its first view."""
 
 
 def check_model(field: str, model: object, *, optional: bool = False) -> None:
@@ -179,11 +188,6 @@ def _behind(marker: str, text: str) -> str | None:
     """The text behind the last `marker`, whatever its case; None where there is none."""
     ends = [found.end() for found in re.finditer(re.escape(marker), text, re.IGNORECASE)]
     return text[ends[-1] :].strip(" \t\r\n*") if ends else None
-
-
-def whole(limit: int = 8_000) -> Reader[str]:
-    """A reader of the reply as it is: some text, at most `limit` characters of it."""
-    return lambda text: text.strip()[:limit].rstrip() or None
 
 
 def action(legal: Sequence[str] | None, limit: int = 4_000) -> Reader[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from sonde.core import AGENT, Rng, Turn, UserError, View
 from sonde.core.types import Json
@@ -81,10 +81,22 @@ def explored(view: View, agent: str) -> Explored:
     return cast("Explored", known)
 
 
+def possible(view: View) -> Sequence[Any]:
+    """Every hypothesis of the environment's prior, whatever has been observed since; none where it has no filter."""
+    prior = view._env.filter(view.public)
+    return () if prior is None else prior.belief().hypotheses
+
+
 def horizon_of(view: View) -> int:
     """The steps of a sub-episode. Without a finite problem every turn is a sub-episode of its own, as in a bandit."""
     problem = problem_of(view)
     return 1 if problem is None else problem.horizon
+
+
+def length_of(view: View) -> tuple[int, int]:
+    """Sub-episodes and steps in all, where every turn is taken."""
+    steps = view.spec.max_turns
+    return -(-steps // horizon_of(view)), steps
 
 
 def now(view: View, horizon: int) -> Now:

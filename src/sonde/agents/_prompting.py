@@ -44,7 +44,8 @@ class Scene(NamedTuple):
 
     @property
     def legal(self) -> Sequence[str] | None:
-        return self.view.legal
+        """The actions that are listed. In a conversation anything may be said, and a list would tell what to ask."""
+        return None if self.kind == "case" else self.view.legal
 
     @property
     def shown(self) -> str:

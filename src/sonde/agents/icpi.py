@@ -20,16 +20,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import Action, Model, Policy, Rng, View, invalid
+from sonde.core import Action, Model, Rng, View, invalid
 from sonde.core.types import Json
 
-from ._calls import Calls, Role, Work, action, after, block, check_calls, check_model, close_models, number, pieces
-from ._episodes import Experience, best_of, experiences, legal_of
+from ._calls import (
+    Calls,
+    Composed,
+    Role,
+    Work,
+    action,
+    after,
+    block,
+    check_calls,
+    check_model,
+    close_models,
+    number,
+    pieces,
+)
+from ._episodes import Experience, best_of, experiences, horizon_of, legal_of
 from ._prompting import Scene, act, scene
 
 
 @dataclass(frozen=True, kw_only=True)
-class ICPI(Policy):
+class ICPI(Composed):
     """See the module. A model that is None is `model`."""
 
     model: Model
@@ -73,6 +86,11 @@ class ICPI(Policy):
             return total
 
         return work
+
+    def most_calls(self, view: View) -> int:
+        horizon = horizon_of(view)
+        left = [horizon - turn % horizon for turn in range(view.spec.max_turns)]
+        return len(legal_of(view, "icpi")) * sum(3 * steps - 2 for steps in left)
 
     async def close(self) -> None:
         await close_models(self.model, self.transition_model, self.reward_model)

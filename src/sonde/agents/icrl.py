@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import Action, Model, Policy, Rng, View, invalid
+from sonde.core import Action, Model, Rng, View, invalid
 
-from ._calls import Calls, Role, check_calls, check_model, pieces
+from ._calls import Calls, Composed, Role, check_calls, check_model, pieces
 from ._episodes import experiences
 from ._prompting import Cached, Scene, act, choose, listed, rounds, scene
 
 
 @dataclass(frozen=True, kw_only=True)
-class ICRL(Policy):
+class ICRL(Composed):
     """See the module. `keep` is the paper's p."""
 
     model: Model
@@ -54,6 +54,9 @@ class ICRL(Policy):
         past = [row for row in experiences(at.view) if row.sub_episode < at.now.sub_episode]
         rng = Rng(at.view.seed, "keep")
         return "\n\n".join(listed(rows) for rows in rounds(past).values() if rng.random() < self.keep)
+
+    def most_calls(self, view: View) -> int:
+        return view.spec.max_turns
 
     async def close(self) -> None:
         await self.model.close()

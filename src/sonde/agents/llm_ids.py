@@ -20,17 +20,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import Action, Model, Policy, Rng, View, invalid
+from sonde.core import Action, Model, Rng, View, invalid
 
-from ._beliefs import beliefs_now
-from ._calls import Calls, Role, Work, check_calls, check_model, close_models, number, pieces
+from ._beliefs import Keeper
+from ._calls import Calls, Composed, Role, Work, check_calls, check_model, close_models, number, pieces
 from ._episodes import legal_of
 from ._prompting import Scene, act, scene
 from ._ratio import minimise
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMIDS(Policy):
+class LLMIDS(Composed):
     """See the module. A model that is None is `model`. `grid`: the weights tried for a pair are 0, 1/grid, ..., 1."""
 
     model: Model
@@ -60,7 +60,7 @@ class LLMIDS(Policy):
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
         calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
-        beliefs = await beliefs_now(at, calls, self._updater, self.prior, memory, due=True)
+        beliefs = await self._keeper.beliefs(at, calls, memory, due=True)
         actions = legal_of(view, "llm_ids")
         regrets, gains = ([estimate(at, beliefs.text, a) for a in actions] for estimate in (self._regret, self._gain))
         found = await calls.together([*regrets, *gains])
@@ -70,7 +70,7 @@ class LLMIDS(Policy):
 
     async def finish(self, view: View) -> None:
         if view.memory:
-            await beliefs_now(scene(view), Calls(view.seed, self.retries), self._updater, "", view.memory, due=True)
+            await self._keeper.beliefs(scene(view), Calls(view.seed, self.retries), view.memory, due=True)
 
     def _regret(self, at: Scene, beliefs: str, action: str) -> Work:
         """The expected regret of an action, straight or by way of its value."""
@@ -97,14 +97,17 @@ class LLMIDS(Policy):
         return work
 
     @property
-    def _updater(self) -> Role:
-        return self._role("posterior_update", "updater")
+    def _keeper(self) -> Keeper:
+        return Keeper(self._role("posterior_update", "updater"), self.prior)
 
     def _role(self, name: str, who: str) -> Role:
         return Role(name, getattr(self, f"{who}_model") or self.model, self._temperature(who), self.max_new_tokens)
 
     def _temperature(self, who: str) -> float:
         return getattr(self, f"{who}_temperature")
+
+    def most_calls(self, view: View) -> int:
+        return view.spec.max_turns * (2 * len(legal_of(view, "llm_ids")) + 1) + (self.prior == "model")
 
     async def close(self) -> None:
         await close_models(self.model, self.regret_model, self.gain_model, self.updater_model)

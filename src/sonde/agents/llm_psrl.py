@@ -13,8 +13,9 @@ step at once. The former makes K (H + 2) calls, 3 T in a bandit, the last update
 policy once per state and sub-episode (appendix C).
 
 `prior` is `well-specified` (the problem's own, in words and numbers; see `agents/_priors.py`), `worlds` (every possible
-world of a bandit listed), `model` (one call more, before the first act, by the updater's model), or the text itself. An
-environment without a finite problem is played as a bandit: every turn is a sub-episode.
+world of a bandit, or every code, listed), `model` (one call more, before the first act, by the updater's model), or the
+text itself. In a table, `alpha` is every parameter of its Dirichlets, by default 1/|S|. An environment without a finite
+problem is played as a bandit: every turn is a sub-episode.
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: without a readable hypothesis the policy acts
 on the beliefs; an update that cannot be read leaves the beliefs as they are and its experience to the next one; for an
@@ -25,21 +26,23 @@ of the algorithm, and for models that record what they are asked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import Action, Model, Policy, View, unknown
+from sonde.core import Action, Model, View, invalid, unknown
 
-from ._beliefs import beliefs_now
-from ._calls import Calls, Role, after, check_calls, check_model, close_models, pieces
+from ._beliefs import Keeper
+from ._calls import Calls, Composed, Role, after, check_calls, check_model, close_models, pieces
+from ._episodes import length_of
 from ._prompting import Cached, Scene, act, choose, scene
 
 UPDATES = ("trajectory", "step")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMPSRL(Policy):
+class LLMPSRL(Composed):
     """See the module. A model that is None is `model`. Memory: beliefs, the turns they rest on, and the hypothesis."""
 
     model: Model
@@ -50,6 +53,7 @@ class LLMPSRL(Policy):
     policy_temperature: float = 1.0
     updater_temperature: float = 1.0
     prior: str = "well-specified"
+    alpha: float | None = None
     updates: str = "trajectory"
     cache: bool = False
     retries: int = 2
@@ -61,6 +65,8 @@ class LLMPSRL(Policy):
             check_model(f"agents:llm_psrl: {name}", getattr(self, name), optional=True)
         temperatures = {f"{name}_temperature": self._temperature(name) for name in ("sampler", "policy", "updater")}
         check_calls("agents:llm_psrl", self.retries, self.max_new_tokens, **temperatures)
+        if self.alpha is not None and not 0.0 < self.alpha < math.inf:
+            raise invalid("agents:llm_psrl: alpha", self.alpha, "more than 0, or none for 1/|S|")
         if self.updates not in UPDATES:
             raise unknown("agents:llm_psrl: updates", self.updates, UPDATES)
 
@@ -69,7 +75,7 @@ class LLMPSRL(Policy):
         calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
         begins = at.now.step == 0 or "hypothesis" not in memory
         due = begins or self.updates == "step"
-        beliefs = await beliefs_now(at, calls, self._updater, self.prior, memory, due=due)
+        beliefs = await self._keeper.beliefs(at, calls, memory, due=due)
         hypothesis = await self._sample(at, calls, beliefs.text) if begins else memory["hypothesis"]
         cached = Cached.of(self.cache, memory, begins)
         chosen = cached.found(at) or await self._choose(at, calls, hypothesis or beliefs.text)
@@ -77,7 +83,7 @@ class LLMPSRL(Policy):
 
     async def finish(self, view: View) -> None:
         if view.memory:
-            await beliefs_now(scene(view), Calls(view.seed, self.retries), self._updater, "", view.memory, due=True)
+            await self._keeper.beliefs(scene(view), Calls(view.seed, self.retries), view.memory, due=True)
 
     async def _sample(self, at: Scene, calls: Calls, beliefs: str) -> str:
         """One hypothesis; empty where none could be read."""
@@ -92,14 +98,19 @@ class LLMPSRL(Policy):
         return await choose(at, calls, self._role("policy", "policy"), system, say["policy-user"].format(**at.words()))
 
     @property
-    def _updater(self) -> Role:
-        return self._role("posterior_update", "updater")
+    def _keeper(self) -> Keeper:
+        return Keeper(self._role("posterior_update", "updater"), self.prior, self.alpha)
 
     def _role(self, name: str, who: str) -> Role:
         return Role(name, getattr(self, f"{who}_model") or self.model, self._temperature(who), self.max_new_tokens)
 
     def _temperature(self, who: str) -> float:
         return getattr(self, f"{who}_temperature")
+
+    def most_calls(self, view: View) -> int:
+        sub_episodes, steps = length_of(view)
+        updates = steps if self.updates == "step" else sub_episodes
+        return sub_episodes + steps + updates + (self.prior == "model")
 
     async def close(self) -> None:
         await close_models(self.model, self.sampler_model, self.policy_model, self.updater_model)

@@ -17,24 +17,28 @@ to its end even when it has turned out to be wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
-from typing import cast
+from operator import attrgetter, itemgetter
 
 import numpy as np
+import numpy.typing as npt
 
 from sonde.core import Action, ProgramPolicy, Rng, View, invalid, unknown
 from sonde.envs._rules.finite import Conjugate, Problem, World
 
 from ._episodes import explored, finite, now, state_of, turns_of
 
+Ints = npt.NDArray[np.int64]
 _SAME = 1e-12
+_MOVE = itemgetter("state", "action", "next", "reward")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PSRL(ProgramPolicy):
-    """See the module. Memory: the plan of this sub-episode, one action number per step and state; where it is missing,
-    because somebody else began the sub-episode, a world is drawn anew."""
+    """See the module. Memory: the plan of this sub-episode, one action number per step and state, as one text, because
+    a record checks and freezes every value in a memory; where it is missing, because somebody else began the
+    sub-episode, a world is drawn anew."""
 
     prior: str = "standard"
     alpha: float | None = None
@@ -48,20 +52,20 @@ class PSRL(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         problem = finite(view, "psrl")
         step = now(view, problem.horizon).step
-        kept = cast("Sequence[Sequence[int]] | None", view.memory) if step else None
-        plan = kept or self._plan(view, problem)
-        choice = plan[step][problem.states.index(state_of(view, problem))]
-        return Action(view.say(problem.actions[choice]), memory=plan if problem.horizon > 1 else None)
+        plan = view.memory if step and view.memory else " ".join(map(str, self._plan(view, problem)))
+        at = step * len(problem.states) + problem.states.index(state_of(view, problem))
+        choice = problem.actions[int(plan.split(" ")[at])]
+        return Action(view.say(choice), memory=plan if problem.horizon > 1 else None)
 
-    def _plan(self, view: View, problem: Problem) -> Sequence[Sequence[int]]:
-        """The optimal policy of a world drawn from the posterior."""
+    def _plan(self, view: View, problem: Problem) -> list[int]:
+        """The optimal policy of a world drawn from the posterior, step by step and state by state."""
         rng = Rng(view.seed)
         if problem.kind == "tabular" and self.prior == "standard":
-            return optimal(posterior(view, problem, self.alpha).sample(rng), problem.horizon, rng)
+            return optimal(posterior(view, problem, self.alpha).sample(rng), problem.horizon, rng).ravel().tolist()
         known = explored(view, "psrl")
         if problem.kind == "code":
-            return [[problem.actions.index(symbol)] * len(problem.states) for symbol in known.sample(rng)]
-        return optimal(known.world(known.sample(rng)), problem.horizon, rng)
+            return [problem.actions.index(symbol) for symbol in known.sample(rng) for _ in problem.states]
+        return optimal(known.world(known.sample(rng)), problem.horizon, rng).ravel().tolist()
 
 
 def posterior(view: View, problem: Problem, alpha: float | None) -> Conjugate:
@@ -69,19 +73,20 @@ def posterior(view: View, problem: Problem, alpha: float | None) -> Conjugate:
     known = Conjugate.prior(problem, alpha)
     states = {s: i for i, s in enumerate(problem.states)}
     actions = {a: i for i, a in enumerate(problem.actions)}
-    for info in (turn.info for turn in turns_of(view)):
-        if info["action"] is not None:
-            at = states[info["state"]], actions[info["action"]]
-            known.counts_SAS[(*at, states[info["next"]])] += 1
-            known.paid_SA[at] = info["reward"]
+    moves = Counter(map(_MOVE, map(attrgetter("info"), turns_of(view))))
+    for (state, action, after, reward), n in moves.items():
+        if action is not None:
+            at = states[state], actions[action]
+            known.counts_SAS[(*at, states[after])] += n
+            known.paid_SA[at] = reward
     return known
 
 
-def optimal(world: World, horizon: int, rng: Rng) -> list[list[int]]:
-    """An optimal action for every step and state; equally good ones are drawn."""
+def optimal(world: World, horizon: int, rng: Rng) -> Ints:
+    """The number of an optimal action for every step and state, shape `(H, S)`; equally good ones are drawn."""
     q_HSA = world.values(horizon)
     good_HSA = q_HSA >= q_HSA.max(axis=2, keepdims=True) - _SAME
-    plan: list[list[int]] = good_HSA.argmax(axis=2).tolist()
+    plan_HS = good_HSA.argmax(axis=2)
     for h, s in np.argwhere(good_HSA.sum(axis=2) > 1).tolist():
-        plan[h][s] = rng.choice(np.flatnonzero(good_HSA[h, s]).tolist())
-    return plan
+        plan_HS[h, s] = rng.choice(np.flatnonzero(good_HSA[h, s]).tolist())
+    return plan_HS

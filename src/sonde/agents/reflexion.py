@@ -16,15 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import Action, Model, Policy, View, invalid
+from sonde.core import Action, Model, View, invalid
 
-from ._calls import KEPT, Calls, Role, after, check_calls, check_model, close_models, pieces, size
-from ._episodes import experiences
+from ._calls import KEPT, Calls, Composed, Role, after, check_calls, check_model, close_models, pieces, size
+from ._episodes import experiences, length_of
 from ._prompting import Cached, Scene, act, choose, scene, trajectory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reflexion(Policy):
+class Reflexion(Composed):
     """See the module. A model that is None is `model`. Memory: the notes."""
 
     model: Model
@@ -70,6 +70,10 @@ class Reflexion(Policy):
         listed = "\n".join(f"{i}. {note}" for i, note in enumerate(notes, 1)) or say["no-notes"]
         user = say["policy-user"].format(notes=listed, **at.words())
         return await choose(at, calls, role, say["policy-system"].format(problem=at.described()), user)
+
+    def most_calls(self, view: View) -> int:
+        sub_episodes, steps = length_of(view)
+        return steps + sub_episodes - 1
 
     async def close(self) -> None:
         await close_models(self.model, self.reflection_model)

@@ -15,7 +15,8 @@ Beliefs, by their `kind`:
                `candidates` where not all sequences of different symbols are possible
 
 Draws come from the seed of the call, whatever its temperature. `malformed` is the share of replies that are noise, so
-that retries and fallbacks can be tried out.
+that retries and fallbacks can be tried out; a policy that is handed beliefs because no hypothesis could be read acts on
+a world drawn from them.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ def reply(messages: Sequence[Message], rng: Rng) -> str:
     if call not in _ANSWERS:
         raise UserError(f"models:oracle: call: got {call!r}, allowed: {', '.join(_ANSWERS)}")
     needed, answer = _ANSWERS[call]
+    if call == "policy" and "hypothesis" not in blocks and "belief" in blocks:
+        blocks = {**blocks, "hypothesis": sampled(blocks["belief"], rng)}
     for name in needed:
         if name not in blocks:
             raise UserError(f"models:oracle: {call}: the prompt has no JSON block {name!r}")
