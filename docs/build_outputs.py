@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md")
+PAGES = (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md")
 COLUMNS = 100
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<note>not run|file: \S+) -->\n)?```(?P<kind>python|console|yaml)\n(?P<body>.*?)^```$"

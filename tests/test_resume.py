@@ -37,9 +37,9 @@ def slow(folder: Path, cached: bool) -> dict[str, Any]:
     }
 
 
-def start(config: Path, folder: Path) -> subprocess.Popen[bytes]:
+def start(config: Path, folder: Path, env: str = "mastermind") -> subprocess.Popen[bytes]:
     code = "from sonde.cli import main; main()"
-    args = [sys.executable, "-c", code, "rollout", "mastermind", str(folder), "--config", str(config)]
+    args = [sys.executable, "-c", code, "rollout", env, str(folder), "--config", str(config)]
     return subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -90,6 +90,28 @@ def test_after_kill_9_nothing_finished_is_played_again(cached: bool, tmp_path: P
     whole = prepare(config_from({**slow(tmp_path, False), "concurrency": 30}))
     fresh = play(whole, tmp_path / "uninterrupted")
     assert _canonical(fresh) == _canonical(stored)
+
+
+COMPOSED = ["Hypothesis: {010|101}\nBeliefs: about {0|1}\nNote: {0|1}\nAction: {0|1}"]
+
+
+@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+def test_agents_made_of_several_calls_are_continued_after_kill_9(tmp_path: Path) -> None:
+    model = {"name": "models:fake", "pattern": COMPOSED, "latency": 0.02}
+    config = {
+        **slow(tmp_path, False),
+        "env": {"name": "combination_lock", "sub_episodes": 3},
+        "seats": {AGENT: {"name": "agents:llm_psrl", "model": model}},
+    }
+    (tmp_path / "run.json").write_text(json.dumps(config))
+    kill_at(start(tmp_path / "run.json", tmp_path / "run", "combination_lock"), tmp_path / "run", 7)
+    seen = held(tmp_path / "run")
+    assert 7 <= len(seen) < 30
+    run, played = prepare(config_from(config)), list[Any]()
+    stored = play(run, tmp_path / "run", on_done=played.append)
+    assert len(played) == 30 - len(seen) and seen.items() <= held(tmp_path / "run").items()
+    whole = play(prepare(config_from({**config, "concurrency": 30})), tmp_path / "uninterrupted")
+    assert _canonical(whole) == _canonical(stored)
 
 
 @pytest.mark.slow

@@ -46,6 +46,10 @@ class Row:
     score: float
     turns: int
     tokens: int = 0
+    malformed: int = 0
+    """Replies of sub-calls that could not be read and were asked for again."""
+    fallbacks: int = 0
+    """Sub-calls that were given up, so that the agent fell back on what its documentation says."""
     truncated: str = ""
     error: str = ""
     entropy: tuple[float, ...] | None = None
@@ -124,11 +128,18 @@ def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
         score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
         turns=len(trajectory.turns),
         tokens=tokens(trajectory),
+        malformed=_named(trajectory, ":malformed"),
+        fallbacks=_named(trajectory, ":fallback"),
         truncated=outcome.truncated,
         error=trajectory.error,
         entropy=entropy,
         gains=found,
     )
+
+
+def _named(trajectory: Trajectory, ending: str) -> int:
+    """Completions of the agent with such a name; see `agents/_calls.py`."""
+    return sum(c.name.endswith(ending) for t in trajectory.turns for c in t.acts[0].action.completions)
 
 
 def _information(env: Env[Any], trajectory: Trajectory) -> tuple[tuple[float, ...] | None, tuple[Gain, ...] | None]:
@@ -193,6 +204,19 @@ def summarise(
         entropy=_mean_entropy(rows, spec.max_turns),
         turns_played=_turns_played([r.turns for r in rows]),
         seconds=seconds,
+        notes=_unread(rows),
+    )
+
+
+def _unread(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What is to be said of replies that could not be read."""
+    malformed, fallbacks = sum(r.malformed for r in rows), sum(r.fallbacks for r in rows)
+    if not malformed + fallbacks:
+        return ()
+    hit = sum(r.fallbacks > 0 for r in rows)
+    return (
+        f"sub-calls: {malformed:,} unreadable replies asked for again, {fallbacks:,} calls given up (fallback), in "
+        f"{hit} of {len(rows)} episodes",
     )
 
 

@@ -38,6 +38,11 @@ Key = tuple[str, int, int]
 """What identifies an episode of a run: task id, world seed, sample."""
 
 
+FEW = 16
+"""Episodes at a time of programs that share no work: what these have said fits into the processor's cache, which makes
+long episodes a third faster than with hundreds at a time."""
+
+
 class Job(NamedTuple):
     """One episode to play."""
 
@@ -185,8 +190,9 @@ def _failed(task: asyncio.Task[Trajectory]) -> bool:
 async def _lockstep(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncGenerator[Trajectory, None]:
     """Programs only: all running episodes act together, so that a policy may share work between them."""
     running: list[Episode] = []
+    at_once = plan.concurrency if _shares_work(policies) else min(plan.concurrency, FEW)
     while True:
-        while len(running) < plan.concurrency and (job := meter.next()) is not None:
+        while len(running) < at_once and (job := meter.next()) is not None:
             running.append(_begin(env, job))
         if not running:
             return
@@ -195,6 +201,10 @@ async def _lockstep(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -
             yield await _play_on(ep, policies)
         running = [ep for ep in running if ep.outcome is None]
         await asyncio.sleep(0)
+
+
+def _shares_work(policies: Seats) -> bool:
+    return any(getattr(type(p), "act_many", None) is not ProgramPolicy.act_many for p in policies.values())
 
 
 def _act_together(episodes: list[Episode], policies: Seats) -> tuple[list[Episode], list[Episode]]:

@@ -93,6 +93,7 @@ def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
     notes = ["±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.", *columns]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
+    notes += [f"{e.env_name}, {e.label}: {note}" for e in rows for note in e.notes]
     failures = [Text(note, style="bold red") for e in rows if (note := _failures(e))]
     return [*(Text(note, style="dim") for note in notes), *failures]
 

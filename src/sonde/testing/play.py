@@ -159,7 +159,7 @@ def hedging_never_wins(p: Probe) -> None:
         return
     won = 0
     for i in range(p.episodes):
-        *_, before, end = p.walk(i, lambda view, _: policy.act_now(view).text)
+        *_, before, end = p.walk(i, lambda view, _: policy.act_now(view))
         if end.outcome and end.outcome.kind == "win":
             _check_hedges(p, before, end.turns[-1].text, p.rng("hedge", i))
             won += 1

@@ -10,6 +10,7 @@ from typing import Any
 from sonde.core import (
     AGENT,
     EMPTY,
+    Action,
     ContractError,
     Env,
     Episode,
@@ -27,7 +28,7 @@ from sonde.core.types import Json
 
 from .hostile import hostile, legal
 
-Reply = Callable[[View, Rng], str]
+Reply = Callable[[View, Rng], str | Action]
 
 
 def require(condition: object, message: str) -> None:
@@ -81,7 +82,7 @@ class Probe:
             ep = ep.step(policy.act_now(ep.view(str(ep.to_act))))  # type: ignore[union-attr]
         return ep
 
-    def say(self, ep: Episode, text: str) -> Episode:
+    def say(self, ep: Episode, text: str | Action) -> Episode:
         """`ep` when the agent may act again."""
         return self.others(ep.step(text))
 
@@ -148,5 +149,5 @@ def digest(env: Env[Any], *, episodes: int = 20, seed: int = 0) -> str:
     played = [transcript(probe.play(i, mixed, "digest")) for i in range(episodes)]
     policy = probe.reference
     if policy is not None:
-        played.append(transcript(probe.play(0, lambda view, _: policy.act_now(view).text)))
+        played.append(transcript(probe.play(0, lambda view, _: policy.act_now(view))))
     return content_hash(played)

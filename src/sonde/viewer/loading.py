@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,10 @@ class Agent:
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """One run folder. `results` holds `info["result"]` of every turn by trajectory id, `shown` the chosen episodes."""
+    """One run folder. `results` holds `info["result"]` of every turn by trajectory id, `shown` the chosen episodes;
+    `source` has all of them."""
+
+    source: Source
 
     evaluation: Evaluation
     env: Env[Any]
@@ -61,6 +64,12 @@ class Loaded:
     @property
     def rows(self) -> Sequence[Row]:
         return self.evaluation.rows
+
+    @property
+    def episodes(self) -> Iterator[Trajectory]:
+        """The episodes that the evaluation is about, read again from disk."""
+        wanted = {row.trajectory for row in self.rows}
+        return (t for t in self.source.run if t.id in wanted)
 
     @property
     def role(self) -> str:
@@ -108,6 +117,7 @@ def read(source: Source, wanted: Sequence[str], agent: Agent) -> Loaded:
         )
     saved = {name: getattr(source.run, name) for name in ("version", "commit", "fingerprint", "config")}
     return Loaded(
+        source=source,
         evaluation=source.evaluation,
         env=source.env,
         saved=saved,

@@ -22,7 +22,7 @@ _BINS = 20
 
 
 @contextmanager
-def _axes(height: float = HEIGHT, left: float = 0.12, right: float = 0.97, bottom: float = 0.5) -> Iterator[Any]:
+def axes(height: float = HEIGHT, left: float = 0.12, right: float = 0.97, bottom: float = 0.5) -> Iterator[Any]:
     """Axes on a figure of our style; `bottom` in inches."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -36,15 +36,15 @@ def _axes(height: float = HEIGHT, left: float = 0.12, right: float = 0.97, botto
 
 def success(section: Section, name: str) -> str:
     """Share of episodes won within n turns."""
-    with _axes(right=0.76) as ax:
+    with axes(right=0.76) as ax:
         ends: list[tuple[float, Agent]] = []
         for run in section.runs:
             curve = run.evaluation.within
-            _line(ax, run.agent, range(1, len(curve) + 1), [100 * share for share in curve])
+            line(ax, run.agent, range(1, len(curve) + 1), [100 * share for share in curve])
             ends.append((100 * curve[-1], run.agent))
         ax.set(xlabel="turns", ylabel="episodes won (%)", ylim=(-3, 103))
         _whole_turns(ax, 1, section.max_turns)
-        _label_ends(ax, ends)
+        label_ends(ax, ends)
         return inline(ax.figure, name, f"Share of episodes won within n turns in {section.title}")
 
 
@@ -53,15 +53,15 @@ def entropy(section: Section, name: str) -> str | None:
     runs = [(run, curve) for run in section.runs if (curve := run.evaluation.entropy)]
     if not runs:
         return None
-    with _axes(right=0.76) as ax:
+    with axes(right=0.76) as ax:
         ends: list[tuple[float, Agent]] = []
         for run, curve in runs:
-            _line(ax, run.agent, range(len(curve)), curve)
+            line(ax, run.agent, range(len(curve)), curve)
             ends.append((curve[-1], run.agent))
         ax.set(xlabel="turns", ylabel="still unknown (bits)")
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1])
         _whole_turns(ax, 0, section.max_turns)
-        _label_ends(ax, ends)
+        label_ends(ax, ends)
         return inline(ax.figure, name, f"Mean posterior entropy in bits after each turn in {section.title}")
 
 
@@ -97,7 +97,7 @@ def efficiencies(section: Section, name: str) -> str | None:
 
 def lost_by_turn(agent: Agent, found: Losses, top: float, name: str) -> str:
     """Bits taken and lost at every turn, per cause; `top` is the scale that the agents of a section share."""
-    with _axes(left=0.13) as ax:
+    with axes(left=0.13) as ax:
         bottom = [0.0] * len(found.taken)
         for key, values in {"taken": found.taken, **found.lost}.items():
             at = [i for i, value in enumerate(values) if value > 0.002 * top]
@@ -114,7 +114,7 @@ def lost_by_turn(agent: Agent, found: Losses, top: float, name: str) -> str:
 def lost_in_all(rows: Sequence[tuple[Agent, Losses]], name: str) -> str:
     """Bits on offer per episode: taken, or lost and why. One bar per agent."""
     height = 0.62 + 0.12 + 0.34 * len(rows)
-    with _axes(height, left=0.27, right=0.9, bottom=0.62) as ax:
+    with axes(height, left=0.27, right=0.9, bottom=0.62) as ax:
         for y, (agent, found) in enumerate(rows):
             left = 0.0
             for key, value in {"taken": sum(found.taken), **{k: sum(v) for k, v in found.lost.items()}}.items():
@@ -161,15 +161,16 @@ def _fill(colour: str, key: str) -> dict[str, Any]:
     return {"facecolor": PAPER, "edgecolor": colour, "hatch": _PATTERNS[key], "linewidth": 0.6}
 
 
-def _line(ax: Any, agent: Agent, x: Sequence[float], y: Sequence[float]) -> None:
+def line(ax: Any, agent: Agent, x: Sequence[float], y: Sequence[float], *, markers: bool = True) -> None:
+    """One agent's line in its look."""
     ax.plot(
-        x, y, color=agent.colour, linestyle=agent.dash, linewidth=1.8, marker=agent.marker, markersize=3.4,
-        gid=f"agent-{agent.number}", clip_on=False,
+        x, y, color=agent.colour, linestyle=agent.dash, linewidth=1.8, marker=agent.marker if markers else "",
+        markersize=3.4, gid=f"agent-{agent.number}", clip_on=False,
     )  # fmt: skip
     ax.grid(axis="y")
 
 
-def _label_ends(ax: Any, ends: Sequence[tuple[float, Agent]]) -> None:
+def label_ends(ax: Any, ends: Sequence[tuple[float, Agent]]) -> None:
     """Names at the right end of lines, moved apart where they would overlap."""
     low, high = ax.get_ylim()
     step = 0.085 * (high - low)
@@ -200,7 +201,7 @@ def _ridge(
     height = 0.62 + max(1.2, 0.56 * len(rows))
     tops = [max([0.0, *(full.get(x, 0) + light.get(x, 0) for x in {*full, *light})]) for _, full, light, _ in rows]
     scale = 0.82 / max([1e-9, *tops])
-    with _axes(height, left=0.27, right=0.82) as ax:
+    with axes(height, left=0.27, right=0.82) as ax:
         for y, (agent, full, light, note) in enumerate(rows):
             base = len(rows) - 1 - y
             ax.axhline(base, color=GRID, linewidth=0.7, zorder=0)

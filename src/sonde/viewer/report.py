@@ -17,7 +17,7 @@ from typing import Any
 from sonde.core import UserError, invalid
 from sonde.metrics import Estimate
 
-from . import headline, plots
+from . import exploration, headline, plots
 from .loading import Agent, Loaded, Section, Source, cast_agents, open_source, read, sections
 from .losses import CAUSES, MEANINGS, Losses, losses
 from .text import indented, pieces, plain
@@ -123,7 +123,12 @@ def _figures(section: Section, known: Sequence[tuple[Agent, Losses]]) -> dict[st
         "efficiency": plots.efficiencies(section, f"{name}-e"),
         "lost": plots.lost_in_all(known, f"{name}-l") if known else None,
         "key": plots.key(f"{name}-k") if known else None,
+        **exploration.figures(_explored(section), name, section.title),
     }
+
+
+def _explored(section: Section) -> list[tuple[Agent, exploration.Explored]]:
+    return [(run.agent, found) for run in section.runs if (found := exploration.explored(run.env, run.episodes))]
 
 
 def _by_turn(section: Section, known: Sequence[tuple[Agent, Losses]]) -> list[tuple[Agent, str]]:

@@ -1,0 +1,72 @@
+"""Beliefs about the world as a text that a language model keeps: where they begin, and how they are updated.
+
+In the memory: `beliefs`, and `absorbed`, the number of turns they rest on. An update takes every turn since, so one
+that could not be read loses nothing: the next one gets its turns too, as it does those that somebody else played before
+this agent took over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sonde.core import UserError
+
+from ._calls import KEPT, Calls, Role, after, pieces, size
+from ._episodes import experiences
+from ._priors import well_specified
+from ._prompting import Scene, listed, trajectory
+
+UNKNOWN = "Nothing is known."
+"""The prior where a model was asked for one and could not be read."""
+
+
+class Beliefs(NamedTuple):
+    """A text and the number of turns it rests on."""
+
+    text: str
+    absorbed: int = 0
+
+    def to_memory(self) -> dict[str, Any]:
+        return {"beliefs": self.text, "absorbed": self.absorbed}
+
+
+class Keeper(NamedTuple):
+    """Who keeps the beliefs, and what they are at first; `prior` and `alpha` are those of `agents:llm_psrl`."""
+
+    role: Role
+    prior: str
+    alpha: float | None = None
+
+    async def beliefs(self, at: Scene, calls: Calls, memory: Mapping[str, Any], *, due: bool) -> Beliefs:
+        """The beliefs that the memory holds, or the prior; updated by what has happened since, where that is `due`."""
+        if "beliefs" in memory:
+            held = Beliefs(memory["beliefs"], memory["absorbed"])
+        else:
+            held = Beliefs(await self._first(at, calls))
+            if size(held.text) > KEPT:
+                raise UserError(f"agents: prior: got {size(held.text):,} bytes of JSON, allowed: at most {KEPT:,}")
+        return await self._updated(at, calls, held) if due else held
+
+    async def _first(self, at: Scene, calls: Calls) -> str:
+        if self.prior in ("well-specified", "worlds"):
+            return well_specified(at.view, worlds=self.prior == "worlds", alpha=self.alpha)
+        if self.prior != "model":
+            return self.prior
+        say = pieces("beliefs")
+        user = say["prior-user"].format(problem=at.described(), situation=at.situation("prior"))
+        role = self.role._replace(name="prior")
+        return await calls.ask(role, say["prior-system"], user, after("Beliefs:")) or UNKNOWN
+
+    async def _updated(self, at: Scene, calls: Calls, held: Beliefs) -> Beliefs:
+        rows = experiences(at.view, held.absorbed)
+        if not rows:
+            return held
+        say, one = pieces("beliefs"), len(rows) == 1
+        shown = {"experience": listed(rows)} if one else {"trajectory": trajectory(rows)}
+        user = say["update-step" if one else "update-trajectory"].format(
+            posterior=held.text, situation=at.situation(self.role.name), **shown
+        )
+        system = say["update-system"].format(problem=at.described())
+        found = await calls.ask(self.role, system, user, after("Beliefs:"))
+        return held if found is None else Beliefs(found, held.absorbed + len(rows))

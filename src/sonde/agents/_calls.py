@@ -1,0 +1,234 @@
+"""What agents made of several language model calls share: named sub-calls, retries that are counted, prompts, readers.
+
+A *role* is a sub-call with a name, a model and a temperature of its own. A reply that cannot be read is asked for again
+in the same conversation, at most `retries` times; after that the agent does what its docstring says (its fallback).
+Nothing of this is silent: an accepted reply is recorded as `Completion.name == "policy"` (say), one that could not be
+read as `"policy:malformed"`, and the last one of a call that was given up as `"policy:fallback"`. The same names are
+counted over the episode in the agent's memory under `"calls"`.
+
+Prompts live in `agents/prompts/NAME.md`; a line `## name` begins the piece called `name`. What a program could need of
+a prompt (the situation, what was observed, a belief) stands in fenced JSON blocks, which models read as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, TypeVar
+
+from sonde.core import Completion, Message, Model, Policy, Sampling, View, derive, invalid
+from sonde.core.types import Json
+from sonde.envs._rules.answer import read_answer
+
+from .llm import split_reasoning
+
+T = TypeVar("T")
+Reader = Callable[[str], T | None]
+
+KEPT = 24_000
+"""Bytes of JSON that one text in a memory may take; two of them and what else is kept fit into `MEMORY_LIMIT`."""
+
+MALFORMED, FALLBACK = "malformed", "fallback"
+_BRANCH = 10_000
+"""Call numbers that one branch of an act may use."""
+_NUMBER = re.compile(r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?")
+_AROUND = " \t\r\n\"'`*_.,;:!()[]“”‘’"
+
+
+class Role(NamedTuple):
+    """A sub-call: its name in the record, who answers it and how."""
+
+    name: str
+    model: Model
+    temperature: float = 1.0
+    max_new_tokens: int = 2048
+
+
+class Calls:
+    """The calls of one act. `counts` begins with what earlier acts counted; `completions` holds this act's alone."""
+
+    def __init__(self, seed: int, retries: int, counts: Mapping[str, int] | None = None, first: int = 0) -> None:
+        self.completions: list[Completion] = []
+        self.counts: dict[str, int] = dict(counts or {})
+        self._seed, self._retries, self._n = seed, retries, first
+
+    async def ask(self, role: Role, system: str, user: str, read: Reader[T]) -> T | None:
+        """What `read` finds in the reply; None, counted as a fallback, when no reply could be read."""
+        messages: tuple[Message, ...] = (Message("system", system), Message("user", user))
+        for left in reversed(range(self._retries + 1)):
+            completion, text = await self._generate(role, messages)
+            value = read(text)
+            if value is not None:
+                self._keep(completion, role.name)
+                return value
+            self._keep(completion, f"{role.name}:{MALFORMED if left else FALLBACK}")
+            messages = (*messages, Message("assistant", completion.text, completion), Message("user", again()))
+        return None
+
+    async def _generate(self, role: Role, messages: Sequence[Message]) -> tuple[Completion, str]:
+        seed = derive(self._seed, "call", self._n)
+        self._n += 1
+        sampling = Sampling(max_new_tokens=role.max_new_tokens, temperature=role.temperature, seed=seed)
+        completion = await role.model.generate(messages, sampling)
+        reasoning, text = split_reasoning(completion.text)
+        return (replace(completion, reasoning=reasoning) if reasoning else completion), text
+
+    def _keep(self, completion: Completion, name: str) -> None:
+        self.completions.append(replace(completion, name=name))
+        if ":" in name:
+            self.counts[name] = self.counts.get(name, 0) + 1
+
+    async def together(self, works: Iterable[Callable[[Calls], Awaitable[T]]]) -> list[T]:
+        """Independent pieces of work at the same time, each with call numbers of its own, recorded in their order."""
+        todo = list(works)
+        branches = [Calls(self._seed, self._retries, first=_BRANCH * (i + 1)) for i in range(len(todo))]
+        found = await asyncio.gather(*(work(branch) for work, branch in zip(todo, branches, strict=True)))
+        for branch in branches:
+            self.completions += branch.completions
+            for name, n in branch.counts.items():
+                self.counts[name] = self.counts.get(name, 0) + n
+        return list(found)
+
+
+Work = Callable[[Calls], Awaitable[float]]
+"""A piece of work that ends in a number, given its own calls."""
+
+
+class Composed(Policy):
+    """An agent made of several sub-calls."""
+
+    @abstractmethod
+    def most_calls(self, view: View) -> int:
+        """Model calls of an episode that takes all its turns, without retries, at its first view."""
+
+
+def check_model(field: str, model: object, *, optional: bool = False) -> None:
+    """Raise `UserError` unless this is a model (or None, where another one stands in)."""
+    if not (isinstance(model, Model) or (optional and model is None)):
+        raise invalid(field, model, "a model, such as sonde.make('models:hf', ...)")
+
+
+def check_calls(owner: str, retries: int, max_new_tokens: int, **temperatures: float) -> None:
+    """Raise `UserError` for the first setting that no sub-call can have."""
+    if retries < 0:
+        raise invalid(f"{owner}: retries", retries, "0 or more")
+    if max_new_tokens < 1:
+        raise invalid(f"{owner}: max_new_tokens", max_new_tokens, "1 or more")
+    for name, value in temperatures.items():
+        if not 0.0 <= value < math.inf:
+            raise invalid(f"{owner}: {name}", value, "0 or more")
+
+
+async def close_models(*models: Model | None) -> None:
+    """Close each of these once."""
+    seen: list[Model] = []
+    for model in models:
+        if model is not None and not any(model is other for other in seen):
+            seen.append(model)
+            await model.close()
+
+
+# --- prompts ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def pieces(name: str) -> Mapping[str, str]:
+    """The pieces of `agents/prompts/NAME.md`, loaded once per process. They are `str.format` templates."""
+    text = files("sonde.agents").joinpath("prompts", f"{name}.md").read_text("utf-8")
+    parts = text.split("\n## ")
+    return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts[1:])}
+
+
+def again() -> str:
+    """What follows a reply that could not be read."""
+    return pieces("calls")["again"]
+
+
+def block(**value: Json) -> str:
+    """A fenced JSON block with one object.
+
+    >>> print(block(situation={"step": 1}))
+    ```json
+    {"situation": {"step": 1}}
+    ```
+    """
+    return f"```json\n{json.dumps(value, ensure_ascii=False)}\n```"
+
+
+# --- readers ---------------------------------------------------------------------------------------------------------
+
+
+def size(text: str) -> int:
+    """The bytes that a text takes in a memory, which holds JSON: what is not ASCII takes 6 or 12 per character."""
+    return len(json.dumps(text))
+
+
+def after(marker: str, limit: int = KEPT) -> Reader[str]:
+    """A reader of what stands behind the last `marker`: some text of at most `limit` bytes (see `size`).
+
+    >>> after("Hypothesis:")("I think so. HYPOTHESIS: the code is 123")
+    'the code is 123'
+    """
+
+    def read(text: str) -> str | None:
+        found = _behind(marker, text)
+        return found if found and size(found) <= limit else None
+
+    return read
+
+
+def _behind(marker: str, text: str) -> str | None:
+    """The text behind the last `marker`, whatever its case; None where there is none."""
+    ends = [found.end() for found in re.finditer(re.escape(marker), text, re.IGNORECASE)]
+    return text[ends[-1] :].strip(" \t\r\n*") if ends else None
+
+
+def action(legal: Sequence[str] | None, limit: int = 4_000) -> Reader[str]:
+    """A reader of an action: behind `Action:`, else in an answer tag, else the whole reply. One of `legal`, if given.
+
+    >>> action(("A", "B"))("Upstream it is. Action: **b**.")
+    'B'
+    """
+
+    def read(text: str) -> str | None:
+        for said in (_behind("Action:", text), read_answer(text), text):
+            if said is not None and (found := named(said, legal, limit)) is not None:
+                return found
+        return None
+
+    return read
+
+
+def named(said: str, legal: Sequence[str] | None, limit: int = 4_000) -> str | None:
+    """The legal action that `said` names in its first line; where nothing is listed, any text within the limit."""
+    said = (read_answer(said) or said).strip()
+    if legal is None:
+        return said if 0 < len(said) <= limit else None
+    plain = said.partition("\n")[0][:limit].strip(_AROUND)
+    if plain in legal:
+        return plain
+    same = [a for a in legal if a.casefold() == plain.casefold()]
+    return same[0] if len(same) == 1 else None
+
+
+def number(marker: str, low: float = -math.inf, high: float = math.inf) -> Reader[float]:
+    """A reader of the number behind the last `marker`, within bounds.
+
+    >>> number("Estimate:", 0.0)("0.5 of 2 is 1. Estimate: 1.25 bits")
+    1.25
+    """
+
+    def read(text: str) -> float | None:
+        said = _behind(marker, text) if marker else text
+        found = _NUMBER.match(said.lstrip(" \t\r\n*$`")) if said else None
+        value = float(found[0]) if found else math.nan
+        return value if math.isfinite(value) and low <= value <= high else None
+
+    return read

@@ -1,0 +1,98 @@
+"""Well-specified priors as text: what is known about the world of a finite problem before the first step.
+
+A prior is words first, and then the same once more as a fenced JSON block `{"belief": ...}`, which models can keep up
+to date more easily than prose:
+
+    beta       one Beta distribution per arm of a Bernoulli bandit (the paper's Beta(1, 1))
+    worlds     a list of equally likely worlds, for bandits that pay other values; from the environment's exact prior
+    dirichlet  one Dirichlet per state and action with parameter `alpha`, rewards uniform over what may be paid
+    case       the possible causes of a customer's trouble, in words only
+    code       all sequences of different symbols, or all words of a length, alike; `candidates` lists them
+
+The paper gives its tabular agent of language models Dirichlet(0.1, 0.1, 0.1) for three states and classic PSRL 1/|S|.
+Both have 1/|S| here by default, so that they may be compared.
+"""
+
+from __future__ import annotations
+
+from math import perm
+
+from sonde.core import UserError, View
+from sonde.core.types import Json
+from sonde.envs._rules.diagnosis import prior, products
+from sonde.envs._rules.finite import Problem
+
+from ._calls import block, pieces
+from ._episodes import explored, possible, problem_of
+
+
+def well_specified(view: View, *, worlds: bool = False, alpha: float | None = None) -> str:
+    """The prior of the problem at the start of an episode; `worlds` lists those of a bandit whatever it pays, and all
+    codes; `alpha` is for tables, by default 1/|S|."""
+    problem = problem_of(view)
+    if problem is None:
+        name = view.spec.name
+        raise UserError(
+            f"agents: prior: {name} describes no finite problem; allowed: prior=model or the text of a prior"
+        )
+    if problem.kind == "tabular":
+        return _dirichlet(problem, alpha or 1.0 / len(problem.states))
+    if problem.kind == "case":
+        return _case(view)
+    if problem.kind == "code":
+        return _code(view, problem, worlds)
+    binary = set(problem.rewards) == {0.0, 1.0}
+    return _beta(problem) if binary and not worlds else _worlds(view, problem, "bernoulli" if binary else "fixed")
+
+
+def _beta(problem: Problem) -> str:
+    rows = "\n".join(f"- {arm}: Beta(1, 1)" for arm in problem.actions)
+    belief: Json = {"kind": "beta", "arms": {arm: [1, 1] for arm in problem.actions}}
+    return pieces("priors")["beta"].format(rows=rows, block=block(belief=belief))
+
+
+def _worlds(view: View, problem: Problem, pays: str) -> str:
+    known = explored(view, "llm_psrl")
+    tables = [known.world(h).reward_SA[0].tolist() for h in possible(view)]
+    means = [{a: round(m, 6) for a, m in zip(problem.actions, row, strict=True)} for row in tables]
+    rows = "\n".join("- " + ", ".join(f"{a}: {m:g}" for a, m in row.items()) for row in means)
+    belief: Json = {"kind": "worlds", "pays": pays, "worlds": [{"weight": 1, "means": row} for row in means]}
+    return pieces("priors")[f"worlds-{pays}"].format(rows=rows, block=block(belief=belief))
+
+
+def _dirichlet(problem: Problem, alpha: float) -> str:
+    alpha = round(alpha, 6)
+    table = {s: {a: dict.fromkeys(problem.states, alpha) for a in problem.actions} for s in problem.states}
+    rewards: Json = {s: dict.fromkeys(problem.actions) for s in problem.states}
+    belief: dict[str, Json] = {"kind": "dirichlet", "transitions": table, "rewards": rewards, "pays": problem.rewards}
+    moves = "; ".join(f"{a} in {s} leads to {t}" for s, a, t in problem.known)
+    if problem.known:
+        belief["certain"] = problem.known
+    rows = "\n".join(
+        f"- {a} in {s}: {alpha:g} for each of {', '.join(problem.states)}" for s in table for a in table[s]
+    )
+    say = pieces("priors")
+    return say["dirichlet"].format(
+        rows=rows,
+        rewards=", ".join(f"{r:g}" for r in problem.rewards),
+        known=f" {say['known'].format(moves=moves)}" if moves else "",
+        block=block(belief=belief),
+    )
+
+
+def _case(view: View) -> str:
+    product = products()[view.public["product"]]
+    rows = [f"- {p:.2f}: {c.what}; {c.fix_what} mends it" for p, c in zip(prior(product), product.causes, strict=True)]
+    return pieces("priors")["case"].format(rows="\n".join(rows))
+
+
+def _code(view: View, problem: Problem, worlds: bool) -> str:
+    n, length = len(problem.actions), problem.horizon
+    belief: dict[str, Json] = {"kind": "code", "symbols": "".join(problem.actions), "length": length, "marks": []}
+    words = possible(view)
+    if worlds:
+        belief["candidates"] = list(words)
+    if len(words) == perm(n, length):
+        symbols = f"{problem.actions[0]} to {problem.actions[-1]}"
+        return pieces("priors")["code"].format(length=length, symbols=symbols, block=block(belief=belief))
+    return pieces("priors")["words"].format(length=length, block=block(belief=belief | {"words": True}))

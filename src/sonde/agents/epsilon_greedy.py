@@ -1,0 +1,30 @@
+"""Epsilon-greedy: the action with the best mean so far, and with probability epsilon any action at all.
+
+The classic baseline for bandits (Sutton and Barto, chapter 2; compared with language models by Krishnamurthy et al.,
+2024). Actions that were never tried come first; ties are broken at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, Rng, View, invalid
+
+from ._episodes import best_of, finite, means, tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonGreedy(ProgramPolicy):
+    """See the module. `epsilon` in 0..1."""
+
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.epsilon <= 1.0:
+            raise invalid("agents:epsilon_greedy: epsilon", self.epsilon, "0 to 1")
+
+    def act_now(self, view: View) -> Action:
+        actions, rng = finite(view, "epsilon_greedy", "bandit").actions, Rng(view.seed)
+        if rng.random() < self.epsilon:
+            return Action(view.say(actions[rng.randrange(len(actions))]))
+        return Action(view.say(actions[best_of(means(tally(view, actions)), rng)]))

@@ -1,0 +1,62 @@
+"""In-context reinforcement learning: act on earlier sub-episodes shown in the prompt, all of them or a random part.
+
+Source: Monea et al. (2024), as Toward Efficient Exploration by LLM Agents plays it (section 4 and appendix H.7.1): at
+every step, each past sub-episode is shown with probability p, independently; p in {1, 0.5, 0.1}. One `policy` call per
+step; `cache=True` asks once per state and sub-episode (appendix C).
+
+Fallback, counted in `memory["calls"]` and in the names of completions: for an unreadable action a legal one is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sonde.core import Action, Model, Rng, View, invalid
+
+from ._calls import Calls, Composed, Role, check_calls, check_model, pieces
+from ._episodes import experiences
+from ._prompting import Cached, Scene, act, choose, listed, rounds, scene
+
+
+@dataclass(frozen=True, kw_only=True)
+class ICRL(Composed):
+    """See the module. `keep` is the paper's p."""
+
+    model: Model
+    keep: float = 1.0
+    temperature: float = 1.0
+    cache: bool = False
+    retries: int = 2
+    max_new_tokens: int = 2048
+
+    def __post_init__(self) -> None:
+        check_model("agents:icrl: model", self.model)
+        check_calls("agents:icrl", self.retries, self.max_new_tokens, temperature=self.temperature)
+        if not 0.0 <= self.keep <= 1.0:
+            raise invalid("agents:icrl: keep", self.keep, "0 to 1")
+
+    async def act(self, view: View) -> Action:
+        memory: Mapping[str, Any] = view.memory or {}
+        calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
+        cached = Cached.of(self.cache, memory, at.now.step == 0)
+        chosen = cached.found(at) or await self._choose(at, calls)
+        return act(view, chosen, calls, **cached.after(at, chosen))
+
+    async def _choose(self, at: Scene, calls: Calls) -> str:
+        say, role = pieces("icrl"), Role("policy", self.model, self.temperature, self.max_new_tokens)
+        user = say["policy-user"].format(history=self._history(at) or say["no-history"], **at.words())
+        return await choose(at, calls, role, say["policy-system"].format(problem=at.described()), user)
+
+    def _history(self, at: Scene) -> str:
+        """The past sub-episodes that are shown this time."""
+        past = [row for row in experiences(at.view) if row.sub_episode < at.now.sub_episode]
+        rng = Rng(at.view.seed, "keep")
+        return "\n\n".join(listed(rows) for rows in rounds(past).values() if rng.random() < self.keep)
+
+    def most_calls(self, view: View) -> int:
+        return view.spec.max_turns
+
+    async def close(self) -> None:
+        await self.model.close()

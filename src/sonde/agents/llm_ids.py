@@ -1,0 +1,121 @@
+"""Information-directed sampling made of language models: regret and information gain of every action by a call each.
+
+Source: Toward Efficient Exploration by LLM Agents, appendices F and H.6; Russo and Van Roy (2018). Per act: the beliefs
+are updated by the last step (`posterior_update`), 2 |A| calls estimate what each action costs and teaches, and the
+action is drawn from the distribution over pairs of actions, weights on a grid, with the smallest information ratio.
+
+Bandits (and environments without a finite problem) ask for the `expected_regret`. Problems of several steps ask for the
+`expected_value` of taking the action and playing perfectly afterwards, which is subtracted from `best_value`, the value
+of optimal play: 1 in the lock and in Wordle, as in the paper. `information_gain` is about optimal behaviour, in bits.
+Both estimates are asked to err on the safe side (costly, uninformative). Myopic, as in the paper.
+
+Fallbacks, counted in `memory["calls"]` and in the names of completions: an unreadable cost is the largest (1, or a
+value of 0), an unreadable gain is 0; beliefs as in `agents:llm_psrl`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sonde.core import Action, Model, Rng, View, invalid
+
+from ._beliefs import Keeper
+from ._calls import Calls, Composed, Role, Work, check_calls, check_model, close_models, number, pieces
+from ._episodes import legal_of
+from ._prompting import Scene, act, scene
+from ._ratio import minimise
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLMIDS(Composed):
+    """See the module. A model that is None is `model`. `grid`: the weights tried for a pair are 0, 1/grid, ..., 1."""
+
+    model: Model
+    regret_model: Model | None = None
+    gain_model: Model | None = None
+    updater_model: Model | None = None
+    regret_temperature: float = 0.0
+    gain_temperature: float = 0.0
+    updater_temperature: float = 1.0
+    prior: str = "well-specified"
+    best_value: float = 1.0
+    grid: int = 1000
+    retries: int = 2
+    max_new_tokens: int = 2048
+
+    def __post_init__(self) -> None:
+        check_model("agents:llm_ids: model", self.model)
+        for name in ("regret_model", "gain_model", "updater_model"):
+            check_model(f"agents:llm_ids: {name}", getattr(self, name), optional=True)
+        temperatures = {f"{name}_temperature": self._temperature(name) for name in ("regret", "gain", "updater")}
+        check_calls("agents:llm_ids", self.retries, self.max_new_tokens, **temperatures)
+        if self.grid < 2:
+            raise invalid("agents:llm_ids: grid", self.grid, "2 or more")
+        if not math.isfinite(self.best_value):
+            raise invalid("agents:llm_ids: best_value", self.best_value, "a finite number")
+
+    async def act(self, view: View) -> Action:
+        memory: Mapping[str, Any] = view.memory or {}
+        calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
+        beliefs = await self._keeper.beliefs(at, calls, memory, due=True)
+        actions = legal_of(view, "llm_ids")
+        regrets, gains = ([estimate(at, beliefs.text, a) for a in actions] for estimate in (self._regret, self._gain))
+        found = await calls.together([*regrets, *gains])
+        rng = Rng(view.seed, "mix")
+        chosen = actions[minimise(found[: len(actions)], found[len(actions) :], rng, self.grid).draw(rng)]
+        return act(view, chosen, calls, **beliefs.to_memory())
+
+    async def finish(self, view: View) -> None:
+        if view.memory:
+            await self._keeper.beliefs(scene(view), Calls(view.seed, self.retries), view.memory, due=True)
+
+    def _regret(self, at: Scene, beliefs: str, action: str) -> Work:
+        """The expected regret of an action, straight or by way of its value."""
+        several = at.horizon > 1
+        name, marker = ("expected_value", "Expected value:") if several else ("expected_regret", "Expected regret:")
+        role = self._role(name, "regret")
+
+        async def work(calls: Calls) -> float:
+            piece = "value" if several else "regret"
+            found = await calls.ask(role, *_prompt(piece, at, name, beliefs, action), number(marker, 0.0))
+            if not several:
+                return 1.0 if found is None else found
+            return max(0.0, self.best_value - (found or 0.0))
+
+        return work
+
+    def _gain(self, at: Scene, beliefs: str, action: str) -> Work:
+        role = self._role("information_gain", "gain")
+
+        async def work(calls: Calls) -> float:
+            prompt = _prompt("gain", at, role.name, beliefs, action)
+            return await calls.ask(role, *prompt, number("Information gain:", 0.0)) or 0.0
+
+        return work
+
+    @property
+    def _keeper(self) -> Keeper:
+        return Keeper(self._role("posterior_update", "updater"), self.prior)
+
+    def _role(self, name: str, who: str) -> Role:
+        return Role(name, getattr(self, f"{who}_model") or self.model, self._temperature(who), self.max_new_tokens)
+
+    def _temperature(self, who: str) -> float:
+        return getattr(self, f"{who}_temperature")
+
+    def most_calls(self, view: View) -> int:
+        return view.spec.max_turns * (2 * len(legal_of(view, "llm_ids")) + 1) + (self.prior == "model")
+
+    async def close(self) -> None:
+        await close_models(self.model, self.regret_model, self.gain_model, self.updater_model)
+
+
+def _prompt(piece: str, at: Scene, call: str, beliefs: str, action: str) -> tuple[str, str]:
+    """System and user message of one estimate."""
+    say = pieces("llm_ids")
+    words = {"posterior": beliefs, "observation": at.observation, "action": action}
+    user = say[f"{piece}-user"].format(situation=at.situation(call, action=action), **words)
+    return say[f"{piece}-system"].format(problem=at.described()), user

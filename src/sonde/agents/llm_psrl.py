@@ -1,0 +1,116 @@
+"""PSRL made of language models: a posterior sampler, a policy for the sample, a posterior updater.
+
+Source: Toward Efficient Exploration by LLM Agents, section 3.2, appendices C and H.1:
+
+    beliefs = prior, a text
+    for each sub-episode:  hypothesis = sampler(beliefs)
+                           at each step: action = policy(hypothesis, observation)
+                           beliefs = updater(beliefs, what happened)
+
+Sub-calls: `posterior_sample`, `policy`, `posterior_update`, each with its own model and temperature, and `prior` where
+a model writes the prior. `updates="trajectory"` hands the updater each sub-episode whole, at its end; `"step"` every
+step at once. The former makes K (H + 2) calls, 3 T in a bandit, the last update in `finish`. `cache=True` asks the
+policy once per state and sub-episode (appendix C).
+
+`prior` is `well-specified` (the problem's own, in words and numbers; see `agents/_priors.py`), `worlds` (every possible
+world of a bandit, or every code, listed), `model` (one call more, before the first act, by the updater's model), or the
+text itself. In a table, `alpha` is every parameter of its Dirichlets, by default 1/|S|. An environment without a finite
+problem is played as a bandit: every turn is a sub-episode.
+
+Fallbacks, counted in `memory["calls"]` and in the names of completions: without a readable hypothesis the policy acts
+on the beliefs; an update that cannot be read leaves the beliefs as they are and its experience to the next one; for an
+unreadable action a legal one is drawn; an unreadable prior is "Nothing is known."
+What the update in `finish` says is not kept, because the episode is over; it is made so that calls and costs are those
+of the algorithm, and for models that record what they are asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sonde.core import Action, Model, View, invalid, unknown
+
+from ._beliefs import Keeper
+from ._calls import Calls, Composed, Role, after, check_calls, check_model, close_models, pieces
+from ._episodes import length_of
+from ._prompting import Cached, Scene, act, choose, scene
+
+UPDATES = ("trajectory", "step")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLMPSRL(Composed):
+    """See the module. A model that is None is `model`. Memory: beliefs, the turns they rest on, and the hypothesis."""
+
+    model: Model
+    sampler_model: Model | None = None
+    policy_model: Model | None = None
+    updater_model: Model | None = None
+    sampler_temperature: float = 1.0
+    policy_temperature: float = 1.0
+    updater_temperature: float = 1.0
+    prior: str = "well-specified"
+    alpha: float | None = None
+    updates: str = "trajectory"
+    cache: bool = False
+    retries: int = 2
+    max_new_tokens: int = 2048
+
+    def __post_init__(self) -> None:
+        check_model("agents:llm_psrl: model", self.model)
+        for name in ("sampler_model", "policy_model", "updater_model"):
+            check_model(f"agents:llm_psrl: {name}", getattr(self, name), optional=True)
+        temperatures = {f"{name}_temperature": self._temperature(name) for name in ("sampler", "policy", "updater")}
+        check_calls("agents:llm_psrl", self.retries, self.max_new_tokens, **temperatures)
+        if self.alpha is not None and not 0.0 < self.alpha < math.inf:
+            raise invalid("agents:llm_psrl: alpha", self.alpha, "more than 0, or none for 1/|S|")
+        if self.updates not in UPDATES:
+            raise unknown("agents:llm_psrl: updates", self.updates, UPDATES)
+
+    async def act(self, view: View) -> Action:
+        memory: Mapping[str, Any] = view.memory or {}
+        calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
+        begins = at.now.step == 0 or "hypothesis" not in memory
+        due = begins or self.updates == "step"
+        beliefs = await self._keeper.beliefs(at, calls, memory, due=due)
+        hypothesis = await self._sample(at, calls, beliefs.text) if begins else memory["hypothesis"]
+        cached = Cached.of(self.cache, memory, begins)
+        chosen = cached.found(at) or await self._choose(at, calls, hypothesis or beliefs.text)
+        return act(view, chosen, calls, hypothesis=hypothesis, **beliefs.to_memory(), **cached.after(at, chosen))
+
+    async def finish(self, view: View) -> None:
+        if view.memory:
+            await self._keeper.beliefs(scene(view), Calls(view.seed, self.retries), view.memory, due=True)
+
+    async def _sample(self, at: Scene, calls: Calls, beliefs: str) -> str:
+        """One hypothesis; empty where none could be read."""
+        say, role = pieces("llm_psrl"), self._role("posterior_sample", "sampler")
+        system = say["sample-system"].format(how=say[f"how-{at.kind}"].format(), problem=at.described())
+        user = say["sample-user"].format(posterior=beliefs, situation=at.situation(role.name))
+        return await calls.ask(role, system, user, after("Hypothesis:")) or ""
+
+    async def _choose(self, at: Scene, calls: Calls, hypothesis: str) -> str:
+        say = pieces("llm_psrl")
+        system = say["policy-system"].format(hypothesis=hypothesis, problem=at.described())
+        return await choose(at, calls, self._role("policy", "policy"), system, say["policy-user"].format(**at.words()))
+
+    @property
+    def _keeper(self) -> Keeper:
+        return Keeper(self._role("posterior_update", "updater"), self.prior, self.alpha)
+
+    def _role(self, name: str, who: str) -> Role:
+        return Role(name, getattr(self, f"{who}_model") or self.model, self._temperature(who), self.max_new_tokens)
+
+    def _temperature(self, who: str) -> float:
+        return getattr(self, f"{who}_temperature")
+
+    def most_calls(self, view: View) -> int:
+        sub_episodes, steps = length_of(view)
+        updates = steps if self.updates == "step" else sub_episodes
+        return sub_episodes + steps + updates + (self.prior == "model")
+
+    async def close(self) -> None:
+        await close_models(self.model, self.sampler_model, self.policy_model, self.updater_model)

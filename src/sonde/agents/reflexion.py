@@ -1,0 +1,83 @@
+"""Reflexion: after each sub-episode a critic writes a note, and the actor reads all notes before each act.
+
+Source: Shinn et al. (2024), as Toward Efficient Exploration by LLM Agents plays it (section 4 and appendix H.7.2): one
+`reflection` on the whole trajectory of every finished sub-episode, one `policy` call per step with the full history of
+notes. K H + K - 1 calls: after the last sub-episode nobody reads a note. `cache=True` asks the policy once per state
+and sub-episode (appendix C).
+
+Fallbacks, counted in `memory["calls"]` and in the names of completions: an unreadable note is left out; for an
+unreadable action a legal one is drawn. Notes are kept up to `note_limit` characters each; where all of them would not
+fit into the memory the oldest are dropped, and `memory["dropped"]` counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sonde.core import Action, Model, View, invalid
+
+from ._calls import KEPT, Calls, Composed, Role, after, check_calls, check_model, close_models, pieces, size
+from ._episodes import experiences, length_of
+from ._prompting import Cached, Scene, act, choose, scene, trajectory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reflexion(Composed):
+    """See the module. A model that is None is `model`. Memory: the notes."""
+
+    model: Model
+    reflection_model: Model | None = None
+    temperature: float = 1.0
+    reflection_temperature: float = 1.0
+    cache: bool = False
+    note_limit: int = 1_000
+    retries: int = 2
+    max_new_tokens: int = 2048
+
+    def __post_init__(self) -> None:
+        check_model("agents:reflexion: model", self.model)
+        check_model("agents:reflexion: reflection_model", self.reflection_model, optional=True)
+        temperatures = {"temperature": self.temperature, "reflection_temperature": self.reflection_temperature}
+        check_calls("agents:reflexion", self.retries, self.max_new_tokens, **temperatures)
+        if self.note_limit < 1:
+            raise invalid("agents:reflexion: note_limit", self.note_limit, "1 or more")
+
+    async def act(self, view: View) -> Action:
+        memory: Mapping[str, Any] = view.memory or {}
+        calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
+        begins = at.now.step == 0
+        notes, dropped = [*memory.get("notes", ())], memory.get("dropped", 0)
+        if begins and at.view.turn:
+            notes += await self._reflect(at, calls)
+        while sum(map(size, notes)) > 2 * KEPT:
+            notes, dropped = notes[1:], dropped + 1
+        cached = Cached.of(self.cache, memory, begins)
+        chosen = cached.found(at) or await self._choose(at, calls, notes)
+        return act(view, chosen, calls, notes=notes, **_count(dropped), **cached.after(at, chosen))
+
+    async def _reflect(self, at: Scene, calls: Calls) -> list[str]:
+        """The note on the sub-episode that has just ended; none where it could not be read."""
+        say, rows = pieces("reflexion"), experiences(at.view, at.view.turn - at.horizon)
+        role = Role("reflection", self.reflection_model or self.model, self.reflection_temperature, self.max_new_tokens)
+        user = say["reflect-user"].format(trajectory=trajectory(rows), situation=at.situation(role.name))
+        note = await calls.ask(role, say["reflect-system"].format(problem=at.described()), user, after("Note:"))
+        return [note[: min(self.note_limit, KEPT // 12)]] if note else []
+
+    async def _choose(self, at: Scene, calls: Calls, notes: Sequence[str]) -> str:
+        say, role = pieces("reflexion"), Role("policy", self.model, self.temperature, self.max_new_tokens)
+        listed = "\n".join(f"{i}. {note}" for i, note in enumerate(notes, 1)) or say["no-notes"]
+        user = say["policy-user"].format(notes=listed, **at.words())
+        return await choose(at, calls, role, say["policy-system"].format(problem=at.described()), user)
+
+    def most_calls(self, view: View) -> int:
+        sub_episodes, steps = length_of(view)
+        return steps + sub_episodes - 1
+
+    async def close(self) -> None:
+        await close_models(self.model, self.reflection_model)
+
+
+def _count(dropped: int) -> dict[str, int]:
+    return {"dropped": dropped} if dropped else {}

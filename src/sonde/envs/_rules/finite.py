@@ -1,0 +1,198 @@
+"""Finite problems that last several sub-episodes in one unknown world: what is public, what is true, exact values.
+
+A `Problem` is what every agent may know: labels, horizon, what a step may pay. A `World` is what it must find out, and
+what regret is measured against: the transition and reward tables. Everything follows the formulation of PSRL with
+language models (Toward Efficient Exploration by LLM Agents, section 2): `sub_episodes` times `horizon` steps, each time
+from `start`, and the value of a policy is its expected return over one sub-episode. A bandit is the case of one state
+and horizon 1.
+
+Axes: S states, A actions, H steps of a sub-episode (0-based). Tables follow the order of the problem's labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.core import Rng
+from sonde.core.types import Json
+
+Floats = npt.NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """What is known from the start. All JSON.
+
+    `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any tables), `code`
+    (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action mends). `rewards`
+    are the values that a step may pay; `known` lists transitions `(state, action, next)` that are certain and told to
+    everyone.
+    """
+
+    kind: Literal["bandit", "tabular", "code", "case"]
+    states: tuple[str, ...]
+    actions: tuple[str, ...]
+    horizon: int
+    sub_episodes: int
+    start: str
+    rewards: tuple[float, ...] = (0.0, 1.0)
+    known: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """One world: `transition_SAS[s, a, t]` = P(t | s, a), rows summing to 1, and `reward_SA` = the expected reward.
+
+    >>> World(np.ones((1, 2, 1)), np.array([[0.6, 0.4]])).gaps(1)
+    array([[[0. , 0.2]]])
+    """
+
+    transition_SAS: Floats
+    reward_SA: Floats
+
+    def gaps(self, horizon: int) -> Floats:
+        """`V*_h(s) - Q*_h(s, a)`, shape `(H, S, A)`: what each action costs, given optimal play afterwards."""
+        q = self.values(horizon)
+        return q.max(axis=2, keepdims=True) - q
+
+    def values(self, horizon: int) -> Floats:
+        """`Q*_h(s, a)` by backward induction, shape `(H, S, A)`."""
+        q = np.empty((horizon, *self.reward_SA.shape))
+        after = np.zeros(len(self.reward_SA))
+        for h in range(horizon - 1, -1, -1):
+            q[h] = self.reward_SA + self.transition_SAS @ after
+            after = q[h].max(axis=1)
+        return q
+
+    def policy_values(self, policy_HSA: Floats) -> Floats:
+        """`V_h(s)` of a policy given as action probabilities, shape `(H, S)`."""
+        v = np.empty(policy_HSA.shape[:2])
+        after = np.zeros(len(self.reward_SA))
+        for h in range(len(policy_HSA) - 1, -1, -1):
+            after = v[h] = (policy_HSA[h] * (self.reward_SA + self.transition_SAS @ after)).sum(axis=1)
+        return v
+
+
+def best_value(problem: Problem, world: World) -> float:
+    """The expected return of optimal play over one sub-episode."""
+    return float(world.values(problem.horizon)[0, problem.states.index(problem.start)].max())
+
+
+def bandit(means: npt.ArrayLike) -> World:
+    """The world of a bandit with these mean rewards.
+
+    >>> bandit([0.4, 0.6]).reward_SA
+    array([[0.4, 0.6]])
+    """
+    reward = np.asarray(means, np.float64)[None, :]
+    return World(np.ones((1, reward.shape[1], 1)), reward)
+
+
+class Explored(Protocol):
+    """What agents ask of the exact filters of these environments, beyond `core.Filter`. Arrays follow
+    `problem.actions` and are about the state that the agent is in now."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    def sample(self, rng: Rng) -> Any:
+        """A hypothesis drawn from the posterior."""
+        ...
+
+    def world(self, hypothesis: Any) -> World:
+        """The world in which the hypothesis holds."""
+        ...
+
+    @property
+    def expected_regrets(self) -> Floats:
+        """Posterior mean of `V*_h(s) - Q*_h(s, a)` of each action now, shape `(A,)`."""
+        ...
+
+    @property
+    def expected_gains(self) -> Floats:
+        """Expected bits about the hypothesis from each action now, shape `(A,)`."""
+        ...
+
+
+class FiniteEnv(Protocol):
+    """What these environments offer to agents (`model`) and, hidden from them, to regret (`world`)."""
+
+    def model(self, public: Mapping[str, Json]) -> Problem:
+        """The decision problem of tasks with this public part."""
+        ...
+
+    def world(self, state: Any) -> World:
+        """The truth behind any state of an episode."""
+        ...
+
+    def optimal_value(self, state: Any) -> float:
+        """`best_value` in that world."""
+        ...
+
+
+class Conjugate(NamedTuple):
+    """The posterior of tabular PSRL: one Dirichlet per state and action, and rewards uniform over `problem.rewards`.
+
+    Section 4.2: `alpha` is 1/|S| unless told otherwise; what an action pays in a state is certain once seen, and every
+    value of `problem.rewards` is as likely before. Transitions in `problem.known` are certain from the start.
+    """
+
+    problem: Problem
+    counts_SAS: npt.NDArray[np.int64]
+    paid_SA: Floats
+    """The reward seen, or NaN."""
+    alpha: float
+
+    @classmethod
+    def prior(cls, problem: Problem, alpha: float | None = None) -> Conjugate:
+        n, m = len(problem.states), len(problem.actions)
+        return cls(problem, np.zeros((n, m, n), np.int64), np.full((n, m), np.nan), alpha or 1.0 / n)
+
+    def observe(self, state: str, action: str, reward: float, after: str) -> Conjugate:
+        """The posterior after one step."""
+        problem = self.problem
+        s, a, t = problem.states.index(state), problem.actions.index(action), problem.states.index(after)
+        counts, paid = self.counts_SAS.copy(), self.paid_SA
+        counts[s, a, t] += 1
+        if paid[s, a] != reward:
+            paid = paid.copy()
+            paid[s, a] = reward
+        return self._replace(counts_SAS=counts, paid_SA=paid)
+
+    def sample(self, rng: Rng) -> World:
+        """One world drawn from the posterior."""
+        gamma, uniform = rng.gammavariate, rng.random  # looked up once: this is most of what a draw takes
+        alphas_SAS = self._alphas
+        logs_SAS = np.array([_log_gamma(a, gamma, uniform) for a in alphas_SAS.ravel().tolist()])
+        logs_SAS = logs_SAS.reshape(alphas_SAS.shape)
+        drawn_SAS = np.exp(logs_SAS - logs_SAS.max(axis=2, keepdims=True))
+        unknown, paid, rewards = np.isnan(self.paid_SA), self.paid_SA.copy(), self.problem.rewards
+        paid[unknown] = [rewards[rng.randrange(len(rewards))] for _ in range(int(unknown.sum()))]
+        return World(self._certain(drawn_SAS / drawn_SAS.sum(axis=2, keepdims=True)), paid)
+
+    def mean(self) -> World:
+        """The world of the posterior means."""
+        expected = float(np.mean(self.problem.rewards))
+        paid = np.where(np.isnan(self.paid_SA), expected, self.paid_SA)
+        return World(self._certain(self._alphas / self._alphas.sum(axis=2, keepdims=True)), paid)
+
+    @property
+    def _alphas(self) -> Floats:
+        return np.add(self.counts_SAS, self.alpha, dtype=np.float64)
+
+    def _certain(self, transition_SAS: Floats) -> Floats:
+        for state, action, after in self.problem.known:
+            s, a = self.problem.states.index(state), self.problem.actions.index(action)
+            transition_SAS[s, a] = 0.0
+            transition_SAS[s, a, self.problem.states.index(after)] = 1.0
+        return transition_SAS
+
+
+def _log_gamma(alpha: float, gamma: Callable[[float, float], float], uniform: Callable[[], float]) -> float:
+    """The logarithm of a draw from Gamma(alpha, 1), which itself may be too small for a float where alpha is small."""
+    return math.log(gamma(alpha + 1.0, 1.0)) + math.log(1.0 - uniform()) / alpha

@@ -1,0 +1,326 @@
+"""A scripted model that does the sub-calls of exploration agents exactly: posterior, sample, plan, regret, information.
+
+It reads the fenced JSON blocks that prompts of `agents:llm_psrl` and `agents:llm_ids` carry (`situation`, `belief`,
+`experience`, `hypothesis`) and answers in the form they ask for. So it stands for the language model that makes no
+mistakes: an agent made of calls must do on it what the classic algorithm does, which tests and recipes check; what a
+real model loses against it is the model's doing. It cannot invent a prior, and does not read prose.
+
+Beliefs, by their `kind`:
+
+    beta       `arms`: {arm: [a, b]}
+    worlds     `worlds`: [{"weight": w, "means": {arm: mean}}]; `pays` is "fixed" (the mean itself) or "bernoulli"
+    dirichlet  `transitions`: {state: {action: {next: alpha}}}, `rewards`: {state: {action: number or null}}, `pays`:
+               the values a reward may have, `certain`: [[state, action, next]]
+    code       `symbols`, `length`, `marks`: [[symbol, place, "g" right place, "y" other place or "b" absent]], and
+               `candidates` where not all sequences of different symbols are possible
+
+Draws come from the seed of the call, whatever its temperature. `malformed` is the share of replies that are noise, so
+that retries and fallbacks can be tried out; a policy that is handed beliefs because no hypothesis could be read acts on
+a world drawn from them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import permutations
+from typing import Any, ClassVar
+
+from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError, invalid
+
+from .retry import Stats
+
+_BLOCK = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
+_MOST = 200_000
+_SAME = 1e-9
+_NOISE = "I am not sure what you mean."
+Blocks = Mapping[str, Any]
+Mark = tuple[str, int, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle(Model):
+    """See the module. `malformed` in 0..1."""
+
+    malformed: float = 0.0
+    stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+
+    capabilities: ClassVar[Capabilities] = Capabilities(deterministic=True)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.malformed <= 1.0:
+            raise invalid("models:oracle: malformed", self.malformed, "0 to 1")
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        return await self.stats.counting(self._generate(messages, sampling))
+
+    async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        rng = Rng(sampling.seed, "oracle")
+        noise = self.malformed > 0.0 and rng.random() < self.malformed
+        text = _NOISE if noise else reply(messages, rng)
+        asked = sum(len(m.content.encode("utf-8", "replace")) for m in messages)
+        return Completion(text=text, model="oracle", usage=Usage(prompt=asked, completion=len(text)))
+
+
+def reply(messages: Sequence[Message], rng: Rng) -> str:
+    """The exact answer to a sub-call."""
+    blocks = read_blocks(messages)
+    call = blocks.get("situation", {}).get("call")
+    if call not in _ANSWERS:
+        raise UserError(f"models:oracle: call: got {call!r}, allowed: {', '.join(_ANSWERS)}")
+    needed, answer = _ANSWERS[call]
+    if call == "policy" and "hypothesis" not in blocks and "belief" in blocks:
+        blocks = {**blocks, "hypothesis": sampled(blocks["belief"], rng)}
+    for name in needed:
+        if name not in blocks:
+            raise UserError(f"models:oracle: {call}: the prompt has no JSON block {name!r}")
+    return answer(blocks, rng)
+
+
+def read_blocks(messages: Sequence[Message]) -> Blocks:
+    """The JSON objects in all prompts by name; of several with one name the last counts."""
+    found: dict[str, Any] = {}
+    for message in messages:
+        if message.role != "assistant":
+            for text in _BLOCK.findall(message.content):
+                found |= _object(text)
+    return found
+
+
+def _object(text: str) -> Blocks:
+    """The JSON object that a text is; empty if it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def block(**value: Any) -> str:
+    return f"```json\n{json.dumps(value, ensure_ascii=False)}\n```"
+
+
+# --- posterior updates -----------------------------------------------------------------------------------------------
+
+
+def _update(blocks: Blocks, rng: Rng) -> str:
+    belief: dict[str, Any] = blocks["belief"]
+    for row in blocks["experience"]:
+        if row["action"] is not None:
+            belief = updated(belief, row)
+    return f"Beliefs:\nExactly what follows from the prior and every step so far.\n\n{block(belief=belief)}"
+
+
+def updated(belief: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """The belief after one step."""
+    action, reward = row["action"], row["reward"]
+    match belief["kind"]:
+        case "beta":
+            a, b = belief["arms"][action]
+            return {**belief, "arms": {**belief["arms"], action: [a + reward, b + 1 - reward]}}
+        case "worlds":
+            rows = [{**w, "weight": w["weight"] * _likelihood(belief, w, action, reward)} for w in belief["worlds"]]
+            return {**belief, "worlds": _rescaled([w for w in rows if w["weight"] > 0.0])}
+        case "dirichlet":
+            return _counted(belief, row["observation"], action, row["next"], reward)
+        case "code":
+            return {**belief, "marks": [*belief["marks"], [action, row["step"], row["facts"]["mark"]]]}
+        case kind:
+            raise UserError(f"models:oracle: belief: kind: got {kind!r}, allowed: beta, worlds, dirichlet, code")
+
+
+def _likelihood(belief: Mapping[str, Any], world: Mapping[str, Any], action: str, reward: float) -> float:
+    mean = world["means"][action]
+    if belief.get("pays") == "bernoulli":
+        return mean if reward else 1.0 - mean
+    return float(abs(mean - reward) < 1e-5)
+
+
+def _rescaled(worlds: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """With weights that sum to 1, so that they never vanish."""
+    total = sum(w["weight"] for w in worlds)
+    return [{**w, "weight": w["weight"] / total} for w in worlds]
+
+
+def _counted(belief: Mapping[str, Any], state: str, action: str, after: str, reward: float) -> dict[str, Any]:
+    rows, paid = belief["transitions"], belief["rewards"]
+    row = rows[state][action]
+    row = {**row, after: round(row[after] + 1, 6)}
+    rows = {**rows, state: {**rows[state], action: row}}
+    return {**belief, "transitions": rows, "rewards": {**paid, state: {**paid[state], action: reward}}}
+
+
+# --- posterior samples -----------------------------------------------------------------------------------------------
+
+
+def _sample(blocks: Blocks, rng: Rng) -> str:
+    return f"Hypothesis:\n{block(hypothesis=sampled(blocks['belief'], rng))}"
+
+
+def sampled(belief: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
+    """One world drawn from a belief."""
+    match belief["kind"]:
+        case "beta":
+            return {"means": {arm: rng.betavariate(a, b) for arm, (a, b) in belief["arms"].items()}}
+        case "worlds":
+            (world,) = rng.choices(belief["worlds"], [w["weight"] for w in belief["worlds"]])
+            return {"means": world["means"]}
+        case "code":
+            left = codes_of(belief)
+            return {"code": left[rng.randrange(len(left))]}
+        case _:
+            return _tables(belief, rng)
+
+
+def _tables(belief: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
+    """Transition probabilities and rewards drawn from Dirichlets and from the values that may be paid."""
+    certain = {(s, a): t for s, a, t in belief.get("certain", ())}
+    moves: dict[str, Any] = {}
+    for s, rows in belief["transitions"].items():
+        moves[s] = {a: _row(row, certain.get((s, a)), rng) for a, row in rows.items()}
+    pays: Sequence[float] = belief["pays"]
+    paid = {
+        s: {a: pays[rng.randrange(len(pays))] if r is None else r for a, r in row.items()}
+        for s, row in belief["rewards"].items()
+    }
+    return {"transitions": moves, "rewards": paid}
+
+
+def _row(alphas: Mapping[str, float], certain: str | None, rng: Rng) -> dict[str, float]:
+    if certain is not None:
+        return {t: float(t == certain) for t in alphas}
+    draws = {t: rng.gammavariate(alpha, 1.0) for t, alpha in alphas.items()}
+    total = sum(draws.values())
+    if total <= 0.0:
+        return {t: 1.0 / len(draws) for t in draws}
+    return {t: x / total for t, x in draws.items()}
+
+
+@lru_cache(maxsize=4096)
+def _codes(
+    symbols: str, length: int, candidates: tuple[str, ...], marks: tuple[tuple[str, int, str], ...]
+) -> list[str]:
+    if not marks:
+        if not candidates and math.perm(len(symbols), length) > _MOST:
+            raise UserError(f"models:oracle: belief: candidates: none given, and more than {_MOST:,} codes to list")
+        return list(candidates) or ["".join(p) for p in permutations(symbols, length)]
+    *before, (symbol, place, seen) = marks
+    return [c for c in _codes(symbols, length, candidates, tuple(before)) if _mark(c, symbol, place) == seen]
+
+
+def _mark(code: str, symbol: str, place: int) -> str:
+    return "g" if code[place] == symbol else "y" if symbol in code else "b"
+
+
+def codes_of(belief: Mapping[str, Any]) -> list[str]:
+    """The codes that agree with every mark."""
+    marks = tuple((s, p, m) for s, p, m in belief["marks"])
+    return _codes(belief["symbols"], belief["length"], tuple(belief.get("candidates", ())), marks)
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+
+def _policy(blocks: Blocks, rng: Rng) -> str:
+    world, at = blocks["hypothesis"], blocks["situation"]
+    if "code" in world:
+        return f"Action: {world['code'][at['step']]}"
+    if "means" in world:
+        return f"Action: {_best(world['means'], rng)}"
+    return f"Action: {_best(values(world, at['horizon'] - at['step'])[at['state']], rng)}"
+
+
+def values(world: Mapping[str, Any], steps: int) -> dict[str, dict[str, float]]:
+    """Optimal action values of a table with this many steps left."""
+    moves, paid = world["transitions"], world["rewards"]
+    after = dict.fromkeys(moves, 0.0)
+    q: dict[str, dict[str, float]] = {}
+    for _ in range(steps):
+        q = {
+            s: {a: paid[s][a] + sum(p * after[t] for t, p in row.items()) for a, row in rows.items()}
+            for s, rows in moves.items()
+        }
+        after = {s: max(row.values()) for s, row in q.items()}
+    return q
+
+
+def _best(worth: Mapping[str, float], rng: Rng) -> str:
+    top = max(worth.values())
+    best = [a for a, v in worth.items() if v >= top - _SAME]
+    return best[rng.randrange(len(best))]
+
+
+# --- regret and information ------------------------------------------------------------------------------------------
+
+
+def _regret(blocks: Blocks, rng: Rng) -> str:
+    belief, action = blocks["belief"], blocks["situation"]["action"]
+    worlds = _worlds_of(belief, "expected_regret")
+    total = sum(w["weight"] for w in worlds)
+    lost = sum(w["weight"] * (max(w["means"].values()) - w["means"][action]) for w in worlds) / total
+    return f"Expected regret: {lost!r}"
+
+
+def _value(blocks: Blocks, rng: Rng) -> str:
+    at = blocks["situation"]
+    if at["state"] == "off":
+        return "Expected value: 0.0"
+    left = _listed(blocks["belief"], "expected_value")
+    return f"Expected value: {sum(c[at['step']] == at['action'] for c in left) / len(left)!r}"
+
+
+def _gain(blocks: Blocks, rng: Rng) -> str:
+    """I(what is best; what is observed): bits by the joint distribution of the two."""
+    belief, at = blocks["belief"], blocks["situation"]
+    joint: dict[tuple[str, Any], float] = {}
+    if belief["kind"] == "code":
+        left = _listed(belief, "information_gain")
+        for code in left:
+            joint[code, _mark(code, at["action"], at["step"])] = 1.0 / len(left)
+    else:
+        for world in _worlds_of(belief, "information_gain"):
+            best = max(world["means"], key=world["means"].__getitem__)
+            for seen, p in _observed(belief, world["means"][at["action"]]):
+                joint[best, seen] = joint.get((best, seen), 0.0) + p * world["weight"]
+    return f"Information gain: {_information(joint)!r}"
+
+
+def _observed(belief: Mapping[str, Any], mean: float) -> list[tuple[Any, float]]:
+    return [(1, mean), (0, 1.0 - mean)] if belief.get("pays") == "bernoulli" else [(mean, 1.0)]
+
+
+def _information(joint: Mapping[tuple[Any, Any], float]) -> float:
+    total = sum(joint.values())
+    left: dict[Any, float] = {}
+    right: dict[Any, float] = {}
+    for (a, b), p in joint.items():
+        left[a] = left.get(a, 0.0) + p / total
+        right[b] = right.get(b, 0.0) + p / total
+    bits = sum(p / total * math.log2(p / total / (left[a] * right[b])) for (a, b), p in joint.items() if p > 0.0)
+    return max(0.0, bits)
+
+
+def _worlds_of(belief: Mapping[str, Any], call: str) -> list[dict[str, Any]]:
+    if belief["kind"] != "worlds":
+        raise UserError(f"models:oracle: {call}: belief: kind: got {belief['kind']!r}, allowed: worlds")
+    return belief["worlds"]
+
+
+def _listed(belief: Mapping[str, Any], call: str) -> list[str]:
+    if belief["kind"] != "code":
+        raise UserError(f"models:oracle: {call}: belief: kind: got {belief['kind']!r}, allowed: code")
+    return codes_of(belief)
+
+
+_ANSWERS: Mapping[str, Any] = {
+    "posterior_update": (("belief", "experience"), _update),
+    "posterior_sample": (("belief",), _sample),
+    "policy": (("hypothesis",), _policy),
+    "expected_regret": (("belief",), _regret),
+    "expected_value": (("belief",), _value),
+    "information_gain": (("belief",), _gain),
+}

@@ -1,0 +1,140 @@
+"""Sub-calls: readers never raise and read what they say, replies are asked for again, fallbacks are counted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.agents._calls import Calls, Role, action, after, block, named, number, pieces
+from sonde.core import Completion, Message, Model, Sampling
+from sonde.models.oracle import read_blocks
+
+ARMS = ("A", "B", "12", "a b", "off")
+ANYTHING = st.text() | st.lists(
+    st.sampled_from(["Action:", "<Answer>", "</Answer>", "A", "*", "\n", "1e9", "-", "."])
+).map("".join)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scripted(Model):
+    """Says these replies one after the other and keeps what it was asked."""
+
+    replies: tuple[str, ...]
+    asked: list[tuple[tuple[Message, ...], Sampling]] = field(default_factory=list[Any], init=False)
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        self.asked.append((tuple(messages), sampling))
+        return Completion(text=self.replies[len(self.asked) - 1], model="scripted")
+
+
+@given(ANYTHING)
+def test_readers_never_raise(text: str) -> None:
+    assert action(ARMS)(text) in (None, *ARMS)
+    free = action(None)(text)
+    assert free is None or free.strip()
+    value = number("Estimate:", 0.0, 10.0)(text)
+    assert value is None or 0.0 <= value <= 10.0
+    found = after("Beliefs:", 50)(text)
+    assert found is None or 0 < len(found) <= 50
+
+
+@given(
+    st.sampled_from(ARMS),
+    st.text(alphabet=st.characters(exclude_characters="<")),
+    st.sampled_from(["", "**", '"', "`", "."]),
+)
+def test_the_action_behind_the_last_marker_is_read(arm: str, before: str, around: str) -> None:
+    assert action(ARMS)(f"{before}\nAction: {around}{arm}{around}\nThat is all.") == arm
+    assert action(ARMS)(f"{before}\nACTION:{arm.upper() if arm != 'a b' else arm}") == arm
+
+
+@given(st.floats(0, 1e6), st.text(alphabet="abc= \n0123456789."))
+def test_the_number_behind_the_last_marker_is_read(value: float, before: str) -> None:
+    assert number("Final:")(f"{before} final: **{value!r}** bits") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Action: C", None),
+        ("Action: A\nAction: B", "B"),
+        ("<Think> A </Think> <Answer> b </Answer>", "B"),
+        ("B", "B"),
+        ("I would say B", None),
+        ("Action: A or B", None),
+        ("Action: <Answer>12</Answer>", "12"),
+        ("", None),
+    ],
+)
+def test_what_counts_as_an_action(text: str, expected: str | None) -> None:
+    assert action(ARMS)(text) == expected
+
+
+def test_labels_that_differ_in_case_only_are_kept_apart() -> None:
+    assert named("a", ("A", "a")) == "a" and named("A", ("A", "a")) == "A"
+    assert named("é", ("É", "é")) == "é"
+    assert named("b", ("B", "Ab")) == "B"
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e999", "", "-1", "one"])
+def test_numbers_that_are_none(text: str) -> None:
+    assert number("N:", 0.0)(f"N: {text}") is None
+
+
+@pytest.mark.parametrize("unit", ["Action:", "<Answer>", "Beliefs: ", "1", "*", " as <Think>"])
+def test_readers_are_fast_on_long_texts(unit: str) -> None:
+    text, start = unit * (400_000 // len(unit)), time.perf_counter()
+    for read in (action(ARMS), after("Beliefs:"), number("Action:")):
+        read(text)
+    assert time.perf_counter() - start < 2.0
+
+
+@given(st.dictionaries(st.text(max_size=5), st.text() | st.integers(), max_size=3))
+def test_blocks_are_read_back(value: dict[str, Any]) -> None:
+    found = read_blocks([Message("user", f"before {block(experience=value)} after")])
+    assert found == {"experience": value}
+
+
+def ask(model: Model, retries: int) -> tuple[str | None, Calls]:
+    calls = Calls(7, retries, {"policy:fallback": 1})
+    role = Role("policy", model, 0.5, 64)
+    return asyncio.run(calls.ask(role, "system", "user", action(ARMS))), calls
+
+
+def test_an_unreadable_reply_is_asked_for_again_in_the_same_conversation() -> None:
+    model = Scripted(replies=("no idea", "<think>hm</think>Action: A"))
+    found, calls = ask(model, retries=2)
+    assert found == "A"
+    assert [c.name for c in calls.completions] == ["policy:malformed", "policy"]
+    assert calls.completions[1].reasoning == "hm"
+    assert calls.counts == {"policy:fallback": 1, "policy:malformed": 1}
+    (first, one), (second, two) = model.asked
+    assert [m.role for m in first] == ["system", "user"]
+    assert [m.content for m in second[2:]] == ["no idea", pieces("calls")["again"]]
+    assert one.seed != two.seed and (one.temperature, one.max_new_tokens) == (0.5, 64)
+
+
+def test_a_call_that_is_given_up_is_counted_by_name() -> None:
+    found, calls = ask(Scripted(replies=("?", "??", "???")), retries=2)
+    assert found is None
+    assert [c.name for c in calls.completions] == ["policy:malformed", "policy:malformed", "policy:fallback"]
+    assert calls.counts == {"policy:fallback": 2, "policy:malformed": 2}
+
+
+def test_branches_have_seeds_of_their_own_and_are_recorded_in_order() -> None:
+    models = [Scripted(replies=(f"Action: {arm}",)) for arm in ("A", "B", "12")]
+    calls = Calls(7, 0)
+
+    def work(model: Model) -> Any:
+        return lambda branch: branch.ask(Role("policy", model), "s", "u", action(ARMS))
+
+    assert asyncio.run(calls.together([work(m) for m in models])) == ["A", "B", "12"]
+    assert [c.text for c in calls.completions] == ["Action: A", "Action: B", "Action: 12"]
+    assert len({m.asked[0][1].seed for m in models}) == 3

@@ -1,0 +1,73 @@
+"""The customer service bandit: periods, rewards and regret, priors told, and free text as canonical actions."""
+
+from __future__ import annotations
+
+import pytest
+
+import sonde
+from sonde import regret
+from sonde.core import Seated, UserError
+from sonde.envs._rules.diagnosis import products
+from sonde.envs._rules.service import legal
+from sonde.rollout import Plan, collect
+
+CASE = {"product": "laptop_dead", "cause": products()["laptop_dead"].causes[0].id}
+
+
+def play(*messages: str, **config: object) -> Seated:
+    env = sonde.make("customer_service_bandit", **config)
+    seated = Seated(env)
+    seated.reset(env.task(CASE))
+    for message in messages:
+        seated.step(message)
+    return seated
+
+
+def test_every_message_is_a_period() -> None:
+    turns = play("Hello!", legal("laptop_dead").ask[0]).episode.turns
+    assert [(t.info["sub_episode"], t.info["step"], t.info["reward"]) for t in turns] == [(0, 0, 0.0), (1, 0, 0.0)]
+    assert turns[0].info["action"] is None
+    assert turns[1].info["action"] == legal("laptop_dead").ask[0]
+
+
+def test_the_right_fix_pays_one_and_ends_the_case() -> None:
+    env = sonde.make("customer_service_bandit")
+    seated = play("Hello!", env.say(legal("laptop_dead").fix[0]))
+    assert seated.episode.outcome and seated.episode.outcome.success
+    assert seated.episode.turns[-1].rewards == {"agent": 1.0}
+    rows = regret.regrets(env, seated.episode.trajectory())
+    assert list(rows) == [1.0] + [0.0] * 19, "the greeting cost one period"
+
+
+def test_regret_is_the_periods_before_the_solution() -> None:
+    env = sonde.make("customer_service_bandit")
+    played = collect(env, {"agent": sonde.make("agents:technician")}, env.tasks("test")[:30], Plan(k=1))
+    table = regret.regret_table(env, played)
+    assert [int(row.sum()) for row in table] == [len(t.turns) - 1 for t in played]
+    assert all(t.outcome and t.outcome.success for t in played)
+
+
+def test_priors_that_are_told() -> None:
+    env = sonde.make("customer_service_bandit", told_prior="misspecified")
+    for task in env.tasks("test")[:20]:
+        text = sonde.Episode.begin(env, task).view().messages[0].content
+        product = products()[task.hidden["product"]]
+        cause = product.causes[product.cause(task.hidden["cause"])]
+        assert cause.what not in text
+        well = sonde.make("customer_service_bandit", told_prior="well_specified")
+        assert cause.what in sonde.Episode.begin(well, well.tasks("test")[task.index]).view().messages[0].content
+    assert "probabilities" not in play().episode.view().messages[0].content
+    with pytest.raises(UserError, match="told_prior"):
+        sonde.make("customer_service_bandit", told_prior="wrong")
+
+
+def test_the_tasks_share_the_data_of_customer_service_but_not_its_draws() -> None:
+    env, other = sonde.make("customer_service_bandit"), sonde.make("customer_service")
+    assert [len(env.tasks(s)) for s in env.splits] == [len(other.tasks(s)) for s in other.splits] == [628, 200]
+
+
+def test_a_foreign_scenario_has_no_problem() -> None:
+    env = sonde.make("customer_service_bandit")
+    task = env.task({"scenario": "A lamp stays dark.", "solution": "Screw the bulb in."})
+    with pytest.raises(UserError, match="foreign"):
+        env.model(task.public)

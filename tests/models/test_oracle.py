@@ -1,0 +1,179 @@
+"""The oracle model: every sub-call against the truth, by hand or from the environments' exact filters."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sonde
+from sonde.core import Message, Rng, Sampling, UserError
+from sonde.envs._rules.finite import World
+from sonde.models.oracle import Oracle, block, codes_of, read_blocks, sampled, updated, values
+from sonde.rollout import collect
+
+CODE = {"kind": "code", "symbols": "01234", "length": 2, "marks": []}
+WORLDS = {
+    "kind": "worlds",
+    "pays": "bernoulli",
+    "worlds": [{"weight": 1, "means": {"A": 0.6, "B": 0.4}}, {"weight": 1, "means": {"A": 0.4, "B": 0.6}}],
+}
+TABLE = {
+    "kind": "dirichlet",
+    "transitions": {s: {"x": {"1": 0.5, "2": 0.5}, "y": {"1": 0.5, "2": 0.5}} for s in "12"},
+    "rewards": {s: {"x": None, "y": None} for s in "12"},
+    "pays": [0, 1],
+}
+
+
+def asked(call: str, seed: int = 0, malformed: float = 0.0, **blocks: Any) -> str:
+    situation = {"call": call, **blocks.pop("situation", {})}
+    text = "\n".join(block(**{k: v}) for k, v in {**blocks, "situation": situation}.items())
+    model = Oracle(malformed=malformed)
+    return asyncio.run(model.generate([Message("user", text)], Sampling(seed=seed))).text
+
+
+def test_beta_counts() -> None:
+    belief = {"kind": "beta", "arms": {"A": [1, 1], "B": [1, 1]}}
+    rows = [{"action": "A", "reward": 1.0}, {"action": "A", "reward": 0.0}, {"action": None, "reward": 0.0}]
+    said = asked("posterior_update", belief=belief, experience=[*rows, {"action": "A", "reward": 1.0}])
+    assert said.startswith("Beliefs:")
+    assert json.loads(said.split("```json\n")[1].split("\n```")[0])["belief"]["arms"] == {"A": [3, 2], "B": [1, 1]}
+
+
+def test_worlds_are_weighed_by_bayes_rule() -> None:
+    after = updated(WORLDS, {"action": "A", "reward": 1.0})
+    assert [w["weight"] for w in after["worlds"]] == pytest.approx([0.6, 0.4])
+    fixed = {**WORLDS, "pays": "fixed"}
+    assert len(updated(fixed, {"action": "A", "reward": 0.6})["worlds"]) == 1
+
+
+def test_tables_count_moves_and_keep_rewards() -> None:
+    after = updated(TABLE, {"observation": "1", "action": "x", "next": "2", "reward": 1.0})
+    assert after["transitions"]["1"]["x"] == {"1": 0.5, "2": 1.5}
+    assert after["rewards"]["1"] == {"x": 1.0, "y": None}
+    assert TABLE["transitions"]["1"]["x"] == {"1": 0.5, "2": 0.5}  # type: ignore[index]
+
+
+@given(st.lists(st.tuples(st.sampled_from("01234"), st.integers(0, 1)), max_size=6), st.integers(0, 19))
+def test_codes_left_are_those_that_give_the_marks(asked_: list[tuple[str, int]], secret: int) -> None:
+    everything = codes_of(CODE)
+    code = everything[secret]
+    marks = [(s, p, "g" if code[p] == s else "y" if s in code else "b") for s, p in asked_]
+    left = codes_of({**CODE, "marks": marks})
+    assert code in left
+    assert left == [
+        c for c in everything if all(("g" if c[p] == s else "y" if s in c else "b") == m for s, p, m in marks)
+    ]
+
+
+def test_samples_are_draws_from_the_posterior() -> None:
+    belief = updated(WORLDS, {"action": "A", "reward": 1.0})
+    drawn = Counter(sampled(belief, Rng(i))["means"]["A"] for i in range(2000))
+    assert drawn[0.6] / 2000 == pytest.approx(0.6, abs=0.04)
+    rows = [sampled({"kind": "beta", "arms": {"A": [3, 2]}}, Rng(i))["means"]["A"] for i in range(2000)]
+    assert np.mean(rows) == pytest.approx(0.6, abs=0.02) and np.var(rows) == pytest.approx(0.04, abs=0.01)
+    codes = Counter(sampled(CODE, Rng(i))["code"] for i in range(2000))
+    assert len(codes) == 20 and max(codes.values()) < 160
+
+
+def test_sampled_tables() -> None:
+    belief = {
+        **updated(TABLE, {"observation": "1", "action": "x", "next": "2", "reward": 1.0}),
+        "certain": [["2", "y", "1"]],
+    }
+    draws = [sampled(belief, Rng(i)) for i in range(1500)]
+    assert {d["rewards"]["1"]["x"] for d in draws} == {1.0} and {d["rewards"]["1"]["y"] for d in draws} == {0, 1}
+    assert {tuple(d["transitions"]["2"]["y"].items()) for d in draws} == {(("1", 1.0), ("2", 0.0))}
+    assert np.mean([d["transitions"]["1"]["x"]["2"] for d in draws]) == pytest.approx(0.75, abs=0.02)
+    assert all(sum(row.values()) == pytest.approx(1) for row in draws[0]["transitions"]["1"].values())
+
+
+@given(st.integers(0, 10_000))
+def test_plans_are_those_of_backward_induction(seed: int) -> None:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    moves, paid = rng.dirichlet([1, 1, 1], (3, 2)), rng.random((3, 2))
+    table = {
+        "transitions": {
+            str(s): {a: dict(zip("012", moves[s, i], strict=True)) for i, a in enumerate("xy")} for s in range(3)
+        },
+        "rewards": {str(s): dict(zip("xy", paid[s], strict=True)) for s in range(3)},
+    }
+    q = values(table, 4)
+    np.testing.assert_allclose([list(q[str(s)].values()) for s in range(3)], World(moves, paid).values(4)[0])
+    at = {"state": "1", "step": 2, "horizon": 6}
+    assert asked("policy", hypothesis=table, situation=at) == f"Action: {'xy'[int(q['1']['y'] > q['1']['x'])]}"
+
+
+def test_a_policy_that_is_handed_beliefs_draws_a_world_first() -> None:
+    marked = {**CODE, "marks": [["3", 1, "g"]]}
+    said = {asked("policy", seed=i, belief=marked, situation={"step": 1}) for i in range(20)}
+    assert said == {"Action: 3"}
+    first = {asked("policy", seed=i, belief=marked, situation={"step": 0}) for i in range(60)}
+    assert first == {f"Action: {d}" for d in "0124"}
+
+
+def test_regret_and_information_by_hand() -> None:
+    """Two equally likely worlds: each arm costs 0.1; a pull of either tells 1 - H(0.6) bits."""
+    at = {"action": "A"}
+    assert asked("expected_regret", belief=WORLDS, situation=at) == f"Expected regret: {0.09999999999999998!r}"
+    bits = 1.0 + 0.6 * np.log2(0.6) + 0.4 * np.log2(0.4)
+    assert float(asked("information_gain", belief=WORLDS, situation=at).split()[-1]) == pytest.approx(bits)
+
+
+def test_values_of_the_lock() -> None:
+    """Of 20 codes, 4 begin with 0: worth 0.2 while nothing is wrong yet, 0 afterwards."""
+    at = {"action": "0", "step": 0, "state": "1"}
+    assert asked("expected_value", belief=CODE, situation=at) == "Expected value: 0.2"
+    assert asked("expected_value", belief=CODE, situation={**at, "state": "off"}) == "Expected value: 0.0"
+
+
+def test_words_can_be_listed() -> None:
+    """Letter Wordle with the words in the prior: found as fast as by exact posterior sampling."""
+    env = sonde.make("letter_wordle")
+    words = [t.hidden for t in env.tasks("train")[:30]]
+    prior = block(belief={"kind": "code", "symbols": "", "length": 5, "marks": [], "candidates": words})
+    agent = sonde.make("agents:llm_psrl", model=Oracle(), prior=prior)
+    played = collect(env, {"agent": agent}, env.tasks("train")[:30])
+    assert all(t.outcome is not None and t.outcome.success for t in played)
+
+
+@given(st.text() | st.lists(st.sampled_from(["```json\n", "\n```", "{", "}", '{"a": 1}', "[1]", "\n"])).map("".join))
+def test_blocks_that_are_no_objects_are_left_out(text: str) -> None:
+    assert set(read_blocks([Message("user", text), Message("assistant", block(b=1))])) <= {"a"}
+
+
+def test_noise_is_drawn_by_seed() -> None:
+    noise = [asked("posterior_sample", seed=i, malformed=0.25, belief=CODE) for i in range(200)]
+    assert sum("Hypothesis:" not in text for text in noise) / 200 == pytest.approx(0.25, abs=0.1)
+    assert asked("posterior_sample", seed=3, belief=CODE) == asked("posterior_sample", seed=3, belief=CODE)
+
+
+@pytest.mark.parametrize(
+    ("call", "blocks", "message"),
+    [
+        ("prior", {}, "call: got 'prior'"),
+        ("policy", {}, "the prompt has no JSON block 'hypothesis'"),
+        ("posterior_sample", {"belief": {**CODE, "symbols": "abcdefghijklmnopqrstuvwxyz", "length": 5}}, "candidates"),
+        (
+            "expected_regret",
+            {"belief": {"kind": "beta", "arms": {}}, "situation": {"action": "A"}},
+            "got 'beta', allowed: worlds",
+        ),
+        ("posterior_update", {"belief": {"kind": "gut"}, "experience": [{"action": "A", "reward": 1}]}, "got 'gut'"),
+    ],
+)
+def test_what_it_cannot_do_it_says(call: str, blocks: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        asked(call, **blocks)
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(UserError, match="models:oracle: malformed: got 2"):
+        Oracle(malformed=2.0)
