@@ -31,6 +31,8 @@ from .rollout import Plan, collect
 COMMAND = "python -m sonde.reference"
 SAMPLES = {"random": 16, "reference": 4}
 """Episodes per task and policy: the floor is noisier and cheaper."""
+LONG = 200
+"""Turns beyond which an episode says so much that a quarter of the samples is enough."""
 PREFIX = 8
 """Tasks whose returns are stored one by one."""
 
@@ -91,7 +93,8 @@ def measure(env: Env[Any]) -> dict[str, Json]:
     spec = env.spec
     entry: dict[str, Json] = {"env": env.config, "version": spec.version, "seed": 0, "command": COMMAND}
     for role, agent in (("floor", spec.floor), ("reference", spec.reference)):
-        table = play(env, agent, SAMPLES["random" if role == "floor" else "reference"])
+        samples = SAMPLES["random" if role == "floor" else "reference"]
+        table = play(env, agent, samples if spec.max_turns <= LONG else samples // 4)
         entry[role] = {
             "agent": agent,
             "score": asdict(metrics.estimate(table)),

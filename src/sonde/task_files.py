@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -30,14 +31,18 @@ def _city(text: str) -> Json:
     return {"city": city.strip() or country.strip(), "country": country.strip() if city else ""}
 
 
+def _topic(topic: str, category: str = "a noun") -> Json:
+    return {"topic": topic, "category": category}
+
+
 _ROWS: Mapping[str, Callable[[str, str], Json]] = {
-    "twenty_questions": lambda shown, hidden: {"topic": hidden, "category": shown},
+    "twenty_questions": lambda shown, hidden: _topic(hidden, shown),
     "guess_my_city": lambda shown, hidden: _city(hidden),
     "customer_service": lambda shown, hidden: {"scenario": shown, "solution": hidden},
     "murder_mystery": lambda shown, hidden: {"scenario": shown, "solution": hidden},
 }
 _LINES: Mapping[str, Callable[[str], Json]] = {
-    "twenty_questions": lambda line: {"topic": line},
+    "twenty_questions": _topic,
     "guess_my_city": _city,
 }
 
@@ -87,6 +92,15 @@ def _from_lines(text: str, path: Path, env: Env[Any]) -> Sequence[Json]:
 
 def _task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
     try:
-        return replace(env.task(setup), index=i)
+        return replace(_known(env, setup) or env.task(setup), index=i)
     except UserError as e:
         raise UserError(f"tasks_file: {path}: row {i}: {e}") from e
+
+
+def _known(env: Env[Any], setup: Json) -> Task | None:
+    """The task of a topic that the environment knows, whatever its capitals; None for all other setups."""
+    topic = setup.get("topic") if isinstance(setup, Mapping) else None
+    for name in (topic, topic.lower()) if isinstance(topic, str) else ():
+        with suppress(UserError):
+            return env.task(name)
+    return None
