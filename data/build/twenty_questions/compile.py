@@ -145,6 +145,10 @@ def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
     kinds = [k for k, n in Counter(k for row in hypernyms for k in row).items() if n > 1 or k in named]
     number = {k: i for i, k in enumerate(sorted(kinds))}
     roots = sorted({r for t in topics for r in resolver.branches(t)})
+    under: dict[str, set[str]] = {k: set() for k in kinds}
+    for topic, row in zip(topics, hypernyms, strict=True):
+        for k in under.keys() & row:
+            under[k] |= resolver.branches(topic)
     return {
         "topics": [t.name for t in topics],
         "aka": [list(t.aka) for t in topics],
@@ -162,7 +166,7 @@ def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
         "masks": packed([m for pair in attributes.values() for m in pair]),
         "roots": {r: b64encode(mask([r in resolver.branches(t) for t in topics], True)).decode() for r in roots},
         "kinds": sorted(kinds),
-        "kind_roots": [words.never(k, roots) for k in sorted(kinds)],
+        "kind_roots": ["".join("?" if r in under[k] else words.never(k, [r]) for r in roots) for k in sorted(kinds)],
         "hypernyms": [[number[k] for k in row if k in number] for row in hypernyms],
     }
 

@@ -127,7 +127,7 @@ class TopicAnswers:
 
     @cached_property
     def _questions(self) -> Sequence[str]:
-        return tuple(q for q in questions() if len(self.split(q)) > 1)
+        return tuple(text for text in questions() if len(self._parts(text)) > 1)
 
     def guess(self, index: int) -> str:
         return knowledge().names[index]
@@ -144,6 +144,10 @@ class TopicAnswers:
         said = self._heard(text)
         if self._failed(said) is not None:
             return {"": self.pool}
+        return self._parts(said)
+
+    def _parts(self, said: str) -> Mapping[str, int]:
+        """The true replies to a message that breaks no check."""
         reading = read(said)
         query = reading.query
         won = self.pool & (mentioned(said) if self._by_mention else query.goal if query else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 
 from .checks import plain
 from .cities import City, Truth, atlas, kilometres
@@ -17,6 +18,8 @@ def country_known(claim: Claim, owners_of: str) -> Claim:
     def truth(c: City) -> Truth:
         if any(claim.truth(x) for x in atlas().siblings[c.land.code]):
             return True
+        if any(content(owners_of) <= stemmed(dish) for dish in c.land.food):
+            return True
         return False if owners and all(o.land.code != c.land.code for o in owners) else None
 
     return Claim(claim.topic, truth, "my country [is|is not] known for that")
@@ -27,7 +30,39 @@ def told(city_id: int) -> frozenset[frozenset[str]]:
     """The words of every phrase about the city: sights, food, sport, industry, university."""
     c = atlas().cities[city_id]
     more = [x for x in (c.sport, c.industry, c.university) if x]
-    return frozenset(stemmed(phrase) for phrase in (*c.known, *c.food, *more))
+    return frozenset(stemmed(phrase) for phrase in (*c.known, *c.food, *more, *_ties().get(city_id, ())))
+
+
+@cache
+def _ties() -> Mapping[int, tuple[str, ...]]:
+    """What well-known cities are known for beside that, for yes/no questions (`envs/data/city_ties.txt`)."""
+    found: dict[int, tuple[str, ...]] = {}
+    for line in files("sonde.envs").joinpath("data", "city_ties.txt").read_text("ascii").splitlines():
+        if not line or line[0] == "#":
+            continue
+        place, _, phrases = line.partition(": ")
+        name, _, land = place.partition(", ")
+        for i in atlas().by_name.get(plain(name), ()):
+            if atlas().cities[i].land.name == land:
+                found[i] = tuple(phrases.split("; "))
+    return found
+
+
+@cache
+def dishes() -> frozenset[str]:
+    """Every word of the dishes."""
+    return frozenset(
+        w for c in atlas().cities for phrase in (*c.food, *c.land.food) for w in stemmed(phrase) if w not in _PLAIN
+    )
+
+
+def eaten(words: frozenset[str]) -> Claim:
+    """Whether a dish of the city or of its country has all these words; of others nothing is known."""
+
+    def truth(c: City) -> Truth:
+        return True if any(words <= stemmed(phrase) for phrase in (*c.food, *c.land.food)) else None
+
+    return Claim("cuisine", truth, "people [eat|do not eat] that here")
 
 
 _PLAIN = frozenset(

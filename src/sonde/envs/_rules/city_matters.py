@@ -107,6 +107,8 @@ def of_land(claim: Claim | None) -> Claim | None:
     """A claim about the city, said of its country: what is false of the city may be true of another part."""
     if claim is None or claim.topic not in ("continent", "region", "hemisphere"):
         return claim
+    if claim.words.startswith("my country"):
+        return claim
     spread = _ASTRIDE if claim.topic == "hemisphere" else _SPREAD
 
     def truth(c: City) -> Truth:
@@ -114,6 +116,18 @@ def of_land(claim: Claim | None) -> Claim | None:
         return None if c.land.code in spread and (found is False or claim.topic == "hemisphere") else found
 
     return Claim(claim.topic, truth, claim.words.replace("my city", "my country"))
+
+
+_HOME_CAPITALS = {"england": "London", "scotland": "Edinburgh", "wales": "Cardiff", "northern ireland": "Belfast"}
+
+
+def _home_capital(x: str) -> Claim:
+    """Of a part of the United Kingdom."""
+    return Claim(
+        "capital",
+        lambda c: c.land.code == "GB" and c.name == _HOME_CAPITALS[x],
+        f"my city [is|is not] the capital of {x.title()}",
+    )
 
 
 def ask_capital_of(m: Match) -> Query | None:
@@ -127,6 +141,8 @@ def ask_capital_of(m: Match) -> Query | None:
         "independent country",
     ):
         return Asked((where.CAPITAL,))
+    if x in _HOME_CAPITALS:
+        return Asked((_home_capital(x),))
     codes = lands(x)
     if codes:
         return Asked((where.capital_of(codes, land_label(x)),))

@@ -350,5 +350,6 @@ def builders() -> Mapping[str, Built]:
         ),
         "capitals": matters.ask_capitals,
         "sight": sights.ask_sight,
+        "eaten": sights.ask_eaten,
         "origin": sights.ask_origin,
     }

@@ -261,7 +261,18 @@ def asked(text: str) -> Query | None:
     for pattern, told in opening():
         if pattern.fullmatch(text):
             return told
-    return _far(text) or _exampled(text) or _joined(text)
+    return _far(text) or _exampled(text) or _joined(text) or _short(text)
+
+
+def _short(text: str) -> Query | None:
+    """A question cut to what it says of the city or the country: "coastal", "on river", "france"."""
+    if re.match(rf"(?:{_AUX}|what|which|how|where|who|why|when|C|N|P|NAME|if|i|my|you|not|describe|name|tell)\b", text):
+        return None
+    for frame in ("is C", "does C have", "is N", "does N have"):
+        found = asked(f"{frame} {text}")
+        if isinstance(found, Asked) and not any(claim.label for claim in found.claims):
+            return found
+    return None
 
 
 _PARTS = (

@@ -114,6 +114,14 @@ def ask_origin(m: Match) -> Query | None:
     return _known_for(slot(m))
 
 
+def ask_eaten(m: Match) -> Query | None:
+    """Whether a dish is one of the city or its country."""
+    words = fame.content(slot(m))
+    if not words or len(words) > 3 or words & _TOO_WIDE or not words & fame.dishes():
+        return None
+    return Asked((fame.eaten(words),))
+
+
 def _known_for(text: str) -> Query | None:
     text = re.sub(r"^(?:its |their |having |there )+", "", text)
     words = fame.content(text)

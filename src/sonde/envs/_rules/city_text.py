@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .city_address import addressed
+from .city_phrasing import turned, unwrapped
 
 LONGEST = 500
 """Characters of a message that are read; a longer one is not understood."""
@@ -35,10 +36,13 @@ _ABBREVIATIONS = (
     (re.compile(r"(?<!\w)'s-"), "s "),
     (re.compile(r"\bmt\. ", re.I), "Mount "), (re.compile(r"\bb\.c\.(?:e\.)?", re.I), "bc"),
     (re.compile(r"\ba\.d\.", re.I), "ad"), (re.compile(r"(?<=\d),(?=\d{3})"), ""),
+    (re.compile(r"(\b(?:utc|gmt) ?[+-] ?\d+):30\b", re.I), r"\1.5"), (re.compile(r"(\b(?:utc|gmt) ?[+-] ?\d+):00\b", re.I), r"\1"),
+    *((re.compile(rf"(?<=\d)\s?(?:°|degrees?) ?{a}\b"), f" degrees {b}") for a, b in zip("NSEW", ("north", "south", "east", "west"), strict=True)),
     (re.compile(r"\be\.g\."), "for example"), (re.compile(r"\b(utc|gmt) ?\+ ?(?=\d)", re.I), r"\1 plus "),
     (re.compile(r"\b(utc|gmt) ?- ?(?=\d)", re.I), r"\1 minus "),
     (re.compile(r"(?<=\d)\s?(?:°|degrees?|deg\b)", re.I), " degrees"), (re.compile(r"(?<=\d)\s?%"), " percent"),
     (re.compile(r"(?<=\d)\s?(?:km|kms|kilometers?|kilometres?)\b", re.I), " km"),
+    (re.compile(r"(?<=\d)M\b(?!\s*(?:above|high|elev|altitude|tall|asl))"), " million"),
     (re.compile(r"(?<=\d)\s?(?:m|meters?|metres?)\b(?! people)", re.I), " metres"),
     (re.compile(r"(?<=\d)\s?(?:mi|miles?)\b", re.I), " miles"),
     (re.compile(r"(?<=\d)\s?(?:ft|feet|foot)\b", re.I), " feet"),
@@ -206,8 +210,8 @@ def form(message: str) -> Form | None:
     if not spoken:
         return None
     words, negated = spell(spoken)
-    text = order(addressed(shrink(words)))
-    text, more = drop_negation(text)
+    text, more = drop_negation(order(addressed(shrink(unwrapped(words)))))
+    text = turned(text)
     return Form(text, negated ^ more, spoken) if text else None
 
 

@@ -148,9 +148,41 @@ def _colours(text: str) -> Query | None:
 
     def read(t: str) -> Claim | None:
         t = re.sub(r"(?: (?:stripes?|colou?r|part|bands?|bars?))+$", "", re.sub(r"^colou?rs? ", "", t))
-        return _colour(t) if t in colours else None
+        if t in colours:
+            return _colour(t)
+        what = re.sub(r"^(?:big|single|one|crescent and|large|maple|moon and|animal|crescent moon and) |s$", "", t)
+        what = {"crescent moon": "crescent", "moon": "crescent", "leave": "leaf", "cros": "cross"}.get(what, what)
+        return _emblem(what) if what in _EMBLEMS else None
 
-    return several(text, read)
+    stripes = {"stripes", "stripe", "bands"}
+    return Asked((_emblem("stripe"),)) if text in stripes else several(text, read)
+
+
+_PLAIN_FLAGS = frozenset(
+    "FR IT DE BE NL IE RO RU HU BG AT PL UA LT LV EE AM LU ID MC NG ML GN CI TD SL TH MG CO MU YE AE KW SD".split()
+)
+"""Stripes only."""
+_EMBLEMS = {
+    "star": "US CN TR AU NZ CU CL BR VN SO GH SN CM MA PK DZ TN AZ UZ TM SY MM SG MY KP IL PH PR PA VE ET JO",
+    "crescent": "TR TN DZ PK AZ UZ TM MY SG MV MR LY",
+    "cross": "GB DK SE NO FI IS CH GR GE AU NZ DO TO",
+    "leaf": "CA",
+    "sun": "JP AR UY PH KZ MK AG KI MW RW NE NP TW",
+    "stripe": "FR IT DE BE NL IE RO RU HU BG AT PL UA LT LV EE US TH CR CO AR UY CU GR NG ML GN CI IN EG IQ SY ID",
+    "circle": "JP BD KR IN NE LA PW",
+    "eagle": "MX EG AL KZ ZM",
+    "union jack": "GB AU NZ FJ TV",
+}
+"""What is on a flag -> the countries that have it. Of others it is known only where the flag is stripes alone."""
+
+
+def _emblem(t: str) -> Claim:
+    having = frozenset(_EMBLEMS[t].split())
+    return Claim(
+        "flag",
+        lambda c: True if c.land.code in having else False if c.land.code in _PLAIN_FLAGS and t != "stripe" else None,
+        f"our flag [has|does not have] a {t} on it",
+    )
 
 
 def _colour(t: str) -> Claim:

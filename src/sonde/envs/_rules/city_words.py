@@ -186,6 +186,7 @@ def place(text: str, adjective: bool = False) -> Claim | None:
         "",
         text,
     )
+    text = re.sub(r"^midwest(?:ern)? (?:usa|united states|america|us)$", "midwest", text)
     unsaid = text in ("west coast", "east coast")
     text = re.sub(r" 's$| of (?:usa|united states|america)$", "", text)
     if unsaid:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from . import forms, sizes, years
+from . import forms, sizes, verbs, years
 from .english import base, is_participle
 from .joins import coordinated, joined_in
 from .nouns import named, noun_phrase
@@ -136,7 +136,7 @@ def do_predicate(words: Words, depth: int = 0) -> Query | None:
     marked = _marked(words, lambda rest: do_predicate(rest, depth + 1)) if first not in ("last",) else None
     if marked is not None:
         return marked[0]
-    for parse in (forms.having, forms.verb_special, forms.verb_placed, forms.verb_purpose):
+    for parse in (verbs.having, verbs.verb_special, verbs.verb_placed, verbs.verb_purpose):
         found = parse(first, words, depth)
         if found is not None:
             return found
@@ -239,17 +239,14 @@ def modifier(words: Words, depth: int) -> Query | None:
     if not words or depth > 6:
         return None
     first = words[0]
-    if first in ("that", "which", "who", "where", "whose"):
-        if first == "where":
-            return happening(words[1:], depth + 1)
+    if first in ("that", "which", "who", "whose"):
         return relative(words[1:], depth + 1) if first != "whose" else None
-    if first == "in" and words[1:2] in (["which"], ("which",)):
-        return happening(words[2:], depth + 1)
+    if first == "where" or (first == "in" and words[1:2] in (["which"], ("which",))):
+        return happening(words[1 if first == "where" else 2 :], depth + 1)
     if first in ("with", "having", "containing"):
         return do_predicate(["have", *words[1:]], depth + 1)
     if first == "without":
-        found = do_predicate(["have", *words[1:]], depth + 1) if "and" not in words else None
-        return negated(found) if found else None
+        return denied(words[1:], lambda rest: do_predicate(["have", *rest], depth + 1))
     if first in PEOPLE_WORDS:
         return relative(words, depth)
     if first == "to":

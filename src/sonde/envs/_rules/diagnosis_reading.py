@@ -23,10 +23,25 @@ from functools import lru_cache
 from .diagnosis import Product, Query, products
 from .diagnosis_sentences import ABOUT, AUX, DIAGNOSIS, FINE, LEAD, NEGATION, TAG, WH, WHEN, Part, heads, plain
 from .diagnosis_sentences import parts as sentences
-from .diagnosis_words import MANY, NOTHING, TOKEN, Pick, choose, english, lexicon, stems, words
+from .diagnosis_words import (
+    MANY,
+    NOTHING,
+    TOKEN,
+    Pick,
+    choose,
+    does,
+    english,
+    explained,
+    fits,
+    lexicon,
+    stems,
+    tells,
+    words,
+)
 
 _VAGUE = re.compile(
-    r" (?:or|and) |\banything\b"
+    r" (?:or|and) |\b(?:any|some)(?:thing|one|body)\b|\b(?:only|both|always|never|every|everything|all)\b"
+    r"|\b(?:more|less|fewer|longer|older|newer|higher|lower|rather|better|worse) than\b|\b(?:under|over|at least) \d"
     r"|\b(?:have|did) you (?:ever |already )?(?:check|measure|look|try|tried|examine|inspect|notice)"
 )
 """Questions that "yes" and "no" would not answer, or not alone."""
@@ -59,6 +74,8 @@ def _asked(name: str, asked: Sequence[Part], suggested: Sequence[Part]) -> Query
     lex = lexicon(name)
     pick, fix = choose(_text(asked), lex.findings), choose(_text(suggested), lex.fixes)
     if pick.target >= 0:
+        if not tells(name, pick.target, _text(asked)) or not _applies(name, pick.target, asked[-1].text):
+            return UNKNOWN
         several = fix.target != NOTHING or heads(asked) > 2
         return SEVERAL if several else Query("finding", pick.target, _value(name, pick.target, asked))
     if pick.target == MANY or fix.target == MANY:
@@ -66,6 +83,23 @@ def _asked(name: str, asked: Sequence[Part], suggested: Sequence[Part]) -> Query
     if all(p.form == "either" for p in asked):
         return _about_causes("fix", choose(_text([*asked, *suggested]), lex.fixes))
     return _about_causes("fix", fix) if len(stems(_text(asked))) < 2 else UNKNOWN
+
+
+_PREDICATE = re.compile(
+    r"^(?:(?:is|are|was|were|isn't|aren't) (?!there\b)|(?:do|does|did) .*\b(?:look|feel|smell|sound|seem|taste) )"
+    r"[^,?]*?\b([a-z][a-z-]*)\??$"
+)
+_AT_TIMES = re.compile(
+    r" (?:at (?:the moment|present|some (?:time|point)|all|times|first|home)|(?:right|just) now|of late|(?:all|most of) the time"
+    r"|(?:this|last) (?:year|week|month)|by (?:any )?chance|(?:when|while|if|once|after|before|whenever) [^?]*)(?=\??$)"
+)
+"""What may follow a predicate."""
+
+
+def _applies(name: str, finding: int, text: str) -> bool:
+    """Whether what a yes/no question says of a thing is what is known of it: "Is the foam expensive?" is not."""
+    said = _PREDICATE.match(_AT_TIMES.sub("", LEAD.sub("", WHEN.sub("", TAG.sub("?", text)))))
+    return not said or fits(name, finding, said[1])
 
 
 def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Query:
@@ -79,6 +113,8 @@ def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Quer
     if fix.target == NOTHING and states:
         fix = choose(_text([*states, *parts]), lex.fixes)
     query = _about_causes("fix", fix)
+    if query.kind == "fix" and not does(name, query.target, _text(parts)):
+        return UNCLEAR
     return UNCLEAR if query == UNKNOWN else query
 
 
@@ -106,7 +142,7 @@ def _text(parts: Sequence[Part]) -> str:
 
 
 def _value(name: str, finding: int, asked: Sequence[Part]) -> int:
-    """The value that a yes/no question is about; -1 for open questions and where it is not clear."""
+    """The value that a yes/no question names; -1 for open questions, and where other words might change its sense."""
     text = asked[-1].text
     bare = WHEN.sub("", TAG.sub("?", text))
     if not _yes_no(bare) or NEGATION.search(bare) or _VAGUE.search(bare):
@@ -116,7 +152,7 @@ def _value(name: str, finding: int, asked: Sequence[Part]) -> int:
     said = frozenset(TOKEN.findall(bare)) | frozenset(stems(bare))
     said -= frozenset(stems(found.asks)) | frozenset(TOKEN.findall(found.asks.lower()))
     hits = [i for i, mine in enumerate(own) if mine & said]
-    return hits[0] if len(hits) == 1 else -1
+    return hits[0] if len(hits) == 1 and explained(name, finding, bare) else -1
 
 
 def _yes_no(text: str) -> bool:

@@ -59,6 +59,12 @@ _SUGGEST = re.compile(
     r"|\bstep is to\b|\btime to\b|\brecommend\b|^try \w+ing\b|^try to\b"
     rf"|\b{_OURS} (?:should|will|can|could|must|has to|just|needs to)\b"
 )
+_VERB_FIRST = re.compile(
+    r"^(?!(?:(?:al)?most|all|half|both|only|perhaps|maybe|with|without|in|on|at|by|from|of|to|for|not|like|this|that"
+    r"|there|here|so|then|now|and|but|or|if|as|probably|just|it)\b)[a-z]+ (?:the|your|its|both|all|a|an) "
+    r"(?!.*\b(?:is|are|was|were|has|have|had|does|do|did|seems?|must|may|might|could|can|isn't|aren't|gets?|got)\b)"
+)
+"""A command by a verb that is not known: it begins with it, and no other may be the verb."""
 _POLITE = re.compile(r"\b(?:please|kindly)\b")
 _TRIED = re.compile(
     r"have you (?:already |ever )?(?:tried|considered|thought (?:about|of))\b|(?:how about|what if you)\b"
@@ -78,6 +84,10 @@ _WAIT = re.compile(
     r"(?:,? while i [^.?!]*)?[.!?]?$"
 )
 _OWNED = re.compile(r"\b(?:for )?how long have you (?:had|owned|been using)\b")
+_FILLER = re.compile(
+    r",? (?:at the moment|at present|right now|these days|of late|by any chance|by chance|for (?:instance|example)"
+    r"|if you don't mind|if possible)(?=[.,!?]|$)"
+)
 _PERSONAL = re.compile(
     r"(?:how|how old|where|who) are you(?: doing| from| today)?\?|(?:can|do) you (?:hear|see|understand) me\b"
     r"|what(?:'s| is) your (?:full |last )?name\b|what have you tried\b"
@@ -103,7 +113,7 @@ def plain(said: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text.replace("\u2013", "-").replace("\u2014", " - "))
         text = "".join(c for c in text if not unicodedata.combining(c))
-    return _OWNED.sub("how old is", " ".join(text.split()))
+    return _OWNED.sub("how old is", _FILLER.sub("", " ".join(text.split())))
 
 
 def parts(text: str) -> list[Part]:
@@ -155,7 +165,7 @@ def _form(sentence: str, polite: bool) -> str:
         return "ask"
     if first in known.ask:
         return "either" if first in _LOOKING else "ask"
-    if polite or first in known.act or _SUGGEST.search(bare):
+    if polite or first in known.act or _SUGGEST.search(bare) or (not question and _VERB_FIRST.match(bare)):
         return "suggest"
     return "ask" if question or _INVERTED.match(bare) else "state"
 

@@ -14,12 +14,12 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from .diagnosis import Product, products
+from .diagnosis import Finding, Product, products
 from .words import LENGTHS, allowed
 
 NOTHING, MANY = -1, -2
 
-_ENOUGH, _LEAST, _COVERED = 0.95, 0.55, 0.55
+_ENOUGH, _LEAST, _COVERED = 0.95, 0.55, 0.6
 """Points that a topic needs where it explains the share `_COVERED` of the words (less is never taken), and where it
 explains all of them; in between they fall evenly."""
 _WEAK = 0.4
@@ -32,6 +32,13 @@ _PHRASE, _SPOKEN, _SPOKEN_PLAIN = 0.35, 0.3, 0.9
 that has no word of its own ("how old")."""
 
 _ARTICLES = frozenset(("the", "a", "an", "any", "your", "its", "is", "it"))
+_ANY_ACT = frozenset(("fix", "point", "keep", "hold", "repair", "have", "let", "post"))
+"""Verbs that may stand for most others, or seldom are verbs."""
+_AMOUNT = re.compile(
+    r"\b(?:use|add|take|pour|put|buy|choose|with|an?) (?:in )?(?:an? (?:bit|little) )?"
+    r"(more|less|fewer|longer|shorter|bigger|larger)\b"
+)
+"""A suggestion of another amount or size, which only a fix that says the same has."""
 TOKEN = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 
 
@@ -43,6 +50,10 @@ class Words(NamedTuple):
     same: Mapping[str, str]
     ask: frozenset[str]
     act: frozenset[str]
+    aspects: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
+    """How a property of a thing is asked for, and the words of which one occurs where it is told."""
+    scales: tuple[frozenset[str], ...]
+    """Words that can be opposed to each other."""
 
 
 @cache
@@ -55,9 +66,15 @@ def words() -> Words:
         for word in (first, *rest):
             same.setdefault(word, same.get(first, first))
     weak = frozenset(same.get(s, s) for s in map(_stem, raw["weak"].split()))
-    return Words(
-        frozenset(raw["stop"].split()), weak, same, frozenset(raw["ask"].split()), frozenset(raw["act"].split())
-    )
+    stop, ask, act = (frozenset(raw[kind].split()) for kind in ("stop", "ask", "act"))
+    aspects = tuple(map(_aspect, raw["aspect"].strip().splitlines()))
+    scales = tuple(frozenset(map(_stem, line.split())) for line in raw["scale"].strip().splitlines())
+    return Words(stop, weak, same, ask, act, aspects, scales)
+
+
+def _aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
+    asked, _, told = line.partition(": ")
+    return re.compile(rf"\b(?:{'|'.join(asked.split(', '))})\b"), frozenset(map(_stem, told.split()))
 
 
 def _stem(word: str) -> str:
@@ -121,6 +138,8 @@ class Lexicon(NamedTuple):
     causes: Topics
     values: tuple[tuple[frozenset[str], ...], ...]
     """For every finding and value the words that only this value has."""
+    told: tuple[frozenset[str], ...]
+    """For every finding the stems of all that is said of it."""
 
 
 @lru_cache(maxsize=128)
@@ -138,7 +157,51 @@ def lexicon(name: str) -> Lexicon:
         _topics(fixes, background, weak_will_do=False),
         _topics(causes, background, weak_will_do=False),
         _values(product),
+        tuple(frozenset(map(_stem, TOKEN.findall(_all(f).lower()))) for f in product.findings),
     )
+
+
+def _all(found: Finding) -> str:
+    return " ".join((found.asks, *found.cues, *found.questions[:-3], *found.values, *found.more))
+
+
+def tells(name: str, finding: int, text: str) -> bool:
+    """Whether a finding has the property that a question asks for, such as an age, a size or a colour. Where a message
+    names nothing but the product, or a property of it, this must be what the finding is called by."""
+    lex = lexicon(name)
+    topics, told = lex.findings, lex.told[finding]
+    asked = [needed for pattern, needed in words().aspects if pattern.search(text)]
+    if asked and all(s in topics.background or finding not in topics.strength.get(s, {}) for s in stems(text)):
+        found = products()[name].findings[finding]
+        told = frozenset(map(_stem, TOKEN.findall(" ".join((found.asks, *found.cues)).lower())))
+        of = {s for s in stems(found.asks) if _weight(s) == 1.0} - topics.background
+        if of.difference(*asked) and topics.background.intersection(stems(text)):
+            return False
+    return all(told & needed for needed in asked)
+
+
+def fits(name: str, finding: int, predicate: str) -> bool:
+    """Whether a word is about a finding, or could be opposed to one that is."""
+    stem, mine, told = _stem(predicate), _content(predicate), lexicon(name).told[finding]
+    known = finding in lexicon(name).findings.strength.get(mine, {}) or stem in told or not mine
+    return known or any(stem in scale and scale & told for scale in words().scales)
+
+
+def does(name: str, cause: int, text: str) -> bool:
+    """Whether a fix does what one of the verbs of a suggestion says, if it has any that says something, and by as much."""
+    own = lexicon(name).fixes.strength
+    found = products()[name].causes[cause]
+    said = " ".join((found.fix_what, *found.fix_cues, *found.suggestions))
+    if (amount := _AMOUNT.search(text)) and amount[1] not in TOKEN.findall(said.lower()):
+        return False
+    acts = [s for t in TOKEN.findall(text) if t in words().act - _ANY_ACT and (s := _content(t))]
+    return not acts or any(cause in own.get(s, {}) for s in acts)
+
+
+def explained(name: str, finding: int, text: str) -> bool:
+    """Whether a text has no word that says something else than what a finding is about."""
+    topics = lexicon(name).findings
+    return all(finding in topics.strength.get(s, {}) or s in topics.background for s in stems(text))
 
 
 def _topics(rows: Sequence[Sequence[Sequence[str]]], background: frozenset[str], *, weak_will_do: bool) -> Topics:
@@ -163,15 +226,15 @@ def _topics(rows: Sequence[Sequence[Sequence[str]]], background: frozenset[str],
 def _values(product: Product) -> tuple[tuple[frozenset[str], ...], ...]:
     rows: list[tuple[frozenset[str], ...]] = []
     for f in product.findings:
-        own = [_pointing(value, answer) for value, answer in zip(f.values, f.answers, strict=True)]
+        own = [_pointing(value) for value in f.values]
         rows.append(tuple(o.difference(*(x for j, x in enumerate(own) if j != i)) for i, o in enumerate(own)))
     return tuple(rows)
 
 
-def _pointing(value: str, answer: str) -> frozenset[str]:
-    """The words of a value, small ones only where it has no other, and those of its answer that say something."""
+def _pointing(value: str) -> frozenset[str]:
+    """The words of a value, small ones only where it has no other. Those of its answer may tell what it is not."""
     name = [t for t in TOKEN.findall(value.lower()) if _content(t)] or TOKEN.findall(value.lower())
-    return frozenset(name) | frozenset(s for s in stems(answer) if _weight(s) == 1.0) | frozenset(stems(value))
+    return frozenset(name) | frozenset(stems(value))
 
 
 def _bare(text: str) -> bool:
@@ -236,7 +299,7 @@ def _decided(said: Sequence[str], topics: Topics, points: Mapping[int, float], s
     if points[first] >= _LEAST and other >= 0 and aside[other] > max(_ASIDE, _ASIDE_SHARE * points[first]):
         return Pick(MANY, (first, other))
     odd = sum(_weight(s) for s in rest if s not in topics.background)
-    known = sum(_weight(s) for s in said if s not in rest) + (0.5 if first in spoken else 0.0)
+    known = sum(_heard(s, first, topics) for s in said if s not in rest) + (0.5 if first in spoken else 0.0)
     share = known / (known + odd) if known else 0.0
     second = max((p for i, p in points.items() if i != first), default=0.0)
     enough = _ENOUGH - (_ENOUGH - _LEAST) * max(0.0, (share - _COVERED) / (1.0 - _COVERED))
@@ -245,6 +308,11 @@ def _decided(said: Sequence[str], topics: Topics, points: Mapping[int, float], s
     share = known / (known + odd) if known else 0.0
     fits = points[first] >= enough and share >= _COVERED and second <= _AHEAD * points[first]
     return Pick(first, (), points[first]) if fits else Pick(NOTHING)
+
+
+def _heard(stem: str, first: int, topics: Topics) -> float:
+    """What an explained word counts for: little if the whole conversation is about it."""
+    return min(_weight(stem), _WEAK) if stem in topics.background and first not in topics.alone[stem] else _weight(stem)
 
 
 def _telling(explained: Sequence[str], first: int, topics: Topics) -> bool:

@@ -11,27 +11,39 @@ import re
 _SENTENCE = re.compile(r"[^.?!;]+[.?!;]*")
 _CERTAIN = re.compile(
     r"\b(?:no|without(?: a| any)?|beyond(?: a| any| all)?(?: reasonable)?) (?:doubt|question)s?\b(?: that)?"
-    r"|\bi (?:am|feel) (?:\w+ )?(?:sure|certain|convinced|confident)(?: that)?|\bi have no doubts?(?: that)?"
-    r"|\bi would like to (?=accuse|charge|arrest|name|declare)"
+    r"|\bi (?:am|feel) (?:(?!not|never|hardly|less|un)\w+ )?(?:sure|certain|convinced|confident)(?: that)?"
+    r"|\bi have no doubts?(?: that)?"
+    r"|\bi would like to (?=accuse|charge|arrest|name|declare|make)"
+    r"|\b(?:make (?:my|the|a) (?:final )?accusation|(?:am|feel) (?:(?!not|never|hardly)\w+ )?(?:ready|prepared"
+    r"|going now)|it is time"
+    r"|(?:want|wish|choose|decided|have|here|compelled)) (?:to (?=accuse|charge|arrest|name|declare|make|announce))?"
+    r"|\bi (?:know|conclude|declare|state|announce|maintain|submit) (?:\w+ )?that\b"
 )
 _HEDGED = re.compile(
     r"\b(?:think|thinks|thought|believe[sd]?|suspect(?:s|ed)?|suspicion|suspicious|guess|maybe|perhaps|might|may"
     r"|could|would|probably|likely|possibly|possible|seems?|appears?|wonder|if|whether|not|never|nobody|no one|or"
     r"|suppose|assume|doubt|unless|says?|said|claims?|told|heard|hear|hunch|feeling|feel|tell me|ask|innocent|should"
-    r"|must be|before|about to|why|how|neither|nor|lean|leaning|want to know|prove|evidence against|tempted|what"
+    r"|must be|before|about to|provided|providing|assuming|supposing|presuming|as long as|in the event|depending"
+    r"|had @p|refuse|according|plan|intend|planning|soon|later|next (?:turn|time)|until|once|when|as though"
+    r"|as if|theory|theories|hypothesis|scenario|in case|hardly|no evidence|no proof|nothing|framed?|wants? us|story"
+    r"|eventually|tomorrow|otherwise|wish(?:es)?|hope|accused|accuses|why|how|neither|nor|lean|leaning|want to know"
+    r"|prove|evidence against|tempted|what"
     r"|imagine|rumou?r|people say|opinion|in my view|reckon|bet)\b"
 )
 _PROVEN = re.compile(r"\b(?:and|as) (?:i|we) (?:can|will) (?:now )?prove it\b|\bevidence\b(?! against)[^@]*(?=$)")
-_WHO = r"(?:the |our |a |this )?@(p\d)\b(?: ,? ?(?:the |our )?@\1){0,2}(?: ,)?"
+_WHO = r"(?:the |our |a |this )?@(p\d)\b(?! 's)(?: ,? ?(?:the |our )?@\1){0,2}(?: ,)?"
 _NOUN = (
     r"(?:(?:real|true|actual|only|guilty) )?(?:murderer|murderess|killer|culprit|perpetrator|poisoner|assassin"
-    r"|guilty (?:party|person|one))"
+    r"|guilty (?:party|person|one))\b(?! 's)"
 )
 _SURELY = (
     r"(?:(?:clearly|definitely|certainly|therefore|obviously|undoubtedly|indeed|surely|thus|in fact|really|so|without"
     r"|none other than|hereby|now|formally|hence|also|himself|herself) )*"
 )
-_DID = r"(?:killed|murdered|poisoned|struck)"
+_DID = (
+    r"(?:poisoned\b|(?:killed|murdered|struck)"
+    r"(?= (?:down )?(?:(?:the|our|poor|old) )*(?:@[vi]|him\b|her\b)| ?(?:[.!,]|$)| (?:with|in|at|by|because|and) ))"
+)
 _BE = rf"are {_SURELY}(?:the |our )?(?:{_NOUN}|guilty)"
 _ONE = r"(?:one|person|man|woman)"
 _DOER = rf"(?:{_NOUN}|{_ONE} (?:(?:who|that) (?:did it|did this|{_DID})|responsible)[^@]{{0,30}}(?:@v)?)"
@@ -44,18 +56,59 @@ _PATTERNS: tuple[re.Pattern[str], ...] = tuple(
         rf"\bi (?:\w+ )?(?:accuse|charge|arrest) you\b(?:[^@]|@v)*?{_WHO}",
         rf"{_WHO} (?:, )?i (?:\w+ )?(?:accuse|charge|arrest) you\b",
         rf"\b(?:accuse|arrest)\b[^@]*\b(?:is|of being) {_WHO}",
-        rf"\baccusation (?:\w+ ){{0,3}}?(?:is|goes to|falls on|against|:)[^@]{{0,25}}{_WHO}",
-        rf"{_WHO} (?:is|was) {_SURELY}(?:(?:the |our |a )?{_NOUN}|guilty\b|to blame\b|responsible for)",
-        rf"{_WHO} (?:is|was) {_SURELY}the {_ONE} (?:who|that|responsible)",
-        rf"{_WHO} {_SURELY}(?:has |have )?{_SURELY}(?:did (?:it|this)|{_DID}|committed|slew|slain)\b",
+        rf"\baccusation (?:\w+ ){{0,3}}?(?:is|goes to|falls on|:)[^@]{{0,25}}{_WHO}",
+        rf"\baccusation against {_WHO}(?= ?(?:[.!,]|$))",
+        rf"{_WHO} (?:is|was) {_SURELY}(?:(?:the |our |a )?{_NOUN}|guilty\b|to blame\b|responsible(?= for| ?[.!,]))",
+        rf"{_WHO} (?:is|was) {_SURELY}the {_ONE} (?:(?:who|that) (?:has |have )?(?:did (?:it|this)\b|{_DID}"
+        rf"|committed)"
+        r"|responsible (?:for|[.!,]))",
+        rf"{_WHO} {_SURELY}(?:has |have )?{_SURELY}(?:did (?:it|this)(?= ?(?:[.!,:]|$)"
+        rf"| (?:all|and|because|with|by|alone|together|for|in|himself|herself|to)\b)|{_DID}|committed (?=the|this)"
+        rf"|slew\b)",
         rf"\b{_DOER}(?: (?:here|in this case|of @v))? ?(?:is|was|,|:) {_SURELY}{_WHO}",
-        rf"\bit (?:was|is) {_SURELY}{_WHO}(?= ?(?:[.!,]|who\b|that\b|all along|$))",
+        rf"\bit (?:was|is) {_SURELY}{_WHO}"
+        rf"(?= ?(?:[.!,]|(?:who|that) (?:did (?:it|this)\b|{_DID}|committed|is (?:the )?(?:{_NOUN}|guilty))"
+        rf"|all along|$))",
         rf"\b(?:conclusion|verdict|final answer|my answer|solution)\b[^@]{{0,40}}{_WHO}",
         rf"{_WHO} (?:, )?you (?:\w+ )?(?:{_DID}|did it|{_BE}|are under arrest)",
         rf"\byou (?:\w+ )?(?:{_DID} @v|did it|{_BE}) ,? ?{_WHO}",
     )
 )
 _NOT = re.compile(r"(?:,? (?:and )?|^)not (?:the )?@p\d(?: but\b)?")
+_OTHERWISE = re.compile(
+    r" ?(?:of|for|with|about) (?!(?:\w+ ){0,3}?(?:murder\w*|kill\w*|death|crime|poison\w*|strik\w*|homicide|deed|it"
+    r"|this"
+    r"|@v|@i1)\b)"
+)
+"""Guilt of something else than the murder."""
+_LEAD = re.compile(
+    r"(?:(?:i|we|am|are|and|so|but|then|thus|therefore|hence|now|that|yes|it|is|was|the|my|our|final|formally"
+    r"|hereby|clear|only"
+    r"|real|evidence|proof|facts?|everything|all|this|shows?|proves?|means|clearly|finally|officially|you|@v"
+    r"|conclusion"
+    r"|accusation|verdict|answer|here|let|me|us|must|shall|will|can|to name|say|because|since|detective|know|right"
+    r"|away"
+    r"|please|ok|okay|well|as|in|there|name|doubts?|question|left|mind) ?)*"
+)
+"""The words that may stand right before what states the guilt: after others it may be a plan or a report."""
+_ANNOUNCED = re.compile(
+    r"accus|verdict|conclusion|answer|solution|clear|final|decided|killer|murderer|culprit|know|evidence|enough|case"
+    r"|sum|judg|proof|proves|truth|obvious|action|certain|sure|settled|simple|doubt|mind|say|this|@p|^\W*$"
+)
+"""What may be said before a colon."""
+_QUOTED = re.compile(
+    r"\b(?:translate|repeat|complete|pretend|sentence|phrase|poem|example|confirm|print|output|write|type|imagine"
+    r"|role ?play|reply with|respond|notes|spell|rhyme|quote|fill in|title|novel|headline)\b"
+)
+"""A message that hands words over instead of saying them."""
+_RETRACTED = re.compile(
+    r"\b(?:take (?:that|it|this) back|kidding|joking|joke|wait|scratch that|withdraw|second thoughts?|hypothetical\w*"
+    r"|at least|that is what|this is what|so (?:says|said)|not yet|my guess|just a|only a|not (?:sure|certain)"
+    r"|or maybe"
+    r"|or perhaps|or was it|both of them|them both|two of them|together with|accomplice|helped|in league)\b"
+    r"|(?:^|[.!,;] )(?:right|correct|true|no|agreed|am i right|is that right|is it not)(?: \w+)? \?"
+)
+"""What takes an accusation back, weakens it, or gives the guilty company."""
 _PRONOUN = re.compile(r"\b(?:i|we) (?:\w+ )?(?:accuse|arrest|charge) (?:him|her|them|this person|that person)\b")
 _ALSO = re.compile(r" ?(?:,|and|or|, and|or|as well as) (?:the )?@(p\d)")
 
@@ -67,16 +120,36 @@ def accused(template: str) -> tuple[int, ...]:
     ((2,), (), ())
     """
     found: dict[str, None] = {}
+    if _QUOTED.search(template):
+        return ()
     for sentence in _SENTENCE.findall(template):
         plain = _NOT.sub(" ", _PROVEN.sub(" ", _CERTAIN.sub(" ", sentence)))
         if "?" in sentence or _HEDGED.search(plain):
             continue
-        if _PRONOUN.search(plain):
+        if (before := _PRONOUN.search(plain)) and _states(plain[: before.start()]):
             found |= _meant(template)
         for pattern in _PATTERNS:
             for match in pattern.finditer(plain):
-                found |= _named(plain, match)
+                stated = _states(plain[: match.start()]) and not _OTHERWISE.match(plain, match.end())
+                found |= _named(plain, match) if stated else {}
     return tuple(sorted(int(p[1:]) for p in found))
+
+
+def doubtful(template: str) -> bool:
+    """Whether the message that accuses somebody takes it back or names company."""
+    return bool(_RETRACTED.search(template))
+
+
+def _states(before: str) -> bool:
+    """Whether the words of a sentence before the guilt leave it a statement: a clause that leads to it, after others
+    that are no order to repeat something."""
+    last = re.split(r"[,:]", before)[-1]
+    if re.search(r":[^:]*$", before) and not _ANNOUNCED.search(before.rsplit(":", 1)[0]):
+        return False
+    joined = re.split(r"\b(?:and|so|but|because) (?=\w)", last.strip())[-1]
+    return bool(
+        _LEAD.fullmatch(joined.strip()) or re.fullmatch(r"(?:(?:the|our) )?@p\d(?: ,| and| or)?|", joined.strip())
+    )
 
 
 def _meant(template: str) -> dict[str, None]:

@@ -37,6 +37,85 @@ ASIDE = re.compile(
     r"[^.,?!;]*,)(?= \S)"
 )
 """Politeness, and the reason for what is done: neither does anything."""
+PLANNED = re.compile(
+    r"^\W*(?:and |but |so |then )*(?:if|once|as soon as|unless|when (?:i|we)) (?!you (?:do|would|could|can|please"
+    r"|like"
+    r"|wish)|possible|i may|we may|necessary|so\b|not\b)[^,?]*,"
+    r"|\b(?:later|next time|next turn|some other time|afterwards|eventually|tomorrow|in the future)\W*$"
+    r"|^\W*(?:later|maybe later|next time|maybe next time|eventually|tomorrow|perhaps later)\b"
+    r"|\b(?:should|shall|must|ought|may|might|could) (?:i|we)\b(?=.*\bor\b.*\?)|^\W*(?:should|must) (?:i|we)\b"
+    r"|\b(?:i|we) (?:might|may|could)\b(?! (?:have|be able))"
+    r"|\b(?:i|we) would (?:\w+ )?(?:examine|check|ask|search|question|inspect|look|read|talk|accuse)\b"
+    r"|\b(?:worth|pointless|premature|useless|waste of time|tempted)\b"
+    r"|\b(?:was|were|am|been) (?:told|asked|advised|supposed) to\b|^\W*(?:provided|providing|assuming|supposing) "
+    r"|\b(?:i|we) (?:plan|intend|was going|am planning) (?:to|on)\b|\b(?:only|but only) (?:if|when|after)\b"
+)
+"""What is to be done later, under a condition, or is asked for advice."""
+META = re.compile(
+    r"\b(?:ignor\w+|forget|disregard|drop|break|override|leave) (?:(?:all|your|the|any|of|previous|my|these"
+    r"|prior) ?)*"
+    r"(?:role|rules|instructions?|character|prompt|guidelines)\b|\bout of character\b|\bsystem prompt\b"
+    r"|\b(?:hidden|secret) (?:instructions?|file|data|truth|prompt)\b|</?\w+>|\bas an ai\b"
+)
+"""What is said to the game and not in it."""
+TAKEN_BACK = re.compile(
+    r"\b(?:no|hold on|oh)\W+wait\b|\bscratch that\b|\bsecond thoughts?\b|\b(?:just|only) (?:kidding|joking)\b"
+    r"|\b(?:actually|wait|sorry)\W+no\b|\bi take (?:it|that) back\b"
+)
+LOOK_FOR = re.compile(r"\b(?:search|explore|comb|inspect|examine|check) (?:the )?@(l\d) for\b(?=.*@[ri]\d)")
+IN_PLACE = re.compile(
+    r"@l\d 's (?!door\b|floor\b)[a-z]|\b(?:who|whom|whose|when|whether|calls?|called|phoned|telephoned"
+    r"|entered) (?!@l).*@l\d"
+    r"|\b(?:the|a|an|any|that|this) (?!(?:rest|room|area|scene|inside|interior|floor|walls?|surroundings|whole"
+    r"|grounds?"
+    r"|contents?|corners?|evidence|clues?|traces?|look|time|search|whole|entire|search|door|visit|walk|trip|way|tour"
+    r"|crime|entrance|state|condition|layout)\b)[a-z]+ (?:of|in|on|at|to|from|near|by|behind|under) (?:the )?@l\d"
+)
+"""Of a place something is meant that is not the place: "its lock", "the window in it", "who telephoned from it"."""
+TOO = re.compile(r"(?:\band|,) (?:the )?@[pb]\d ?,? (?:too|also|as well)\b")
+THEIRS = re.compile(
+    r"@p\d 's (?!alibi|story|claims?|statement|account|whereabouts|movements)[a-z]+ (?:on|in|at|from|of|for"
+    r"|near) (?:the )?@[irl]"
+)
+"""Something of somebody's that there is not: "her fingerprints on the glass"."""
+SOUGHT = re.compile(
+    r"\b(?:tell|know|hear|learn|understand|discuss|explain|verify|check|confirm|clarify|establish|investigate|look"
+    r"|examine|explore|ask|find|determine|describe|what|how|any|let us|need|want|more|regarding|see|curious"
+    r"|interested)\b"
+    r"|^\W*(?:and |so |now |then )*(?:about |the )*(?:alibi|whereabouts|movements|motive|relationship|access|@p\d 's)"
+    r"(?: \w+){0,2}\W*(?:please\W*)?$"
+)
+"""That something of somebody's is asked for, not only spoken of."""
+NEVER = re.compile(
+    r"\bnever (?:search|examine|check|ask|inspect|question|look|read|visit|enter|go)\b"
+    r"|\b(?:take|bring|send|carry|give|show|hand|return) (?:the )?@[irl]\d\b.* to (?:the |our |my )?(?!me\b|us\b"
+    r"|light"
+    r"|see\b|look\b|find\b|check\b|examine\b|inspect\b)\S|\b(?:show|hand|give) (?:the )?@p\d (?:the )?@[irl]"
+    r"|\b(?:photo\w*|picture|sketch|copy|drawing) of (?:the )?@|@p\d 's (?:alibi|story|claims?) (?:is|was|true|hold"
+    r"|false|solid|check)"
+)
+WORN = (
+    r"(?:shoes?|boots?|soles?|footwear|coats?|jackets?|sleeves?|cloth(?:es|ing)|outfit|garments?|buttons?|scents?"
+    r"|perfume|cologne"
+    r"|smells?|hems?|pens?|inks?|handwriting|writing|knots?|laces|tobacco|pipe|cigar\w*|cigarettes?|sweets?|candy"
+    r"|wrappers?"
+    r"|pockets?|gloves?|wax|lantern|lamp|cuffs?|paint|fingernails|nails|scarf|shawl|fringes?|threads?|appearance"
+    r"|dress|trousers"
+    r"|feet|fingers|hands|bag|hat|apron|overalls?|robe|shirt|earth|mud|soil|belongings|person)"
+)
+SEEN = re.compile(
+    rf"^(?!.*\b(?:if|whether|what|how|which)\b).*(?:\b{WORN}|@i0) (?:was|were|is|are|had|has|looks?|looked|seems?"
+    r"|match(?:ed|es))\b|\b(?:i|we) (?:can |could |already )?(?:see|saw|noticed|know) that\b"
+)
+"""What was seen already."""
+AND_THEN = re.compile(r"@[pb]\d ?,? (?:and )?(?:then|afterwards|after that) (?:the |to )*@[pb]\d")
+ACCUSE_TOO = re.compile(r"\W*(?:and |then |also )*(?:accuse|arrest|charge) (?:the )?@p")
+DIRECTLY = (
+    r"\b(?:at|over|examin\w+|inspect\w*|check\w*|search\w*|study\w*|observ\w+|watch\w*|investigat\w+|see|scan"
+    r"|scrutini[sz]\w+|(?:examination|inspection|search|look) of|pat down|frisk) "
+    r"(?:(?:the|our|more|closely|carefully|now|next|suspect|witness|mr|out|over|up) )*"
+)
+"""Before a person: so the person is looked at, not something of theirs."""
 REMINDER = re.compile(r"\bdo not forget to\b")
 LINK = r"(?:the|a|an|our|this|that|again|witness|suspect|one|of|more|now|next|first|once|further|mr|both) "
 ASK = re.compile(
@@ -44,7 +123,8 @@ ASK = re.compile(
     r"|challenge|grill|consult|query"
     r"|approach(?:es)?|(?:walks?|goes|turns?|turning|walking) (?:over |up )?to|(?:talk|speak|chat|talking"
     r"|speaking) (?:to|with)|hear(?: from)?|have (?:a|another) (?:\w+ )?(?:word|chat|talk)"
-    r" with|(?:get|take) (?:a|the|an)? ?(?:statement|account|testimony|story|word)s? (?:from|of)|call (?:in|on))"
+    r" with|(?:find out|learn|know) from|questions? (?:for|to)|(?:get|take) (?:a|the|an)? ?(?:statement|account"
+    r"|testimony|story|word)s? (?:from|of)|call (?:in|on))"
     rf" (?:{LINK})*(@[pbvx]\d*|him|her|them|everyone|everybody|all|each|both|every|whole|entire)"
 )
 MADE = re.compile(
@@ -64,7 +144,9 @@ ENDS = re.compile(
 WANT = re.compile(
     rf"\b(?:need|want|like)(?: to (?:see|meet))? (?:{LINK})*(@b\d|@p\d(?= to (?:tell|say|explain|answer)))"
 )
-NEXT = re.compile(r" (?:,|and|, and|or|as well as|together with) (?:(?:the|also|then) )*@([pb]\d)(?! (?:'s|,? ?you\b))")
+NEXT = re.compile(
+    r" (?:,|and|, and|or|as well as|together with) (?:(?:to|at|with|the|also|then) )*@([pb]\d)(?! (?:'s|,? ?you\b))"
+)
 EVERYBODY = re.compile(
     r"\b(?:ask|question|interview|interrogate|talk to|speak to|speak with|talk with|gather|assemble|summon"
     r"|round up|line up|examine|search|check"
@@ -75,7 +157,8 @@ EVERYBODY = re.compile(
     r" (?:suspects?|witness(?:es)?|people|papers|letters|shoes|records|logs|documents))\b"
 )
 VOCATIVE = re.compile(
-    r"(?:^|[,.?!:;] |\b(?:and|so|now|but|ok|okay|well|hello|hi|hey|dear|good (?:morning|evening|day)|what about"
+    r"(?:^|[,.?!:;] |(?<![pb]\d )\b(?:and|so|now|but|ok|okay|well|hello|hi|hey|dear|good (?:morning|evening|day)"
+    r"|what about"
     r"|how about|just"
     r"|thank you|thanks|please|sorry|right|yes|no) )(?:the |dear |my |mr )?@([pb]\d)(?: ,? ?(?:the "
     r"|our )?@\1){0,2}(?= ?[,:?!.]| ?$"
@@ -95,15 +178,6 @@ HELD = re.compile(
 BETWEEN = re.compile(
     r"\bbetween (?:the |our )?(?:@(p\d) and (?:the )?@v|@v and (?:the )?@(p\d))"
     r"|\b(?:did|were|was|had|have) (?:the )?@v (?:and|(?:\w+ ){1,3}(?:with|about)) (?:the )?@(p\d)"
-)
-WORN = (
-    r"(?:shoes?|boots?|soles?|footwear|coats?|jackets?|sleeves?|cloth(?:es|ing)|outfit|garments?|buttons?|scents?"
-    r"|perfume|cologne"
-    r"|smells?|hems?|pens?|inks?|handwriting|writing|knots?|laces|tobacco|pipe|cigar\w*|cigarettes?|sweets?|candy"
-    r"|wrappers?"
-    r"|pockets?|gloves?|wax|lantern|lamp|cuffs?|paint|fingernails|nails|scarf|shawl|fringes?|threads?|appearance"
-    r"|dress|trousers"
-    r"|feet|fingers|hands|bag|hat|apron|overalls?|robe|shirt|earth|mud|soil|belongings|person)"
 )
 WEARS = re.compile(
     rf"@(p\d) 's (?:\w+ ){{0,2}}?(?:{WORN}\b|@i0)|(?:\b{WORN}|@i0) (?:\w+ )?(?:of|on|from|that|worn by"
@@ -128,9 +202,12 @@ WEARS_YOU = re.compile(
 )
 EXAMINE = re.compile(
     r"\b(?:examine|examining|inspect|inspecting|look|looking|check|checking|study|search|searching|see|read|reading"
-    r"|(?<!my )(?<!your )(?<!of )view|analy[sz]e|investigate|investigating|review|watch|scrutini[sz]e|scan|show|hand me"
-    r"|bring me|get me|give me|fetch me|pull|magnifying|dust|observe|observing|describe|lift|touch|pick up|sniff|smell"
-    r"|tell me (?:more )?about(?= (?:the )?@[irl]\d)|explore|visit|go|going|walk|head|enter|return|proceed|open|consult"
+    r"|(?<!my )(?<!your )(?<!of )view|analy[sz]e|investigate|investigating|review|watch|scrutini[sz]e|scan|show"
+    r"|hand me"
+    r"|bring me|get me|give me|fetch me|pull|magnifying|dust|observe|observing|describe|lift|touch|pick up|sniff"
+    r"|smell"
+    r"|tell me (?:more )?about(?= (?:the )?@[irl]\d)|explore|visit|go|going|walk|head|enter|return|proceed|open"
+    r"|consult"
     r"|compare|request|sample|find|go through|play|hear|verify|examination|inspection|closer look|take|follow up on"
     r"|step|move|drop by|come to)\b"
 )
@@ -156,7 +233,8 @@ BARE = re.compile(
     r"(?: (?:please|now|instead|then|next|first|again|[,.!?]))*$"
 )
 ITEM_SAYS = re.compile(
-    r"\bwhat (?:\w+ )?(?:does|did|do|is|are|was|can)\b.*@i\d+\b.*\b(?:say|says|show|shows|tell|reveal|read|look|contain"
+    r"\bwhat (?:\w+ )?(?:does|did|do|is|are|was|can)\b.*@i\d+\b.*\b(?:say|says|show|shows|tell|reveal|read|look"
+    r"|contain"
     r"|mean)\b|\bwhat (?:is|was|does it say) (?:\w+ )?(?:in|on|inside) (?:the )?@i\d"
     r"|\b(?:what|which) (?:\w+ of|\w+) @i0 (?:is|was|it)\b"
     r"|\bwhat (?:colou?r|kind|sort|type) (?:is|was|are) (?:the )?@i0"
@@ -172,14 +250,16 @@ VERIFIED = re.compile(
 POISON = re.compile(r"\b(?:examine|inspect|test|analy[sz]e|check|study|look at) (?:the )?poison\W*$")
 """In a case of poison this is the thing that it was in."""
 LISTING = re.compile(
-    r"^\W*(?:(?:so|and|ok|now)\W+)*(?:(?:what|which)(?: other| kinds? of)? (?:records|logs|documents|papers|lists|files"
+    r"^\W*(?:(?:so|and|ok|now)\W+)*(?:(?:what|which)(?: other| kinds? of)? (?:records|logs|documents|papers|lists"
+    r"|files"
     r"|cameras|books) (?:can|could|may|should|do|are|exist|have)\b[^.?!]*"
     r"|(?:list|name|show me|tell me|give me)(?: (?:about|all|the|of|available|which|what))* (?:records|logs|documents"
     r"|cameras)(?: (?:there are|are there|i can check|available))?)\W*$"
 )
 """What there is to be checked is asked, although the word may be the name of one of them."""
 DEAD = re.compile(
-    rf"\b(?:body|corpse|remains|autopsy|wounds?|injur(?:y|ies))\b|(?<!of )(?<!of the )@v(?! 's)|@v 's (?:\w+ ){{0,2}}?"
+    rf"\b(?:body|corpse|remains|autopsy|wounds?|injur(?:y|ies))\b|(?<!of )(?<!of the )@v(?! 's)"
+    rf"|@v 's (?:\w+ ){{0,2}}?"
     rf"(?:{WORN}|head|skull|face|neck|mouth|skin|stomach)\b"
 )
 """The dead, not what was theirs."""

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from . import mystery_patterns as pattern
 from .mystery import Act, Frame
-from .mystery_accusing import accused
+from .mystery_accusing import accused, doubtful
 from .mystery_tokens import RECORDED, stem, tokens
 from .mystery_topics import SEVERAL, topic
 from .mystery_words import lexicon, template
@@ -45,12 +45,16 @@ def read(frame: Frame, text: str) -> Reading:
     """What a message does, whatever it is; the same for everybody who has the same frame."""
     if pattern.LISTING.match(text[:LONGEST].lower()):
         return NOTHING
+    if pattern.TAKEN_BACK.search(text[:LONGEST].lower()):
+        return MANY
+    if pattern.META.search(text[:LONGEST].lower()):
+        return NOTHING
     whole = pattern.REMINDER.sub("", template(frame, text[:LONGEST]))
     guilty = accused(whole)
     if guilty:
         whole = " ".join(u for s in pattern.SENTENCE.findall(whole) for u in _units(s) if not accused(u))
     found = _acts(frame, text[:LONGEST], pattern.DISMISSED.sub(" ", pattern.ASIDE.sub(" ", whole).strip()))
-    if len(guilty) > 1:
+    if len(guilty) > 1 or (guilty and doubtful(template(frame, text[:LONGEST]))):
         return MANY
     if guilty:
         return MANY if found.kind in ("act", "several") else Reading("accuse", person=guilty[0])
@@ -77,9 +81,9 @@ def _acts(frame: Frame, text: str, whole: str) -> Reading:
     found: list[tuple[str, Reading]] = []
     for sentence in map(str.strip, pattern.SENTENCE.findall(whole)):
         here = here._replace(spoken_to=_addressed(sentence) or here.spoken_to)
-        if "," in here.spoken_to:
+        if "," in here.spoken_to or pattern.AND_THEN.search(sentence):
             return MANY
-        for unit in _units(sentence):
+        for unit in () if pattern.PLANNED.search(sentence) else _units(sentence):
             found.append((unit, _unit(here, unit, "?" in sentence)))
             here = _mentioned(here, unit, found[-1][1])
         here = here._replace(before=f"{here.before} {sentence}")
@@ -141,9 +145,15 @@ def _unit(here: _Context, unit: str, asks: bool) -> Reading:
     """What one unit does."""
     if pattern.EVERYBODY.search(unit):
         return MANY
+    if pattern.NEVER.search(unit) or (not asks and pattern.SEEN.search(unit)):
+        return NOTHING
+    if pattern.ACCUSE_TOO.match(unit):
+        return MANY
     if pattern.ACCUSING.search(unit) and not pattern.ASK.search(unit):
         return NOTHING
     found = _worn(here, unit)
+    if found and len(set(re.findall(r"@p\d", unit))) > 1 and not pattern.ASK.search(unit):
+        return MANY  # whose, if it is about two?
     if found:
         return _examined(found)
     asked = _asked(here, unit, asks)
@@ -182,6 +192,8 @@ def _asked(here: _Context, unit: str, asks: bool) -> Reading | None:
 def _question(here: _Context, unit: str, teller: str, sure: bool) -> Reading | None:
     """The question that a unit puts to a person; `sure` if they are spoken to, or to be asked, by name."""
     asked = re.sub(rf"@{teller}\b", "", unit)
+    if pattern.TOO.search(asked):
+        return MANY
     found = topic(asked, teller, here.frame.means)
     if found is None and here.before and not re.search(r"@[nlvt]", asked):
         # "Somebody saw you there. What do you say to it?"
@@ -217,8 +229,11 @@ def _teller(here: _Context, unit: str, asks: bool) -> str:
             pattern.EXAMINE.search(unit) and re.search(r"@[ir]\d", unit) and not re.search(r"\byou\b|\byour\b", unit)
         )
         return "" if about_thing else here.spoken_to
+    third = pattern.THIRD.search(unit) if asks or re.match(r"(?:what|where|how|did|does|was|has|is)\b", unit) else None
+    if third and third[1] not in pattern.HELD.findall(unit) and re.search(rf"@{third[1]} (?:know|confirm)", unit):
+        return str(third[1])
     held, between = pattern.HELD.search(unit), pattern.BETWEEN.search(unit)
-    if held or between:
+    if (held or between) and (asks or pattern.SOUGHT.search(unit)):
         return next(g for m in (held, between) if m for g in m.groups() if g)
     whether = pattern.WHETHER.search(unit)
     if whether and not re.search(r"@[ri]\d", unit):
@@ -226,7 +241,6 @@ def _teller(here: _Context, unit: str, asks: bool) -> str:
     ends = pattern.ENDS.search(unit)
     if ends and len(set(re.findall(r"@p\d", unit))) == 1:
         return next(g for g in ends.groups() if g)
-    third = pattern.THIRD.search(unit) if asks or re.match(r"(?:what|where|how|did|does|was|has|is)\b", unit) else None
     return str(third[1]) if third else _pronoun(here, unit)
 
 
@@ -265,10 +279,14 @@ def _inspected(here: _Context, unit: str, asks: bool) -> Reading:
         return NOTHING
     if asks and (pattern.ASKED.match(unit) or not pattern.EXAMINE.search(unit)):
         return _told_by(here, unit)
-    looked = pattern.LOOK_AT.search(unit)
+    looked = pattern.LOOK_AT.search(unit) or pattern.LOOK_FOR.search(unit)
+    if looked and pattern.NEXT.match(unit, looked.end()):
+        return MANY
+    if pattern.THEIRS.search(unit):
+        return NOTHING
     targets = [looked[1]] if looked else _targets(here, unit)
     if len(targets) == 1:
-        return _seen(unit, targets[0])
+        return _seen(here, unit, targets[0])
     if targets:
         return MANY
     return BODY if pattern.DEAD.search(unit) else NOTHING
@@ -286,11 +304,24 @@ def _told_by(here: _Context, unit: str) -> Reading:
     return NOTHING
 
 
-def _seen(unit: str, target: str) -> Reading:
+def _seen(here: _Context, unit: str, target: str) -> Reading:
     """A person is looked at only as a whole; "his phone" is nothing that there is."""
     if target[0] == "p":
-        return _examined(target) if re.search(rf"@{target}(?! 's)", unit) else NOTHING
+        return _examined(target) if re.search(rf"{pattern.DIRECTLY}@{target}(?! 's)", unit) else NOTHING
+    if target[0] == "l" and pattern.IN_PLACE.search(unit):
+        return NOTHING
+    placed = re.search(rf"@{target} (?:in|at|on|from) (?:the )?@l(\d)", unit) if target[0] in "rb" else None
+    if placed and here.frame.records[int(target[1:])].place != int(placed[1]):
+        return NOTHING  # "the camera in the bar", where there is none
+    if target[0] in "ril" and not _own_thing(here, unit, target):
+        return NOTHING
     return _thing(target)
+
+
+def _own_thing(here: _Context, unit: str, target: str) -> bool:
+    """Whether a thing that is called somebody's is one that names them: "Hana's letter", but not "Hana's diary"."""
+    owner = re.search(rf"@(p\d) 's (?:\w+ )?@{target}\b", unit)
+    return not owner or here.frame.people[int(owner[1][1:])].name in here.frame.names[target]
 
 
 def _targets(here: _Context, unit: str) -> list[str]:

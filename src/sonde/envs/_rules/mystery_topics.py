@@ -12,18 +12,21 @@ from typing import Final
 SEVERAL: Final = "several"
 
 _POLITE = re.compile(
-    r"\b(?:i|we) (?:would|should) (?:also |really )?like\b|\b(?:feel|look|looks|looked|was it|was that) like\b"
-    r"|\bif you like\b"
+    r"\b(?:i|we|you) (?:would|should) (?:also |really )?like\b|\bwould you (?:also |please )?like\b|\b(?:feel|look"
+    r"|looks|looked|was it|was that) like\b"
+    r"|\bif you like\b|\b(?:and )?nothing (?:else|more)\b"
 )
 _TIME = re.compile(
     r",? ?\b(?:when|while|before|after|during|until|at (?:the|that) (?:exact |very |same )?(?:time|moment|hour"
     r"|point)(?: of"
     r"| that| when)?|around the time(?: of| that)?|(?:on|in) the (?:night|morning|evening|afternoon|day|hours?"
     r"|minutes?)"
-    r"(?: of| that| when| before| after| leading up to)?|the (?:night|morning|evening|afternoon|day)(?: of| that| when"
+    r"(?: of| that| when| before| after| leading up to)?|the (?:night|morning|evening|afternoon|day)(?: of| that"
+    r"| when"
     r"| before| after)?)\b(?: (?!@p|asked|told)[^\s.,;:?!]+){0,6}? (?:death|murder|crime|killing|poisoning|died|die"
     r"|dead"
-    r"|killed|murdered|poisoned|struck|happened|attack|attacked|incident|tragedy|blow|occurred|took place|found dead)\b"
+    r"|killed|murdered|poisoned|struck|happened|attack|attacked|incident|tragedy|blow|occurred|took place"
+    r"|found dead)\b"
     r"(?: of (?:the )?@v)?(?: 's (?:death|murder))?"
 )
 _ALIBI = re.compile(
@@ -34,7 +37,8 @@ _ALIBI = re.compile(
     r"|spending)\b|\baccount for (?:your|his|her|their)\b|\bwhat (?:you|he|she|they) did\b|\balone\b|\bvouch for\b"
     r"|\bwhat (?:did|have|has) (?:you|he|she|they) (?:do|done)\b(?! (?:to|with|for))|\b(?:your|his|her) (?:morning"
     r"|evening|night|afternoon|day|activities"
-    r"|actions|steps)\b|\b(?:were|was|been|go|went|really|stayed|stay|leave|left|claims?)\b.*@l[1-9]|^[ ,]*where[ ,?]*$"
+    r"|actions|steps)\b|\b(?:were|was|been|go|went|really|stayed|stay|leave|left|claims?)\b.*@l[1-9]"
+    r"|^[ ,]*where[ ,?]*$"
 )
 _KEY = re.compile(r"\bkeys?\b|\bkeycards?\b|\bkey ?ring\b")
 _CODE = re.compile(r"\bcodes?\b|\bcombination\b|\bpasswords?\b|\bdigits\b|\bpin\b")
@@ -45,11 +49,13 @@ _ACCESS = re.compile(
 _RELATION = re.compile(
     r"\bquarrel|\bargue|\bargument|\brelation|\bget along\b|\bgot along\b|\bget on\b|\bgot on\b|\bgetting on\b"
     r"|\bblood\b"
-    r"|\btrouble|\bgrudge|\bill will\b|\bill feeling|\bdislik|\bhate|\blike(?:d|s)?\b|\bterms\b|\bst(?:and|ood) with\b"
+    r"|\btrouble|\bgrudge|\bill will\b|\bill feeling|\bdislik|\bhate|\blike(?:d|s)?\b|\bterms\b|\bst(?:and"
+    r"|ood) with\b"
     r"|\bmotive|\breasons?\b|\bresent|\bconflict|\bfeud|\bdisagree|\bfight|\bfought|\bjealous|\bangr|\bmad at\b|\bowe"
     r"|\bdebt|\bbetween (?:you|him|her|them)\b|\bfell out\b|\bfall(?:en|ing)? out\b|\bfriend|\benem(?:y|ies) of\b"
     r"|\bagainst\b"
-    r"|\bdispute|\bclash|\brow\b|\bfeel(?:ings?)? (?:about|towards?|for)\b|\bbenefit|\bgain\b|\btension|\bdifferences\b"
+    r"|\bdispute|\bclash|\brow\b|\bfeel(?:ings?)? (?:about|towards?|for)\b|\bbenefit|\bgain\b|\btension"
+    r"|\bdifferences\b"
     r"|\binherit|\bprofit|\bwish(?:ed)?\b|\bbear\b|\brival|\bupset\b|\bwrong\b|\bdealings\b|\bbusiness with\b"
     r"|\bkn(?:ow|own|ew) (?:the )?@v"
     r"|\bthink of (?:the )?@v|\bthought of (?:the )?@v|\bopinion of (?:the )?@v|\bst(?:and|ood)\b.*@v"
@@ -71,7 +77,8 @@ _PRESENT = re.compile(
 _ANYONE = re.compile(
     r"\b(?:anyone|anybody|someone|somebody|others|other (?:people|guests|suspects|witnesses|persons|members|visitors"
     r"|staff)"
-    r"|whom|the rest|any of them|any of the|else|everyone|everybody|suspects?|suspicious|suspicions?|enemies|colleagues"
+    r"|whom|the rest|any of them|any of the|else|everyone|everybody|suspects?|suspicious|suspicions?|enemies"
+    r"|colleagues"
     r"|(?:see|saw|seen|notice|noticed|observe|observed) (?:anything|something)|what (?:did|do|have|has) (?:you|he"
     r"|she|they) (?:see|seen|notice|noticed)"
     r"|who (?:\w+ )?(?:hated?|dislikes?d?|disliked|wanted|wished|benefit\w*|gain\w*|profit\w*|quarrel\w*|argued"
@@ -107,7 +114,10 @@ def topic(asked: str, person: str, means: str) -> str | None:
     others = dict.fromkeys(m for m in re.findall(r"@(p\d)", asked) if m != person)
     if others:
         return _person(list(others), asked)
-    return _own(_TIME.sub(" ", asked), means) or _own(asked, means)
+    rest = _TIME.sub(" ", asked)
+    # A question of which only the time was understood is not about that time.
+    whole = None if re.search(r"\b(?:were|was|did) (?:you|he|she|they)\W*$", rest) else _own(asked, means)
+    return _own(rest, means) or whole
 
 
 def _person(others: list[str], asked: str) -> str | None:

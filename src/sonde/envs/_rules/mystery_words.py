@@ -68,7 +68,8 @@ _CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|la
 
 def _heads(name: str) -> frozenset[str]:
     """The last word before a preposition, and what a set or box consists of."""
-    low = " ".join(tokens(re.sub(r"-(?:in|on|off|by)\b", "", name))).replace(" 's ", " ")
+    # In "behind-the-scenes camera" nothing is behind anything.
+    low = " ".join(tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name))).replace(" 's ", " ")
     first, *rest = _CUT.split(low)
     found = {stem(first.split()[-1])}
     if found & HOLDERS and rest:

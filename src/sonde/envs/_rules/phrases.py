@@ -184,8 +184,11 @@ def lexicon() -> Mapping[str, Sequence[str]]:
         for phrase in phrases if what else ():
             frame, _, words = phrase.partition(" ")
             for k in (framed(frame, tokens(words)), *([f"adj:{key(tokens(words))}"] if frame == "adj" else [])):
-                if what not in found.setdefault(k, []):
-                    found[k] = sorted([*found[k], what], key=_options)
+                others = found.setdefault(k, [])
+                if what not in others:
+                    others.append(what)
+                    if len(others) > 1:
+                        others.sort(key=_options)
     for name, names in knowledge().classes.items():
         for phrase in names:
             found.setdefault(f"is:{key(tokens(phrase))}", [name])
@@ -226,7 +229,7 @@ def asked(found: str) -> Query | None:
     """The question of a key, or None. Where several lines have the phrase, it is false only where it is in every sense;
     what something is ("is it a man") is meant in the first sense, what it does or serves for in any."""
     whats = lexicon().get(found)
-    if whats is None:
+    if whats is None or found.endswith(":"):
         return None
     parts = [expression(what) for what in whats]
     either = _either(parts)

@@ -115,9 +115,19 @@ def within(name: str) -> Query:
     return atom(f"in {name}", Known(yes, no & ~yes))
 
 
+@cache
+def native(name: str) -> Query:
+    """Which topics are from a region; of what is found all over the world that is not known."""
+    there, everywhere = within(name), knowledge().known("worldwide").yes
+    if not there.yes & everywhere:
+        return there
+    return atom(f"from {name}", Known(there.yes & ~everywhere, there.no))
+
+
 def _alone(country: str) -> int:
-    """The topics that list this country and no other; the countries of an event are those that took part."""
-    return knowledge().members("country", country) & ~_several("country")
+    """The topics that list this country and no other, and a continent; the countries of an event took part in it, some
+    from elsewhere."""
+    return knowledge().members("country", country) & knowledge().listed("continent") & ~_several("country")
 
 
 @cache

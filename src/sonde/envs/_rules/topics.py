@@ -143,7 +143,7 @@ class Knowledge:
         return {root: int.from_bytes(b64decode(text), "little") for root, text in self._data["roots"].items()}
 
     def never(self, kind: str) -> int:
-        """The topics that are surely no kind of a word of WordNet: no sense of it has its place in any of their roots."""
+        """The topics that are surely no kind of a word of WordNet: no sense of it has its place in their roots."""
         inside = apart = 0
         for branch, mark in zip(self.roots.values(), self._never.get(kind, ""), strict=False):
             inside, apart = (inside, apart | branch) if mark == "-" else (inside | branch, apart)

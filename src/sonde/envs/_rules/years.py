@@ -25,6 +25,9 @@ class Span(NamedTuple):
     first: float
     last: float
 
+    def __str__(self) -> str:
+        return f"{self.first:g}" if self.first == self.last else f"{self.first:g} to {self.last:g}"
+
 
 _ORDINALS = {
     word: n
