@@ -85,21 +85,23 @@ def _asked(name: str, asked: Sequence[Part], suggested: Sequence[Part]) -> Query
     return _about_causes("fix", fix) if len(stems(_text(asked))) < 2 else UNKNOWN
 
 
-_PREDICATE = re.compile(
-    r"^(?:(?:is|are|was|were|isn't|aren't) (?!there\b)|(?:do|does|did) .*\b(?:look|feel|smell|sound|seem|taste) )"
-    r"[^,?]*?\b([a-z][a-z-]*)\??$"
+_SAYS = re.compile(
+    r"^(?:is|are|was|were|isn't|aren't) (?!there\b)"
+    r"|\b(?:look|feel|smell|sound|seem|taste) (?:[a-z-]+ )?[a-z-]+\??$"
 )
+_LAST = re.compile(r"\b([a-z][a-z-]*)\??$")
 _AT_TIMES = re.compile(
-    r" (?:at (?:the moment|present|some (?:time|point)|all|times|first|home)|(?:right|just) now|of late|(?:all|most of) the time"
-    r"|(?:this|last) (?:year|week|month)|by (?:any )?chance|(?:when|while|if|once|after|before|whenever) [^?]*)(?=\??$)"
+    r" (?:at (?:some (?:time|point)|all|times|first|home)|just now|(?:all|most of) the time"
+    r"|(?:this|last) (?:year|week|month)|(?:when|while|if|once|after|before|whenever) [^?]*)(?=\??$)"
 )
 """What may follow a predicate."""
 
 
 def _applies(name: str, finding: int, text: str) -> bool:
     """Whether what a yes/no question says of a thing is what is known of it: "Is the foam expensive?" is not."""
-    said = _PREDICATE.match(_AT_TIMES.sub("", LEAD.sub("", WHEN.sub("", TAG.sub("?", text)))))
-    return not said or fits(name, finding, said[1])
+    said = _AT_TIMES.sub("", LEAD.sub("", WHEN.sub("", TAG.sub("?", text))))
+    last = _LAST.search(said) if _yes_no(said) and _SAYS.search(said) and "," not in said else None
+    return not last or fits(name, finding, last[1])
 
 
 def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Query:

@@ -174,9 +174,6 @@ def tells(name: str, finding: int, text: str) -> bool:
     if asked and all(s in topics.background or finding not in topics.strength.get(s, {}) for s in stems(text)):
         found = products()[name].findings[finding]
         told = frozenset(map(_stem, TOKEN.findall(" ".join((found.asks, *found.cues)).lower())))
-        of = {s for s in stems(found.asks) if _weight(s) == 1.0} - topics.background
-        if of.difference(*asked) and topics.background.intersection(stems(text)):
-            return False
     return all(told & needed for needed in asked)
 
 
@@ -188,7 +185,7 @@ def fits(name: str, finding: int, predicate: str) -> bool:
 
 
 def does(name: str, cause: int, text: str) -> bool:
-    """Whether a fix does what one of the verbs of a suggestion says, if it has any that says something, and by as much."""
+    """Whether a fix does what one of the verbs of a suggestion says, if it has any, and by as much."""
     own = lexicon(name).fixes.strength
     found = products()[name].causes[cause]
     said = " ".join((found.fix_what, *found.fix_cues, *found.suggestions))
