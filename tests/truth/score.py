@@ -71,7 +71,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("env")
-    parser.add_argument("half", choices=("dev", "sealed"))
+    parser.add_argument("half", choices=("dev", "extra", "sealed"))
     parser.add_argument("--wrong", action="store_true", help="print the wrong replies (dev half only)")
     args = parser.parse_args()
     rows = judged(args.env, load(args.env, args.half))

@@ -11,10 +11,12 @@ import re
 _SENTENCE = re.compile(r"[^.?!;]+[.?!;]*")
 _CERTAIN = re.compile(
     r"\b(?:no|without(?: a| any)?|beyond(?: a| any| all)?(?: reasonable)?) (?:doubt|question)s?\b(?: that)?"
-    r"|\bi (?:am|feel) (?:(?!not|never|hardly|less|un)\w+ )?(?:sure|certain|convinced|confident)(?: that)?"
+    r"|\bi (?:am|feel) (?:(?!not|never|hardly|less|almost|nearly|barely|un)\w+ )?(?:sure|certain|convinced"
+    r"|confident)(?: that)?"
     r"|\bi have no doubts?(?: that)?"
     r"|\bi would like to (?=accuse|charge|arrest|name|declare|make)"
-    r"|\b(?:make (?:my|the|a) (?:final )?accusation|(?:am|feel) (?:(?!not|never|hardly)\w+ )?(?:ready|prepared"
+    r"|\b(?:make (?:my|the|a) (?:final )?accusation|(?:am|feel) (?:(?!not|never|hardly|almost|nearly"
+    r"|barely)\w+ )?(?:ready|prepared"
     r"|going now)|it is time"
     r"|(?:want|wish|choose|decided|have|here|compelled)) (?:to (?=accuse|charge|arrest|name|declare|make|announce))?"
     r"|\bi (?:know|conclude|declare|state|announce|maintain|submit) (?:\w+ )?that\b"
@@ -79,6 +81,7 @@ _OTHERWISE = re.compile(
     r" ?(?:of|for|with|about) (?!(?:\w+ ){0,3}?(?:murder\w*|kill\w*|death|crime|poison\w*|strik\w*|homicide|deed|it"
     r"|this"
     r"|@v|@i1)\b)"
+    r"| ?(?:in|on|from|at) (?:the|a|that|his|her|their) (?!end\b|murder|case|crime|killing|death|evening|night|@)"
 )
 """Guilt of something else than the murder."""
 _LEAD = re.compile(

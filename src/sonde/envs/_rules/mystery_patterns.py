@@ -46,6 +46,7 @@ PLANNED = re.compile(
     r"|\b(?:should|shall|must|ought|may|might|could) (?:i|we)\b(?=.*\bor\b.*\?)|^\W*(?:should|must) (?:i|we)\b"
     r"|\b(?:i|we) (?:might|may|could)\b(?! (?:have|be able))"
     r"|\b(?:i|we) would (?:\w+ )?(?:examine|check|ask|search|question|inspect|look|read|talk|accuse)\b"
+    r"(?=.*\b(?:if|but|when|had|later|unless|though)\b)"
     r"|\b(?:worth|pointless|premature|useless|waste of time|tempted)\b"
     r"|\b(?:was|were|am|been) (?:told|asked|advised|supposed) to\b|^\W*(?:provided|providing|assuming|supposing) "
     r"|\b(?:i|we) (?:plan|intend|was going|am planning) (?:to|on)\b|\b(?:only|but only) (?:if|when|after)\b"
@@ -91,8 +92,10 @@ NEVER = re.compile(
     r"|\b(?:take|bring|send|carry|give|show|hand|return) (?:the )?@[irl]\d\b.* to (?:the |our |my )?(?!me\b|us\b"
     r"|light"
     r"|see\b|look\b|find\b|check\b|examine\b|inspect\b)\S|\b(?:show|hand|give) (?:the )?@p\d (?:the )?@[irl]"
-    r"|\b(?:photo\w*|picture|sketch|copy|drawing) of (?:the )?@|@p\d 's (?:alibi|story|claims?) (?:is|was|true|hold"
-    r"|false|solid|check)"
+    r"|\b(?:photo\w*|picture|sketch|copy|drawing) of (?:the )?@"
+    r"|^(?!.*\b(?:ask|question|confirm)\b).*@p\d 's (?:alibi|story|claims?) (?:is|was|true|hold|false|solid|check)"
+    r"|^(?:and |so )*who (?:is|writes|keeps|made|owns|wrote|holds|fills|manages|took"
+    r"|installed) (?:the )?@[brilx]\d\W*$"
 )
 WORN = (
     r"(?:shoes?|boots?|soles?|footwear|coats?|jackets?|sleeves?|cloth(?:es|ing)|outfit|garments?|buttons?|scents?"
@@ -105,7 +108,8 @@ WORN = (
 )
 SEEN = re.compile(
     rf"^(?!.*\b(?:if|whether|what|how|which)\b).*(?:\b{WORN}|@i0) (?:was|were|is|are|had|has|looks?|looked|seems?"
-    r"|match(?:ed|es))\b|\b(?:i|we) (?:can |could |already )?(?:see|saw|noticed|know) that\b"
+    r"|match(?:ed|es))\b|@[rb]\d (?:might|may|could|would|should)\b|\b(?:i|we) (?:can |could |already )?(?:see|saw"
+    r"|noticed|know) that\b"
 )
 """What was seen already."""
 AND_THEN = re.compile(r"@[pb]\d ?,? (?:and )?(?:then|afterwards|after that) (?:the |to )*@[pb]\d")
@@ -155,6 +159,7 @@ EVERYBODY = re.compile(
     r"|papers))\b"
     r"|\b(?:compare|look at|read|review) (?:everyone|everybody|(?:all|each|every)(?: of)?(?: the| their| these)?"
     r" (?:suspects?|witness(?:es)?|people|papers|letters|shoes|records|logs|documents))\b"
+    r"|\bcompare\b.* (?:everyone|everybody|all|each)\b"
 )
 VOCATIVE = re.compile(
     r"(?:^|[,.?!:;] |(?<![pb]\d )\b(?:and|so|now|but|ok|okay|well|hello|hi|hey|dear|good (?:morning|evening|day)"
@@ -169,6 +174,7 @@ THIRD = re.compile(
     r"|was|were|is|has"
     r"|had|have|can|could|would|will|might)\b(?: the| our)? @([pb]\d)(?! 's)"
 )
+SUBJECT = re.compile(r"(?:and |so |but )*(?:did|has|had|does|was|is) (?:the |our )?@(p\d)(?! 's)")
 HELD = re.compile(
     r"@(p\d) 's (?:\w+ ){0,2}?(?:alibi|whereabouts|movements|relation\w*|motives?|quarrel|dispute|argument|access"
     r"|keys?|conflict"

@@ -222,6 +222,9 @@ def _is_third(here: _Context, unit: str) -> bool:
 def _teller(here: _Context, unit: str, asks: bool) -> str:
     """Who is to answer: an id, `SEVERAL`, or "" if nobody."""
     found = pattern.ASK.search(unit) or pattern.WANT.search(unit) or pattern.MADE.search(unit)
+    subject = pattern.SUBJECT.match(unit)
+    if found and subject and subject.end() <= found.start():
+        return str(subject[1])  # "did the cook talk to Sven": the cook is asked
     if found:
         return _object(here, unit, found)
     if here.spoken_to:
@@ -230,6 +233,8 @@ def _teller(here: _Context, unit: str, asks: bool) -> str:
         )
         return "" if about_thing else here.spoken_to
     third = pattern.THIRD.search(unit) if asks or re.match(r"(?:what|where|how|did|does|was|has|is)\b", unit) else None
+    if third and pattern.NEXT.match(unit, third.end()):
+        return SEVERAL
     if third and third[1] not in pattern.HELD.findall(unit) and re.search(rf"@{third[1]} (?:know|confirm)", unit):
         return str(third[1])
     held, between = pattern.HELD.search(unit), pattern.BETWEEN.search(unit)
