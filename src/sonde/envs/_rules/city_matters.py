@@ -220,7 +220,7 @@ def ask_biggest_in(m: Match) -> Query | None:
     if not x or x in ("N", "country"):
         return Asked((people.BIGGEST,))
     codes = lands(x)
-    return Asked((where.country(codes, land_label(x)), people.BIGGEST), "all") if codes else None
+    return Asked((people.BIGGEST, where.country(codes, land_label(x))), "all") if codes else None
 
 
 def ask_neighbours(m: Match) -> Query | None:
@@ -263,4 +263,16 @@ def ask_capitals(m: Match) -> Query | None:
 
 
 def ask_neighbour_of(m: Match) -> Query | None:
-    return ask_neighbours(m)
+    """A neighbour may be one across the sea: without a border on land it is not known."""
+    found = ask_neighbours(m)
+    if not isinstance(found, Asked) or "border" in m[0]:
+        return found
+    return Asked(tuple(_next_door(claim) for claim in found.claims), found.how)
+
+
+def _next_door(claim: Claim) -> Claim:
+    def truth(c: City) -> Truth:
+        found = claim.truth(c)
+        return None if found is False and not c.land.neighbours else found
+
+    return Claim(claim.topic, truth, claim.words)

@@ -18,6 +18,7 @@ from . import city_measures as measures
 from . import city_nature as nature
 from . import city_past as past
 from . import city_people as people
+from . import city_sides as sides
 from . import city_sights as sights
 from . import city_water as water
 from . import city_ways as ways
@@ -350,6 +351,7 @@ def builders() -> Mapping[str, Built]:
         ),
         "capitals": matters.ask_capitals,
         "sight": sights.ask_sight,
+        "side": sides.ask_side,
         "eaten": sights.ask_eaten,
         "origin": sights.ask_origin,
     }

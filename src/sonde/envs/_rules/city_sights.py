@@ -9,6 +9,7 @@ from . import city_fame as fame
 from . import city_nature as nature
 from .checks import plain
 from .cities import atlas
+from .city_claims import Claim
 from .city_replies import Asked, Query
 from .city_slots import Match, slot
 
@@ -124,10 +125,23 @@ def ask_eaten(m: Match) -> Query | None:
 
 def _known_for(text: str) -> Query | None:
     text = re.sub(r"^(?:its |their |having |there )+", "", text)
+    if " and " in text and not _told(fame.content(text)):
+        found = tuple(claim for part in text.split(" and ") if (claim := _phrase(part)) is not None)
+        return Asked(found, "all") if len(found) == text.count(" and ") + 1 else None
+    claim = _phrase(text)
+    return None if claim is None else Asked((claim,))
+
+
+def _phrase(text: str) -> Claim | None:
     words = fame.content(text)
     if not words or len(words) > 4 or words & _TOO_WIDE or not words & _vocabulary():
         return None
-    return Asked((fame.known_for(words, plain(text.removeprefix("the ")), topic_of(words)),))
+    return fame.known_for(words, plain(text.removeprefix("the ")), topic_of(words))
+
+
+def _told(words: frozenset[str]) -> bool:
+    """Whether one phrase about any city has all the words."""
+    return any(words <= phrase for c in atlas().cities for phrase in fame.told(c.id))
 
 
 @cache

@@ -36,8 +36,10 @@ _ABBREVIATIONS = (
     (re.compile(r"(?<!\w)'s-"), "s "),
     (re.compile(r"\bmt\. ", re.I), "Mount "), (re.compile(r"\bb\.c\.(?:e\.)?", re.I), "bc"),
     (re.compile(r"\ba\.d\.", re.I), "ad"), (re.compile(r"(?<=\d),(?=\d{3})"), ""),
-    (re.compile(r"(\b(?:utc|gmt) ?[+-] ?\d+):30\b", re.I), r"\1.5"), (re.compile(r"(\b(?:utc|gmt) ?[+-] ?\d+):00\b", re.I), r"\1"),
-    *((re.compile(rf"(?<=\d)\s?(?:°|degrees?) ?{a}\b"), f" degrees {b}") for a, b in zip("NSEW", ("north", "south", "east", "west"), strict=True)),
+    (re.compile(r"(\b(?:utc|gmt) ?[+-] ?\d+):30\b", re.I), r"\1.5"),
+    (re.compile(r"(\b(?:utc|gmt) ?[+-] ?\d+):00\b", re.I), r"\1"),
+    *((re.compile(rf"(?<=\d)\s?(?:°|degrees?) ?{a}\b"), f" degrees {b}")
+      for a, b in zip("NSEW", ("north", "south", "east", "west"), strict=True)),
     (re.compile(r"\be\.g\."), "for example"), (re.compile(r"\b(utc|gmt) ?\+ ?(?=\d)", re.I), r"\1 plus "),
     (re.compile(r"\b(utc|gmt) ?- ?(?=\d)", re.I), r"\1 minus "),
     (re.compile(r"(?<=\d)\s?(?:°|degrees?|deg\b)", re.I), " degrees"), (re.compile(r"(?<=\d)\s?%"), " percent"),

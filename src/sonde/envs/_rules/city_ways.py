@@ -159,7 +159,42 @@ def _colours(text: str) -> Query | None:
 
 
 _PLAIN_FLAGS = frozenset(
-    "FR IT DE BE NL IE RO RU HU BG AT PL UA LT LV EE AM LU ID MC NG ML GN CI TD SL TH MG CO MU YE AE KW SD".split()
+    [
+        "FR",
+        "IT",
+        "DE",
+        "BE",
+        "NL",
+        "IE",
+        "RO",
+        "RU",
+        "HU",
+        "BG",
+        "AT",
+        "PL",
+        "UA",
+        "LT",
+        "LV",
+        "EE",
+        "AM",
+        "LU",
+        "ID",
+        "MC",
+        "NG",
+        "ML",
+        "GN",
+        "CI",
+        "TD",
+        "SL",
+        "TH",
+        "MG",
+        "CO",
+        "MU",
+        "YE",
+        "AE",
+        "KW",
+        "SD",
+    ]
 )
 """Stripes only."""
 _EMBLEMS = {
