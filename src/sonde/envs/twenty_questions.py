@@ -151,7 +151,8 @@ class TwentyQuestions(Dialogue):
         if isinstance(hidden, str):
             index = knowledge().index.get(hidden)
             if index is None or not pool(self.preset) >> index & 1:
-                raise invalid(f"{_NAME}: hidden", hidden, f"a topic of the preset {self.preset}, such as 'guitar'")
+                example = "Eiffel Tower" if self.preset == "paprika" else "guitar"
+                raise invalid(f"{_NAME}: hidden", hidden, f"a topic of the preset {self.preset}, such as {example!r}")
             return self._known(index, "custom", 0)
         return self._foreign(hidden)
 
