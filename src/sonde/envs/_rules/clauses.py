@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from . import forms, sizes, verbs, years
+from . import forms, joins, sizes, verbs, years
 from .english import base, is_participle
-from .joins import coordinated, joined_in
 from .nouns import named, noun_phrase
 from .phrases import PREPOSITIONS, asked, be_key, key
-from .queries import Query, all_of, negated, strong, weak
+from .queries import Query, all_of, atom, negated, strong, weak
 from .subjects import PEOPLE_WORDS, people
+from .topics import Known
 from .wordlists import word_set
 
 Words = Sequence[str]
@@ -64,11 +64,11 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
         found = parse(words, depth)
         if found is not None:
             return found
-    found = noun_phrase(words, lambda rest: modifier(rest, depth + 1)) if not joined_in(words) else named(words)
+    found = noun_phrase(words, lambda rest: modifier(rest, depth + 1)) if not joins.joined_in(words) else named(words)
     if found is not None:
         return found
-    found = coordinated(words, lambda rest: be_predicate(rest, depth + 1))
-    if found is not None or not joined_in(words):
+    found = joins.coordinated(words, lambda rest: be_predicate(rest, depth + 1))
+    if found is not None or not joins.joined_in(words):
         return found
     return noun_phrase(words, lambda rest: modifier(rest, depth + 1))
 
@@ -128,9 +128,8 @@ def do_predicate(words: Words, depth: int = 0) -> Query | None:
     if not words or depth > 6 or len(words) > LONGEST:
         return None
     first = base(words[0])
-    direct = (
-        asked(f"do:{key([first, *words[1:]])}") or sizes.fits([first, *words[1:]]) or years.dated([first, *words[1:]])
-    )
+    phrase = [first, *words[1:]]
+    direct = _either(asked(f"do:{key(phrase)}"), sizes.fits(phrase)) or years.dated(phrase)
     if direct is not None:
         return direct
     marked = _marked(words, lambda rest: do_predicate(rest, depth + 1)) if first not in ("last",) else None
@@ -140,7 +139,15 @@ def do_predicate(words: Words, depth: int = 0) -> Query | None:
         found = parse(first, words, depth)
         if found is not None:
             return found
-    return coordinated(words, lambda rest: do_predicate(rest, depth + 1), verb=True)
+    return joins.coordinated(words, lambda rest: do_predicate(rest, depth + 1), verb=True)
+
+
+def _either(a: Query | None, b: Query | None) -> Query | None:
+    """Two readings of the same words, each of which answers where the other does not know."""
+    if a is None or b is None:
+        return a or b
+    yes = a.yes | b.yes & ~a.no
+    return atom(f"{a.text} else {b.text}", Known(yes, (a.no | b.no) & ~yes))
 
 
 def done_to(words: Words, depth: int = 0, group: str = "") -> Query | None:
@@ -156,7 +163,7 @@ def done_to(words: Words, depth: int = 0, group: str = "") -> Query | None:
             if first in ("use", "wear", "play", "operate", "do", "like", "enjoy")
             else asked(f"ob:{key(phrase)} by {group}")
         )
-    direct = asked(f"ob:{key(phrase)}") or sizes.fits(phrase)
+    direct = _either(asked(f"ob:{key(phrase)}"), sizes.fits(phrase))
     if direct is not None:
         return direct
     marked = _marked(words, lambda rest: done_to(rest, depth + 1))
@@ -165,7 +172,7 @@ def done_to(words: Words, depth: int = 0, group: str = "") -> Query | None:
     found = _controlled(first, words, depth) or _tooled(first, words, depth)
     if found is not None:
         return found
-    return coordinated(words, lambda rest: done_to(rest, depth + 1), verb=True)
+    return joins.coordinated(words, lambda rest: done_to(rest, depth + 1), verb=True)
 
 
 def _gap(words: Words) -> list[str]:
@@ -310,7 +317,7 @@ def aux_predicate(aux: str, words: Words, depth: int = 0) -> Query | None:
     if (words[0] in _ADVERBS or words[0] == "ever") and len(words) > 1 and words[0] not in ("more", "some", "well"):
         return aux_predicate(aux, words[1:], depth + 1) if depth < 6 else None
     if words[0] in ("both", "either") and len(words) > 1:
-        return coordinated(words[1:], lambda rest: aux_predicate(aux, rest, depth + 1))
+        return joins.coordinated(words[1:], lambda rest: aux_predicate(aux, rest, depth + 1))
     if aux in ("is", "are", "was", "were", "be"):
         return _be(tuple(words), depth)
     return _after_aux(aux, words, depth)

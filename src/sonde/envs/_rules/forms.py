@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import clauses
+from . import clauses, joins
 from .english import base, is_base
-from .joins import coordinated, joined_in
 from .phrases import PREPOSITIONS, asked, key, place_key
 from .queries import Query, negated, strong
-from .regions import native, region, within
+from .regions import born, native, region, within
 from .wordlists import word_set
 
 Words = Sequence[str]
@@ -102,7 +101,7 @@ def _known(words: Words, depth: int) -> Query | None:
     found = next((q for o in options if (q := asked(o)) is not None), None)
     if found is None and rest and (is_base(base(rest[0])) or words[at + 1 : at + 2] == ["being"]):
         found = clauses.do_predicate([base(rest[0]), *rest[1:]], depth + 1)
-    return found or coordinated(rest, lambda r: _known(["known", "for", *r], depth + 1) if depth < 4 else None)
+    return found or joins.coordinated(rest, lambda r: _known(["known", "for", *r], depth + 1) if depth < 4 else None)
 
 
 def after(words: Words, skipped: Sequence[str], at: int) -> Words:
@@ -117,12 +116,12 @@ def made(words: Words) -> Query | None:
     if at is None:
         return None
     rest = words[at + 1 :]
-    return material(rest) or coordinated(rest, material)
+    return material(rest) or joins.coordinated(rest, material)
 
 
 def material(words: Words) -> Query | None:
     if words and words[0] in ("either", "both", "not"):
-        return None if words[0] == "not" else coordinated(words[1:], material)
+        return None if words[0] == "not" else joins.coordinated(words[1:], material)
     rest = [w for w in words if w not in ("material", "materials")] or words
     return asked(f"made:{key(rest)}")
 
@@ -146,7 +145,7 @@ def related(words: Words) -> Query | None:
     found = asked(f"rel:{key(words)}")
     if found is None and words and words[-1] in ("industry", "field", "activities", "purposes", "in"):
         found = asked(f"rel:{key(words[:-1])}")
-    return found or coordinated(words, related)
+    return found or joins.coordinated(words, related)
 
 
 def called(words: Words, depth: int) -> Query | None:
@@ -164,6 +163,9 @@ def called(words: Words, depth: int) -> Query | None:
 def placed(words: Words, depth: int) -> Query | None:
     """As in "found in X", "in X", "native to X", "from X"."""
     first = words[0]
+    if first == "born" and words[1:2] in (["in"], ("in",)):
+        name = region(list(words[2:]))
+        return born(name) if name is not None else None
     if base(first) in AT_VERBS and len(words) > 2 and first not in ("common", "see", "get"):
         at = next((i for i, w in enumerate(words[1:4], 1) if w in PREPOSITIONS or w in ("to", "place")), None)
         if at is not None:
@@ -191,7 +193,7 @@ def place(words: Words) -> Query | None:
     if not words:
         return None
     if words[0] == "to":
-        words = ("in", *words[1:])
+        words = ("from", *words[1:])
     words = [
         w
         for w in words
@@ -211,8 +213,8 @@ def place(words: Words) -> Query | None:
         name = region(part) if len(part) < len(words) - 1 else None
         if name is not None:
             return strong(within(name), "part of")
-    if words[0] in PREPOSITIONS and joined_in(words):
-        return coordinated(
+    if words[0] in PREPOSITIONS and joins.joined_in(words):
+        return joins.coordinated(
             words[1:], lambda rest: place([words[0], *rest]) if rest and rest[0] not in PREPOSITIONS else place(rest)
         )
     return None
@@ -246,7 +248,7 @@ def purposed(words: Words, depth: int) -> Query | None:
         if found is not None:
             return found
     if words[at] in ("by", "for"):
-        return asked(f"ob:use by {key(rest)}") or coordinated(rest, lambda r: asked(f"ob:use by {key(r)}"))
+        return asked(f"ob:use by {key(rest)}") or joins.coordinated(rest, lambda r: asked(f"ob:use by {key(r)}"))
     if words[at] in ("in", "at", "on", "with", "during", "when"):
         return asked(f"ob:use {words[at]} {key(rest)}") or (
             place(words[at:]) if words[at] in ("in", "at", "on") else None
@@ -287,4 +289,4 @@ def purpose(words: Words, depth: int) -> Query | None:
         words = words[:-1]
     if not words:
         return None
-    return asked(f"for:{key(words)}") or coordinated(words, lambda rest: purpose(rest, depth + 1))
+    return asked(f"for:{key(words)}") or joins.coordinated(words, lambda rest: purpose(rest, depth + 1))

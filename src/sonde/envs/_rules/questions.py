@@ -19,6 +19,7 @@ from .english import ascii_lower, base, tokens
 from .nouns import named
 from .phrases import asked, key
 from .queries import Query, negated
+from .regions import region, took_part
 from .subjects import HEADS, PRONOUNS, people, subject
 from .wordlists import indexed, starts, word_list, word_set
 
@@ -224,7 +225,7 @@ def _inverted(aux: str, words: list[str]) -> Query | None:
         found = _about_name(words, end) or aux_predicate(aux, words[end:])
         if found is not None or words[1] in ("it", "they"):
             return found
-    special = _special_subject(aux, words[1:])
+    special = _special_subject(aux, words[1:]) or _took_part(words[1:]) or _ingredient(words[1:])
     if special is not None:
         return special
     if words[1] == "there":
@@ -238,7 +239,7 @@ def _inverted(aux: str, words: list[str]) -> Query | None:
                 None if rest[0] not in ("able", "likely", "supposed", "expected") else done_to(["be", *rest], 0, group)
             )
         if not _refers(rest):
-            return None
+            return asked(f"ob:{key(rest)}") if rest[0] in ("use", "need", "require") else None
         found = done_to(rest[1:] if negative else rest, 0, group)
         return negated(found) if negative and found else found
     return None
@@ -269,6 +270,33 @@ def _about_name(words: Words, end: int) -> Query | None:
         if found is None and rest[:1] in (["composed"], ["made"]):
             found = spelling.letters(["have", *rest[1:]])
         return found
+    return None
+
+
+_PART = word_list("questions.part")
+"""What a country does in an event."""
+
+
+def _took_part(words: Words) -> Query | None:
+    """As in "was the United States involved", "did Germany take part in it"."""
+    for n in range(min(len(words) - 1, 5), 0, -1):
+        name = region(words[:n])
+        if name is not None:
+            rest = list(words[n:])
+            rest = rest[:-2] if rest[-2:] in (["in", "it"], ["in", "this"]) else rest
+            return took_part(name) if " ".join(rest) in _PART else None
+    return None
+
+
+_INGREDIENT = word_list("questions.ingredient")
+
+
+def _ingredient(words: Words) -> Query | None:
+    """As in "is flour one of its ingredients"."""
+    for end in _INGREDIENT:
+        n = len(end.split())
+        if len(words) > n and " ".join(words[-n:]) == end:
+            return do_predicate(["contain", *words[:-n]])
     return None
 
 

@@ -108,11 +108,29 @@ def within(name: str) -> Query:
         elif name in CONTINENTS or name == "americas":
             apart |= knows.members("continent", c)
     apart &= ~(events & _several("continent"))
-    lives, style = knows.known(name), _style(name)
+    lives, style = _lives(name), _style(name)
     people = knows.known("person").yes
     yes |= lives.yes | style.yes
     no = (listed | apart) | lives.no & ~people | style.no
     return atom(f"in {name}", Known(yes, no & ~yes))
+
+
+def _lives(name: str) -> Known:
+    """Where animals and plants live; of countries, only the one that is a continent has an attribute."""
+    if name != "australia_country":
+        return knowledge().known(name)
+    found, living = knowledge().known("australia"), knowledge().known("alive").yes & ~knowledge().known("person").yes
+    return Known(found.yes & living, found.no & living)
+
+
+@cache
+def took_part(name: str) -> Query:
+    """Which events a country had a part in, as far as is known; it is never false."""
+    knows, yes = knowledge(), 0
+    events = knows.known("event").yes
+    for country in _countries(name):
+        yes |= knows.members("country", country) & events
+    return atom(f"{name} took part", Known(yes, 0))
 
 
 @cache
@@ -122,6 +140,16 @@ def native(name: str) -> Query:
     if not there.yes & everywhere:
         return there
     return atom(f"from {name}", Known(there.yes & ~everywhere, there.no))
+
+
+@cache
+def born(name: str) -> Query:
+    """Who was born in a region: of people of several nations that is not known."""
+    there, moved = within(name), _several("nation")
+    people = knowledge().known("person").yes
+    return atom(
+        f"born in {name}", Known(there.yes & people & ~moved, (there.no & people & ~moved) | ~people & knowledge().all)
+    )
 
 
 def _alone(country: str) -> int:
@@ -155,7 +183,7 @@ def _style(name: str) -> Known:
 def _countries(name: str) -> frozenset[str]:
     """The countries of a region; of a country, itself."""
     if name in nations():
-        return frozenset([name])
+        return frozenset([name, "australia"] if name == "australia_country" else [name])
     if name in _MEMBERS:
         return frozenset(_MEMBERS[name].split())
     wanted = set(_continents(name))

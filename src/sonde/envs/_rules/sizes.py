@@ -104,9 +104,10 @@ def _beyond(field: str, ref: float, more: bool) -> Query:
 
 def fits(words: Sequence[str]) -> Query | None:
     """As in "fit in a pocket", "fit inside a car": no larger than that."""
+    pocketed = words[:1] and words[0] in ("carry", "put", "keep") and words[-1] in ("pocket", "pockets", "purse")
     if (
         len(words) < 3
-        or words[0] not in ("fit", "fits")
+        or (words[0] not in ("fit", "fits") and not pocketed)
         or words[1] not in ("in", "inside", "into", "within", "through")
     ):
         return None

@@ -99,6 +99,22 @@ _GROUPS = {
     "artists": "artist",
     "animals": "animal",
     "carpenters": "carpenter",
+    "carpenter": "carpenter",
+    "builders": "builder",
+    "builder": "builder",
+    "musician": "musician",
+    "scientist": "scientist",
+    "teacher": "teacher",
+    "artist": "artist",
+    "writers": "writer",
+    "writer": "writer",
+    "mechanics": "mechanic",
+    "mechanic": "mechanic",
+    "gardeners": "gardener",
+    "gardener": "gardener",
+    "nurses": "nurse",
+    "nurse": "nurse",
+    "athlete": "athlete",
 }
 
 
