@@ -45,7 +45,7 @@ def test_the_first_tasks_play_as_they_were_measured(env: Env[Any]) -> None:
     for role, samples in (("floor", SAMPLES["random"]), ("reference", SAMPLES["reference"])):
         stored = entry[role]
         found = reference.play(env, stored["agent"], stored["k"], PREFIX, entry["seed"])
-        assert stored["k"] == samples
+        assert stored["k"] == (samples if env.spec.max_turns <= reference.LONG else samples // 4)
         assert found == stored["prefix"], f"{env.name}: {stored['agent']} plays otherwise than measured: {STALE}"
 
 

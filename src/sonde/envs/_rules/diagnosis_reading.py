@@ -56,8 +56,20 @@ def read(name: str, said: str) -> Query:
     found = _canonical(name).get(text)
     if found is not None:
         return found
+    if text.startswith("about ") or _repeats(name, text):
+        return UNKNOWN
     query = _meant(name, sentences(text))
     return query if not query.proposed or english(text) else UNKNOWN
+
+
+def _repeats(name: str, text: str) -> bool:
+    """Whether the message says one of the customer's own sentences back: that diagnoses nothing."""
+    return any(answer in text for answer in _answers(name))
+
+
+@lru_cache(maxsize=128)
+def _answers(name: str) -> tuple[str, ...]:
+    return tuple(plain(answer) for f in products()[name].findings for answer in f.answers)
 
 
 def _meant(name: str, parts: Sequence[Part]) -> Query:
