@@ -182,7 +182,8 @@ class GuessMyCity(Dialogue):
         return Frozen[Any]({"topic": query(state.said).topic, **named})
 
     def _titles(self, ids: frozenset[int]) -> tuple[str, ...]:
-        return tuple(c.title for c in self.known.cities if c.id in ids)
+        titles = self.known.titles
+        return tuple(titles[i] for i in sorted(ids) if i in titles)
 
     def earned(self, state: Talk, won: bool) -> float:
         if self.preset == "lmrl":
