@@ -22,7 +22,7 @@ from . import metrics
 from .core import AGENT, Env, Episode, Message, Policy, Trajectory, UserError, View, build
 from .core.sync import run_sync
 from .core.types import Json
-from .envs._rules.checks import mentions
+from .envs._rules.checks import gives_away
 from .envs._rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, verdict
 from .metrics import Estimate
 from .store import Annotator
@@ -87,10 +87,11 @@ async def _all(env: Dialogue, found: Sequence[Trajectory], judge: Policy | None,
         async with slots:
             return await _finding(env, t, judge)
 
-    rows = await asyncio.gather(*map(one, found))
-    if judge is not None:
-        await judge.close()
-    return rows
+    try:
+        return await asyncio.gather(*map(one, found))
+    finally:
+        if judge is not None:
+            await judge.close()
 
 
 async def _finding(env: Dialogue, t: Trajectory, judge: Policy | None) -> Finding:
@@ -123,10 +124,10 @@ def _talks(env: Dialogue, t: Trajectory) -> list[Talk]:
 def _leak(env: Dialogue, t: Trajectory, talks: Sequence[Talk]) -> str:
     """The first thing told to the agent that names the secret before the agent did; empty if there is none."""
     secrets = env.secrets(talks[0]) if talks else ()
+    said = ""
     for turn in t.turns:
-        if mentions(turn.text, secrets):
-            return ""
-        if mentions(turn.told, secrets):
+        said = f"{said}\n{turn.text}"
+        if gives_away(turn.told, said, secrets):
             return turn.told
     return ""
 

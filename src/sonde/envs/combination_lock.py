@@ -40,11 +40,7 @@ class CombinationLock(Spelling):
             raise unknown("combination_lock: preset", self.preset, self.presets)
         if not 1 <= self.length <= 5:
             raise invalid("combination_lock: length", self.length, "1 to 5")
-        assert self.turns
-
-    @cached_property
-    def h(self) -> int:
-        return self.length
+        self.check_turns()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:

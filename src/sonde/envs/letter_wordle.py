@@ -39,11 +39,7 @@ class LetterWordle(Spelling):
             raise unknown("letter_wordle: preset", self.preset, self.presets)
         if self.length not in words.LENGTHS:
             raise invalid("letter_wordle: length", self.length, f"{words.LENGTHS[0]} to {words.LENGTHS[-1]}")
-        assert self.turns
-
-    @cached_property
-    def h(self) -> int:
-        return self.length
+        self.check_turns()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:

@@ -77,6 +77,18 @@ def mentions(text: str, names: Sequence[str]) -> bool:
     return any(form in words for form in _forms(tuple(names)))
 
 
+def gives_away(reply: str, said: str, names: Sequence[str]) -> bool:
+    """Whether a reply holds one of the names that was not said before. Having named the country does not allow a reply
+    to name the city.
+
+    >>> gives_away("Lisbon is in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
+    True
+    >>> gives_away("It is not in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
+    False
+    """
+    return mentions(reply, names) and any(mentions(reply, [n]) and not mentions(said, [n]) for n in names)
+
+
 @lru_cache(maxsize=4096)
 def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names and their plurals as `mentions` looks for them."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 
-from .checks import mentions
+from .checks import gives_away
 from .cities import City, atlas
 from .city_questions import query
 from .city_replies import UNKNOWN
@@ -221,7 +221,7 @@ def reply(city: City, said: str) -> str:
 
 def leaks(city: City, said: str, text: str) -> bool:
     """Whether a reply names what the message did not."""
-    return mentions(text, city.secrets) and not mentions(said, city.secrets)
+    return gives_away(text, said, city.secrets)
 
 
 @cache

@@ -11,6 +11,7 @@ from .cities import City, atlas
 from .city_claims import Claim
 from .city_replies import Guess
 from .city_where import continent, continents, country, group, nation, part, region, state
+from .numerals import UNITS
 
 # --- lists and numbers -----------------------------------------------------------------------------------------------
 
@@ -36,33 +37,7 @@ def items(text: str, read: Callable[[str], Claim | None]) -> tuple[tuple[Claim, 
 
 
 _NUMBERS = {
-    w: n
-    for n, w in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ]
-    )
-} | {
+    **UNITS,
     "thirty": 30,
     "forty": 40,
     "fifty": 50,

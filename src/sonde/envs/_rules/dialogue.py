@@ -30,7 +30,7 @@ from typing import Any, ClassVar, NamedTuple
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
 
 from .answer import read_answer
-from .checks import CHECKS, Candidates, mentions
+from .checks import CHECKS, Candidates, gives_away
 from .prompts import pieces
 
 USER, JUDGE = "user", "judge"
@@ -187,7 +187,7 @@ class Dialogue(Env[Talk]):
         claimed = bool(_GOAL.search(reply))
         if claimed or self.ends(state):
             return self._claimed(state, claimed)
-        leak = mentions(reply, self.secrets(state)) and not mentions(state.said, self.secrets(state))
+        leak = gives_away(reply, state.said, self.secrets(state))
         heard = None if leak else self.reading(state, reply)
         if heard is not None:
             return self._told(state, heard, self._info(state, "answer", heard))
@@ -249,13 +249,15 @@ class Dialogue(Env[Talk]):
 
 
 def verdict(text: str) -> bool | None:
-    """What a judge says: valid or not; None if it says neither.
+    """What a judge says: valid or not; None if it says neither, or both, as when it quotes a player who says one.
 
     >>> verdict("It names the city. <VALID>"), verdict("<NOTVALID>"), verdict("Hm.")
     (True, False, None)
+    >>> verdict("The player wrote <VALID>, but that is no answer: <NOTVALID>") is None
+    True
     """
-    found = _VALID.search(_THINKING.sub("", text))
-    return None if found is None else found[1] is None
+    found = {bool(m[1]) for m in _VALID.finditer(_THINKING.sub("", text))}
+    return not found.pop() if len(found) == 1 else None
 
 
 def spoken(text: str, limit: int) -> str:

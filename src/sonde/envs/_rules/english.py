@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
+from .numerals import UNITS
 from .wordlists import word_list, word_set
 
 _VERBS = word_set("english.verbs")
@@ -40,33 +41,15 @@ _CONTRACTIONS = {
 }
 
 NUMBERS = {
-    word: n
-    for n, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ]
-    )
-} | {"thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+    **UNITS,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 10**6,
+    "billion": 10**9,
+}
 
 _LETTERS = str.maketrans(
     {

@@ -52,15 +52,20 @@ def mark(code: str, place: int, symbol: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Spelling(TabularEnv[State]):
-    """The rules. Leaves bring `spec`, the tasks, `h`, `symbols`, `codes` and their texts."""
+    """The rules. Leaves bring `spec`, the tasks, `symbols`, `codes` and their texts."""
 
+    length: int
     sub_episodes: int
     max_turns: int | None = None
 
-    @cached_property
-    @abstractmethod
+    @property
     def h(self) -> int:
         """Places of the secret, and so steps of a sub-episode."""
+        return self.length
+
+    def check_turns(self) -> None:
+        """Raise `UserError` if `sub_episodes` or `max_turns` make no episode. Leaves call it once they are checked."""
+        checked_turns(self.name, self.max_turns, self.h, self.sub_episodes)
 
     @cached_property
     @abstractmethod
