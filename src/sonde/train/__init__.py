@@ -1,0 +1,1 @@
+"""Training on trajectories: rows of tokens, credit, objectives, one trainer and one on-policy loop."""

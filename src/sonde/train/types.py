@@ -1,0 +1,148 @@
+"""The values that training passes around: rows of tokens, the samples they belong to, and what an objective sees.
+
+Nothing here imports torch at run time, so that data can be prepared where no model runs.
+Axis suffixes: R rows, T tokens, S samples (one trajectory, which may take several rows).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Floats = array[float]
+Need = Literal["reference", "advantage", "sampled"]
+Unit = Literal["token", "sample", "pair"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Row:
+    """One sequence of tokens, exactly as the model saw and sampled them. Every field has one entry per token.
+
+    `agent` is 1 where the agent chose the token (the end of its turn included, if it was sampled), else 0. `turns` is
+    the index of the turn in which an agent token was said, -1 elsewhere. `logprobs` are natural log-probabilities at
+    sampling (temperature 1, no truncation), NaN where they are not known. `weights` names the version of the weights
+    that sampled, an index into `versions`, -1 where nothing was sampled. `advantages` (zero off agent tokens) and
+    `reference` (log-probabilities under the reference policy, NaN off agent tokens) are attached before training.
+
+    >>> Row(ids=array("i", [5, 6, 7]), agent=b"\\0\\1\\1", turns=array("i", [-1, 0, 0])).n_agent
+    2
+    """
+
+    ids: array[int]
+    agent: bytes
+    turns: array[int]
+    logprobs: Floats | None = None
+    weights: array[int] | None = None
+    versions: tuple[str, ...] = ()
+    advantages: Floats | None = None
+    reference: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def n_agent(self) -> int:
+        """Number of tokens that the agent chose."""
+        return sum(self.agent)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Sample:
+    """One trajectory as training needs it: its rows, and what its rewards are computed from.
+
+    `group` holds the trajectories that share a world (baselines are taken within it); `tags` are the task's. `kind` is
+    the outcome's (win, loss, format, timeout, error); `rewards` holds the agent's reward per turn, `score` the return.
+    """
+
+    rows: tuple[Row, ...]
+    trajectory: str
+    group: str
+    task: str
+    env: str
+    kind: str
+    score: float
+    rewards: tuple[float, ...]
+    tags: Mapping[str, str]
+
+    @property
+    def success(self) -> bool:
+        return self.kind == "win"
+
+    @property
+    def turns(self) -> int:
+        """Turns played."""
+        return len(self.rewards)
+
+
+class Pair(NamedTuple):
+    """A preference between two samples of one task."""
+
+    chosen: Sample
+    rejected: Sample
+
+
+Item = Sample | Pair
+"""One element of a training set; a set holds one kind only."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Batch:
+    """What an objective sees besides the log-probabilities of the policy being trained.
+
+    `agent_RT`: bool, tokens that the agent chose. `turn_RT`: int64, -1 elsewhere. `owner_R`: int64, which of the
+    `n_samples` samples a row belongs to. In a batch of pairs, sample 2i is chosen and 2i + 1 rejected. Tensors of
+    floats are zero off agent tokens; `sampled_RT` (log-probabilities at sampling), `reference_RT` and `advantage_RT`
+    are None where the objective does not need them. `score_S` holds returns, `success_S` bools.
+    """
+
+    agent_RT: Tensor
+    turn_RT: Tensor
+    owner_R: Tensor
+    n_samples: int
+    score_S: Tensor
+    success_S: Tensor
+    sampled_RT: Tensor | None = None
+    reference_RT: Tensor | None = None
+    advantage_RT: Tensor | None = None
+
+
+class Loss(NamedTuple):
+    """`total` is the differentiable sum over the batch's units (tokens, samples or pairs): the trainer divides by the
+    number of units in the whole optimizer step, so that neither accumulation nor more processes change the loss.
+    `metrics` maps a name to (sum, count), plain detached numbers or tensors, to be added up and divided likewise."""
+
+    total: Tensor
+    metrics: Mapping[str, tuple[Tensor | float, Tensor | float]]
+
+
+class Objective(Protocol):
+    """A training objective: pure, frozen, its arguments are its configuration. One per file of `train.algos`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def unit(self) -> Unit:
+        """What the loss is a mean over."""
+        ...
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What has to be attached to the rows."""
+        ...
+
+    def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
+        """`logprob_RT[r, t]` is the natural log-probability of token t given those before it, zero off agent tokens."""
+        ...
+
+
+def units(batch: Batch, unit: Unit) -> int:
+    """How many units of this kind a batch holds."""
+    if unit == "token":
+        return int(batch.agent_RT.sum())
+    return batch.n_samples if unit == "sample" else batch.n_samples // 2
