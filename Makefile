@@ -40,10 +40,10 @@ clean:
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
-	@start=$$(date +%s); $(INSTALL) -e '.[hf,parquet]' && touch $@ && echo "set-up: $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); $(INSTALL) -e '.[train]' && touch $@ && echo "set-up: $$(( $$(date +%s) - start )) s"
 
 $(VENV)/installed-dev: $(VENV)/installed
-	@start=$$(date +%s); $(INSTALL) -e '.[hf,parquet,dev]' && touch $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); $(INSTALL) -e '.[train,dev]' && touch $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
 
 # Missing, or dangling since the interpreter it pointed to was removed: either way what is left of the old one goes first.
 $(BIN)/python:
