@@ -88,6 +88,27 @@ def difference(a: Table, b: Table, *, seed: int = 0) -> Estimate:
     return Estimate(float(np.mean(gaps)), low, high, len(gaps))
 
 
+def difference_over_seeds(a: Sequence[Table], b: Sequence[Table], *, seed: int = 0) -> Estimate:
+    """Mean of a - b over seeds of training (the outer rows) and the tasks that all of them played.
+
+    The interval resamples seeds and tasks independently of each other (the pigeonhole bootstrap, Owen 2007), so it holds
+    both how much another training and how much other tasks would change the mean; it is conservative for many seeds, and
+    with few of them it cannot know their spread well. `n` counts tasks.
+    """
+    if len(a) != len(b) or not a or len({len(table) for table in (*a, *b)}) > 1:
+        raise UserError("difference_over_seeds: allowed: as many seeds in both, each with the same tasks")
+    gaps_ST = np.array([_task_means(x) - _task_means(y) for x, y in zip(a, b, strict=True)])
+    n_seeds, n = gaps_ST.shape
+    rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
+    found = np.empty(_RESAMPLES)
+    for i in range(_RESAMPLES):
+        weights_S = np.bincount(rng.integers(0, n_seeds, n_seeds), minlength=n_seeds) / n_seeds
+        weights_T = np.bincount(rng.integers(0, n, n), minlength=n) / n
+        found[i] = weights_S @ gaps_ST @ weights_T
+    low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    return Estimate(float(gaps_ST.mean()), float(low), float(high), n)
+
+
 def average(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of estimates from independent samples, every one with the same weight; `n` is the sum of theirs.
 

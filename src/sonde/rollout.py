@@ -255,12 +255,13 @@ def record(
     config: Mapping[str, Any] | None = None,
     *,
     on_done: OnDone | None = None,
+    keep_open: bool = False,
 ) -> Run:
     """Play a plan into a run folder and return it. `config` is what the folder is tied to; by default the environment
     and its version, the policies and the seed.
 
     Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
-    this again after an interruption continues where it stopped.
+    this again after an interruption continues where it stopped. `keep_open` as in `collect`.
     """
 
     seats = {seat: policy.config for seat, policy in seated(env, policies).items()}
@@ -269,7 +270,7 @@ def record(
 
     async def write() -> None:
         with RunWriter.open(Path(folder), tied) as run:
-            await _hand_out(env, policies, tasks, plan, run.finished, [run.append, on_done])
+            await _hand_out(env, policies, tasks, plan, run.finished, [run.append, on_done], keep_open=keep_open)
 
     run_sync(write())
     return Run.load(Path(folder))

@@ -1,4 +1,4 @@
-"""The command line: `sonde list | show | play | rollout | eval | rescore | compare | report | models | compact`.
+"""The command line: `sonde list | show | play | rollout | eval | rescore | compare | train | paprika | ...`.
 
 Results go to standard output, progress to standard error. A mistake of the user is one line on standard error and exit
 status 2; interrupting keeps what was finished and exits with 130; where every episode ended in an error, such as a dead

@@ -26,6 +26,7 @@ from . import tables
 from .estimate import estimate
 from .options import ROLES, agent_config, config_file, environments, in_role, run_config, user_config, with_models
 from .progress import progress
+from .train import paprika, train
 
 app = typer.Typer(
     name="sonde",
@@ -330,6 +331,10 @@ def audit_(
     out.print(tables.audit(found))
 
 
+app.command("train")(train)
+app.command("paprika")(paprika)
+
+
 @app.command()
 def report(
     folders: Annotated[list[Path], typer.Argument(help="Run folders.")],
@@ -362,6 +367,8 @@ def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows ho
 def models_list() -> None:
     """The models that `sonde models fetch` knows."""
     from sonde.models.fetch import KNOWN
+    from sonde.models.shipped import SHIPPED
 
-    rows = ((name, f"{w.title}, {w.size / 1e6:.0f} MB, {w.licence}, from {w.requirement}") for name, w in KNOWN.items())
+    rows = [(name, f"{w.title}, {w.size / 1e6:.0f} MB, {w.licence}, from {w.requirement}") for name, w in KNOWN.items()]
+    rows += [(name, f"{m.title}, {m.size / 1e6:.1f} MB, {m.licence}, with sonde") for name, m in SHIPPED.items()]
     out.print(tables.listing("models", rows))

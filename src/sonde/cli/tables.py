@@ -14,6 +14,7 @@ from sonde.audit import Audit
 from sonde.core import find
 from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
+from sonde.paprika import Outcome
 
 NOT_AVAILABLE = "n/a"
 _LONG = 20
@@ -152,3 +153,31 @@ def listing(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     for name, summary in rows:
         table.add_row(name, summary)
     return table
+
+
+def training(history: Sequence[Mapping[str, float]]) -> Table:
+    """What a training logged, at ten steps or fewer: loss, learning rate and the objective's own numbers."""
+    at = sorted({round(i * (len(history) - 1) / 9) for i in range(10)}) if history else []
+    shown = [history[i] for i in at]
+    names = [name for name in dict.fromkeys(k for entry in shown for k in entry) if name not in ("epoch", "step")]
+    table = Table(title="training", box=box.SIMPLE_HEAD, title_justify="left")
+    for column in ("step", *(name.replace("_", " ") for name in names)):
+        table.add_column(column, justify="right")
+    for entry in shown:
+        table.add_row(str(int(entry["step"])), *(f"{entry[n]:.4g}" if n in entry else "" for n in names))
+    return table
+
+
+def stages(outcome: Outcome) -> Group:
+    """Every stage of a pipeline in every environment, and the last against the base."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("environment", "stage", "success %", f"pass@{outcome.stages[0].evaluations[0].k}", "turns", "fmt %"):
+        table.add_column(column, justify="left" if column in ("environment", "stage") else "right")
+    for rows in zip(*(stage.evaluations for stage in outcome.stages), strict=True):
+        for i, e in enumerate(rows):
+            name = f"{e.env_name} {e.preset}" if i == 0 else ""
+            at_k = number(e.metrics.get(f"pass@{e.k}"), 2)
+            turns = interval(e.metrics.get("turns"), 1)
+            table.add_row(name, e.label, interval(e.metrics["success"], 1, True), at_k, turns, _format_failures(e))
+    gains = [Text(f"{g.env_name}: {g.a} - {g.b}: success {g.success}, paired by task") for g in outcome.gains]
+    return Group(table, *gains)

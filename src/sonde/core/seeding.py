@@ -15,6 +15,7 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |
 | `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
 | `(seed, "bootstrap", ...)` | resampling in `metrics` |
+| `(seed, "pair", task.id, world seed)` | the rejected trajectories of a task (`train.selection`) |
 | `(seed, "check", env, rule, ...)` | tasks and replies of the contract checks (`sonde.testing`) |
 
 `seed` is the world seed: a group of k samples shares it, so the k samples meet the same hidden setup and noise.

@@ -9,12 +9,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Floats = array[float]
+Floats: TypeAlias = "array[float]"
 Need = Literal["reference", "advantage", "sampled"]
 Unit = Literal["token", "sample", "pair"]
 

@@ -1,0 +1,240 @@
+"""What the experiments of this folder share: playing, training and evaluating a small model, and the statistics.
+
+Every number is of held-out tasks (the `test` split) and of k samples per task. Differences are paired by task and
+averaged over training seeds; their 95 % intervals resample seeds and tasks (`metrics.difference_over_seeds`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sonde
+from sonde.core import AGENT, Task, Trajectory, make
+from sonde.evaluate import Evaluation, evaluate
+from sonde.metrics import Estimate, difference_over_seeds
+from sonde.rollout import Plan, collect
+from sonde.train.gather import Game
+from sonde.train.groups import OnlineSettings
+from sonde.train.learn import Learning, learn, learn_online
+from sonde.train.settings import preset
+
+FOLDER = Path("runs/recipes/paprika")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A model that ships with sonde, the environment it plays and how it is shown the game."""
+
+    model: str
+    env: str
+    preset: str
+    context: str = "full"
+
+    @property
+    def game(self) -> sonde.Env[Any]:
+        return make(self.env, preset=self.preset)
+
+
+MAZE = Subject(model="sonde-tiny-maze", env="maze", preset="pairs")
+BEST_ARM = Subject(model="sonde-tiny-best_arm", env="best_arm", preset="small", context="render")
+SUBJECTS = {subject.env: subject for subject in (MAZE, BEST_ARM)}
+
+
+class Budget(NamedTuple):
+    """How much is played: training tasks and samples of each, tasks and samples of an evaluation, seeds."""
+
+    tasks: int
+    k: int
+    tests: int
+    test_k: int
+    seeds: int
+
+
+FULL = Budget(tasks=64, k=40, tests=500, test_k=4, seeds=3)
+QUICK = Budget(tasks=24, k=12, tests=60, test_k=2, seeds=1)
+
+
+def arguments(doc: str | None) -> argparse.ArgumentParser:
+    """The options of every experiment here."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a first look: one seed, few episodes, wide intervals")
+    parser.add_argument("--seeds", type=int, help="training seeds (default 3)")
+    parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of models and plots (default {FOLDER})")
+    parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="seeds at a time")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    return parser
+
+
+def budget(args: argparse.Namespace) -> Budget:
+    found = QUICK if args.quick else FULL
+    return found if args.seeds is None else found._replace(seeds=args.seeds)
+
+
+# --- playing and training --------------------------------------------------------------------------------------------
+
+
+def player(subject: Subject, model: str, *, temperature: float = 1.0) -> Any:
+    """The model in the agent's seat, drawing from its whole distribution."""
+    backend = make("models:hf", model=model, max_batch=256)
+    return make(
+        "agents:llm", model=backend, context=subject.context, temperature=temperature, min_p=0.0, max_new_tokens=8
+    )
+
+
+def play(subject: Subject, model: str, tasks: Sequence[Task], k: int, seed: int) -> list[Trajectory]:
+    """Episodes to learn from."""
+    return collect(subject.game, {AGENT: player(subject, model)}, tasks, Plan(k=k, seed=seed))
+
+
+def train_tasks(subject: Subject, n: int, seed: int, groups: Sequence[str] | None = None) -> list[Task]:
+    """The `seed`-th block of n training tasks, of some groups only if they are named."""
+    tasks = [t for t in subject.game.tasks("train") if groups is None or t.tags["group"] in groups]
+    begin = seed * n % max(1, len(tasks) - n + 1)
+    return tasks[begin : begin + n]
+
+
+def test_tasks(subject: Subject, n: int, groups: Sequence[str] | None = None) -> list[Task]:
+    return [t for t in subject.game.tasks("test") if groups is None or t.tags["group"] in groups][:n]
+
+
+def offline(
+    subject: Subject, model: str, objective: str, played: Sequence[Trajectory], folder: Path, seed: int, **changes: Any
+) -> str:
+    """Train on episodes with the `tiny_*` settings of the objective's family; the folder of the model."""
+    name = "tiny_sft" if objective == "sft" else "tiny_rpo"
+    settings = preset(name, folder=str(folder), seed=seed, **changes)
+    return str(learn(model, objective, played, settings, learning=Learning(context=subject.context, seed=seed)).model)
+
+
+def online(
+    subject: Subject, model: str, tasks: Sequence[Task], folder: Path, seed: int, steps: int, **more: Any
+) -> str:
+    """GRPO on these tasks; the folder of the model."""
+    settings = preset("tiny_grpo", folder=str(folder), seed=seed, max_steps=steps)
+    rules = OnlineSettings(context=subject.context, max_new_tokens=8, **more)
+    return str(learn_online(model, [Game(subject.game, tasks, subject.env)], settings, online=rules).model)
+
+
+# --- evaluating ------------------------------------------------------------------------------------------------------
+
+
+class Tested(NamedTuple):
+    """An evaluation, and per task and sample whether every reply was a legal move."""
+
+    evaluation: Evaluation
+    legal: list[list[float]]
+
+
+def tested(
+    subject: Subject, model: str, tasks: Sequence[Task], k: int, label: str, *, temperature: float = 1.0
+) -> Tested:
+    """The same tasks, worlds and sampling seeds for every model."""
+    policy = player(subject, model, temperature=temperature)
+    return judged(collect(subject.game, {AGENT: policy}, tasks, Plan(k=k)), tasks, k, label)
+
+
+def judged(played: Sequence[Trajectory], tasks: Sequence[Task], k: int, label: str) -> Tested:
+    e = evaluate(played, tasks=[t.id for t in tasks], k=k, label=label)
+    by_key = {(t.task.id, t.sample): float(_legal(t)) for t in played}
+    return Tested(e, [[by_key[t.id, i] for i in range(k)] for t in tasks])
+
+
+def _legal(t: Trajectory) -> bool:
+    kind = t.outcome.kind if t.outcome else "error"
+    return kind != "format" and all(turn.info.get("result") != "invalid" for turn in t.turns)
+
+
+def wins(e: Evaluation) -> list[list[float]]:
+    """1 where an episode was won, by task (in the order of their numbers) and sample."""
+    table: dict[str, list[float]] = {}
+    for row in sorted(e.rows, key=lambda r: (r.index, r.task, r.sample)):
+        table.setdefault(row.task, []).append(float(row.win))
+    return list(table.values())
+
+
+def gain(after: Sequence[Tested], before: Sequence[Tested]) -> Estimate:
+    """The mean difference in success over training seeds."""
+    return difference_over_seeds([wins(t.evaluation) for t in after], [wins(t.evaluation) for t in before])
+
+
+def among_legal(t: Tested) -> float:
+    """Success among the episodes without an illegal reply: what format alone could bring."""
+    both = [
+        (w, ok) for row, oks in zip(wins(t.evaluation), t.legal, strict=True) for w, ok in zip(row, oks, strict=True)
+    ]
+    kept = [w for w, ok in both if ok]
+    return sum(kept) / len(kept) if kept else float("nan")
+
+
+def share_legal(t: Tested) -> float:
+    """The share of episodes without an illegal reply."""
+    flags = [ok for row in t.legal for ok in row]
+    return sum(flags) / len(flags)
+
+
+# --- several seeds, tables -------------------------------------------------------------------------------------------
+
+
+def over_seeds(job: Callable[..., Any], n: int, workers: int, *args: Any) -> list[Any]:
+    """`job(seed, *args)` for every seed, in processes of one thread each."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if workers == 1 or n == 1:
+        return [job(seed, *args) for seed in range(n)]
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return [f.result() for f in [pool.submit(job, seed, *args) for seed in range(n)]]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """CPU and wall seconds since it was made."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def start(cls) -> Clock:
+        return cls(time.perf_counter(), time.process_time())
+
+    def read(self) -> tuple[float, float]:
+        return time.perf_counter() - self.wall, time.process_time() - self.cpu
+
+
+def show(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table on standard output."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    for i, head in enumerate(heads):
+        table.add_column(head, justify="right" if i else "left")
+    for row in rows:
+        table.add_row(*(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
+    Console(width=140).print(table)
+
+
+def mean_of(tests: Sequence[Tested], name: str) -> float | None:
+    """The mean over seeds of a metric; None where it is n/a."""
+    found = [t.evaluation.metrics.get(name) for t in tests]
+    return None if any(f is None for f in found) else sum(f.mean for f in found if f) / len(found)
+
+
+def save(folder: Path, name: str, found: Mapping[str, Any]) -> Path:
+    """The numbers of an experiment as JSON beside its plots."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(found, indent=2, default=_plain), "utf-8")
+    return path
+
+
+def _plain(value: Any) -> Any:
+    return value._asdict() if hasattr(value, "_asdict") else vars(value)

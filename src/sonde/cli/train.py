@@ -1,0 +1,204 @@
+"""`sonde train` and `sonde paprika`: training from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from sonde.core import Env, UserError, build, invalid, unknown
+from sonde.core.types import Json
+from sonde.paprika import PAPER, TINY, Outcome, Paprika
+from sonde.paprika import run as run_paprika
+from sonde.rollout import OnDone
+from sonde.run import override, read_config
+from sonde.store import Run
+from sonde.train.gather import Game, trajectories
+from sonde.train.groups import OnlineSettings
+from sonde.train.learn import OFFLINE, PAIRED, Learning, learn, learn_online
+from sonde.train.selection import PairRule, SFTRule
+from sonde.train.settings import PRESETS, TrainSettings
+
+from . import tables
+from .progress import progress, stderr
+
+out = Console()
+
+ONLINE = ("grpo",)
+PARTS = ("settings", "objective", "online", "rule")
+
+ModelOpt = Annotated[str, typer.Option(help="The model to train: a folder, a hub name, or one of `sonde models list`.")]
+OutOpt = Annotated[Path, typer.Option("--out", help="Folder for checkpoints, history and the trained model.")]
+SetOpt = Annotated[
+    list[str],
+    typer.Option("--set", "-o", help="PART.KEY=VALUE with PART settings, objective, online or rule: settings.lr=1e-4."),
+]
+SettingsOpt = Annotated[str | None, typer.Option("--settings", help=f"Settings to begin from: {', '.join(PRESETS)}.")]
+PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environments.")]
+TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N training tasks of each.")]
+ContextOpt = Annotated[str, typer.Option(help="What the model sees of a game: full, render or last:K.")]
+JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ResumeOpt = Annotated[bool, typer.Option(help="Go on from the last checkpoint in --out, if there is one.")]
+
+
+def train(
+    objective: Annotated[str, typer.Argument(help=f"{', '.join((*OFFLINE, *ONLINE))}.")],
+    sources: Annotated[list[str], typer.Argument(help="Run folders to learn from; for grpo: environments to play.")],
+    model: ModelOpt,
+    folder: OutOpt,
+    settings: SettingsOpt = None,
+    preset: PresetOpt = None,
+    n_tasks: TasksOpt = None,
+    context: ContextOpt = "full",
+    encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
+    resume: ResumeOpt = False,
+    overrides: SetOpt = [],  # noqa: B006
+    as_json: JsonOpt = False,
+) -> None:
+    """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
+    parts = _parts(overrides)
+    chosen = _settings(settings or _usual(objective), folder, parts["settings"])
+    if objective in ONLINE:
+        games = [_game(name, preset, n_tasks) for name in sources]
+        online = OnlineSettings(**{"context": context, **parts["online"]})
+        done = learn_online(model, games, chosen, online=online, options=parts["objective"], resume=resume)
+    elif objective in OFFLINE:
+        rules = _rules(objective, parts["rule"], context, encode, chosen.seed)
+        played = trajectories([Run.load(source) for source in sources])
+        done = learn(model, objective, played, chosen, learning=rules, options=parts["objective"], resume=resume)
+    else:
+        raise unknown("objective", objective, (*OFFLINE, *ONLINE))
+    if as_json:
+        out.print_json(json.dumps({"model": str(done.model), "steps": done.steps, "last": done.history[-1]}))
+        return
+    out.print(tables.training(done.history))
+    out.print(f"written: {done.model}", highlight=False, soft_wrap=True)
+
+
+def paprika(
+    folder: OutOpt,
+    envs: Annotated[list[str] | None, typer.Argument(help="Environments to learn from.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model: a folder, a hub name, or a shipped one.")] = None,
+    preset: PresetOpt = None,
+    held_out: Annotated[
+        list[str] | None, typer.Option("--held-out", help="NAME or NAME:PRESET, only evaluated. May be repeated.")
+    ] = None,
+    settings: Annotated[str | None, typer.Option(help="paper, or tiny for the models that come with sonde.")] = None,
+    n_tasks: TasksOpt = None,
+    k: Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="20, mastermind 100")] = None,
+    tests: Annotated[int | None, typer.Option(help="Only the first N test tasks of each environment.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of play and training.", show_default="1")] = None,
+    curriculum: Annotated[str | None, typer.Option(help="ucb, thompson or uniform pick --tasks tasks a round.")] = None,
+    by: Annotated[str | None, typer.Option(help="The tag whose values are the curriculum's groups.")] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")] = None,
+    overrides: Annotated[
+        list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, such as agent.context=render, changes.sft.lr=1e-4.")
+    ] = [],  # noqa: B006
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report about all stages here.")] = None,
+    as_json: JsonOpt = False,
+) -> None:
+    """PAPRIKA from start to end: play, select, train, evaluate; the same command goes on where it was interrupted."""
+    values = read_config(config) if config else {}
+    given: dict[str, Json] = {
+        "model": model, "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds, "curriculum": curriculum,
+        "by": by, "envs": [_named(env, preset) for env in envs] if envs else None,
+        "held_out": [_named(env, None) for env in held_out] if held_out else None,
+        "presets": None if settings is None else _presets(settings),
+    }  # fmt: skip
+    values |= {key: value for key, value in given.items() if value is not None}
+    for assignment in overrides:
+        values = override(values, assignment)
+    outcome = run_paprika(Paprika.from_json(values), folder, watch=_watch)
+    if report is not None:
+        from sonde.viewer import write_report
+
+        write_report(evaluated(outcome), report, training=trained(outcome))
+    if as_json:
+        out.print_json(json.dumps(outcome.to_json()))
+        return
+    out.print(tables.stages(outcome))
+    for path in (folder, *([report] if report else [])):
+        out.print(f"written: {path}", highlight=False, soft_wrap=True)
+
+
+def evaluated(outcome: Outcome) -> list[Path]:
+    """The run folders of the evaluations of a pipeline."""
+    root = outcome.folder / "evaluation"
+    return [folder for stage in outcome.stages for folder in sorted((root / stage.name).iterdir())]
+
+
+def trained(outcome: Outcome) -> list[Path]:
+    """The folders of its trainings, in order."""
+    return sorted(
+        (path.parent for path in outcome.folder.glob("round-*/*/history.jsonl")), key=lambda p: p.stat().st_mtime
+    )
+
+
+def _watch(title: str, total: int, before: int) -> Any:
+    return progress(title, total, before) if total else _stage(title)
+
+
+@contextmanager
+def _stage(title: str) -> Iterator[OnDone | None]:
+    stderr.print(title, highlight=False)
+    yield None
+
+
+def _parts(overrides: list[str]) -> dict[str, dict[str, Json]]:
+    """Assignments by the part that they change."""
+    values: dict[str, Json] = {part: {} for part in PARTS}
+    for assignment in overrides:
+        part, dot, _ = assignment.partition("=")[0].partition(".")
+        if not dot or part not in PARTS:
+            raise invalid("--set", assignment, "PART.KEY=VALUE with PART one of " + ", ".join(PARTS))
+        values = override(values, assignment)
+    return values
+
+
+def _usual(objective: str) -> str:
+    """The paper's settings of an objective."""
+    if objective in ONLINE:
+        return "starpo"
+    return "paprika_rpo" if objective in PAIRED or objective == "kto" else "paprika_sft"
+
+
+def _settings(name: str, folder: Path, changes: Mapping[str, Json]) -> TrainSettings:
+    if name not in PRESETS:
+        raise unknown("--settings", name, PRESETS)
+    return TrainSettings.from_json({**PRESETS[name].settings.to_json(), **changes, "folder": str(folder)})
+
+
+def _rules(objective: str, rule: Mapping[str, Json], context: str, encode: bool, seed: int) -> Learning:
+    kind = PairRule if objective in PAIRED else SFTRule
+    known = kind.__dataclass_fields__
+    for key in rule:
+        if key not in known:
+            raise unknown("--set rule", key, known)
+    made = {"pairs" if objective in PAIRED else "sft": kind(**rule)}
+    return Learning(**made, context=context, encode=encode, seed=seed)  # type: ignore[arg-type]
+
+
+def _game(name: str, preset: str | None, n: int | None) -> Game:
+    env = build(_named(name, preset))
+    if not isinstance(env, Env):
+        raise UserError(f"{name!r} is not an environment")
+    tasks = env.tasks("train")
+    return Game(env, tasks if n is None else tasks[: min(n, len(tasks))], f"{env.spec.name}-{env.spec.preset}")
+
+
+def _named(name: str, preset: str | None) -> dict[str, Json]:
+    """An environment as NAME or NAME:PRESET."""
+    short, _, own = name.partition(":")
+    return {"name": short, **({"preset": own or preset} if own or preset else {})}
+
+
+def _presets(name: str) -> dict[str, str]:
+    known = {"paper": PAPER, "tiny": TINY}
+    if name not in known:
+        raise unknown("--settings", name, known)
+    return dict(known[name])

@@ -1,0 +1,126 @@
+"""Clipped policy gradient over whole trajectories: GRPO with clip-higher, as StarPO applies it to dialogues.
+
+For each agent token, with ratio = exp(log pi(token) - log pi_sampled(token)) and its advantage A,
+
+    gain = min(ratio A, clip(ratio, 1 - clip_low, 1 + clip_high) A)
+    gain = max(gain, dual_clip A)  where A < 0                                             if dual_clip is set
+    loss = -gain + kl ratio (exp(d) - d - 1),  d = log pi_ref(token) - log pi(token)       if kl is set
+
+    seq-mean-token-mean   mean over samples of the mean over a sample's agent tokens, of all its rows
+    token-mean            mean over all agent tokens
+
+Source: GRPO (Shao et al. 2024, equations 3 and 4), StarPO (Wang et al. 2025), the clip range .2 / .28 of DAPO (Yu et
+al. 2025), the dual clip of Ye et al. 2020 (c = 3 is usual); no KL term and the sample mean of token means as in
+ΔBelief-RL, appendix F. Advantages come with the batch, one per token (`train.credit`), and carry no gradient.
+
+Departures and limits: `pi_sampled` are the log-probabilities recorded at sampling, not recomputed, so the ratio also
+corrects the (small) difference between decoding and training kernels; the metric "ratio" shows it. They are of
+temperature 1 without truncation, whatever temperature or min-p the tokens were drawn with. So ratios are 1 before the
+first update, but the gradient is that of the untempered policy on tokens drawn from the tempered one, a bias that the
+ratio does not correct. The log ratio is held within [-20, 20], so that no exponential overflows.
+The published KL term has no ratio (`as_published=True`). On tokens of the policy it has the value of KL(pi, pi_ref) but
+the gradient of KL(pi_ref, pi); the ratio, 1 on such tokens, puts the gradient right (DeepSeek-V3.2, 2025; TRL does so).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sonde.core import invalid
+
+from ..types import Batch, Loss, Need, Unit
+from ._sums import not_negative, on_agent, one_of, positive, required, sample_means, token_metric, token_sum
+
+_WIDEST = 20.0
+"""Log ratios beyond this are cut: exp(20) is 5e8 times more likely."""
+
+Aggregation = Literal["seq-mean-token-mean", "token-mean"]
+
+
+def log_ratio(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
+    """`log pi - log pi_base` of each token, within [-20, 20]."""
+    return (logprob_RT - base_RT).clamp(-_WIDEST, _WIDEST)
+
+
+def clipped_loss(ratio_RT: Tensor, advantage_RT: Tensor, low: float, high: float, dual: float | None = None) -> Tensor:
+    """`-min(ratio A, clip(ratio, 1 - low, 1 + high) A)` of each token; at most `-dual A` where A < 0."""
+    gain_RT = torch.minimum(ratio_RT * advantage_RT, ratio_RT.clamp(1 - low, 1 + high) * advantage_RT)
+    if dual is not None:
+        gain_RT = torch.where(advantage_RT < 0, torch.maximum(gain_RT, dual * advantage_RT), gain_RT)
+    return -gain_RT
+
+
+def k3(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
+    """`exp(d) - d - 1` with `d = log pi_base - log pi`: estimates KL(pi, pi_base) on tokens of pi, never below 0."""
+    difference_RT = log_ratio(base_RT, logprob_RT)
+    return difference_RT.exp() - difference_RT - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class GRPO:
+    """Clipped policy gradient with one advantage per token. `kl` above 0 needs reference log-probabilities.
+
+    `as_published` leaves the importance ratio out of the KL term.
+    """
+
+    clip_low: float = 0.2
+    clip_high: float = 0.28
+    dual_clip: float | None = None
+    aggregation: Aggregation = "seq-mean-token-mean"
+    kl: float = 0.0
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.clip_low <= 1:
+            raise invalid("grpo: clip_low", self.clip_low, "above 0, at most 1")
+        positive("grpo: clip_high", self.clip_high)
+        if self.dual_clip is not None and not self.dual_clip > 1 + self.clip_high:
+            raise invalid("grpo: dual_clip", self.dual_clip, f"above 1 + clip_high = {1 + self.clip_high}, or None")
+        one_of("grpo: aggregation", self.aggregation, ("seq-mean-token-mean", "token-mean"))
+        not_negative("grpo: kl", self.kl)
+
+    @property
+    def name(self) -> str:
+        return "grpo"
+
+    @property
+    def unit(self) -> Unit:
+        return "token" if self.aggregation == "token-mean" else "sample"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"advantage", "sampled", "reference"} if self.kl else {"advantage", "sampled"})
+
+    def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
+        said_RT = on_agent(logprob_RT, batch)
+        ratio_RT = log_ratio(said_RT, required(batch, "sampled")).exp()
+        advantage_RT = required(batch, "advantage")
+        loss_RT = clipped_loss(ratio_RT, advantage_RT, self.clip_low, self.clip_high, self.dual_clip)
+        metrics = self._metrics(said_RT.detach(), ratio_RT.detach(), advantage_RT, batch)
+        if self.kl:
+            divergence_RT = k3(said_RT, required(batch, "reference"))
+            loss_RT = loss_RT + self.kl * (divergence_RT if self.as_published else ratio_RT * divergence_RT)
+            metrics["kl_reference"] = token_metric(divergence_RT, batch)
+        return Loss(self._aggregate(loss_RT, batch), metrics)
+
+    def _aggregate(self, loss_RT: Tensor, batch: Batch) -> Tensor:
+        if self.aggregation == "token-mean":
+            return token_sum(loss_RT, batch)
+        return sample_means(loss_RT, batch).sum()
+
+    def _metrics(
+        self, said_RT: Tensor, ratio_RT: Tensor, advantage_RT: Tensor, batch: Batch
+    ) -> dict[str, tuple[Tensor | float, Tensor | float]]:
+        """Of all agent tokens: mean ratio, shares that a clip holds, divergence from the policy that sampled, nll."""
+        low_RT = (ratio_RT < 1 - self.clip_low) & (advantage_RT < 0)
+        high_RT = (ratio_RT > 1 + self.clip_high) & (advantage_RT > 0)
+        shares = {"ratio": ratio_RT, "clipped_low": low_RT, "clipped_high": high_RT}
+        if self.dual_clip is not None:
+            shares["clipped_dual"] = (ratio_RT > self.dual_clip) & (advantage_RT < 0)
+        shares["kl_sampled"] = ratio_RT - 1 - ratio_RT.log()
+        shares["nll"] = -said_RT
+        return {name: token_metric(values_RT, batch) for name, values_RT in shares.items()}

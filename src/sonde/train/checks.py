@@ -1,0 +1,85 @@
+"""What has to hold before a run starts: bad data ends in a message that says what is bad, not in a strange number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sonde.core.errors import UserError, invalid
+
+from .collate import longest, members, rows_of
+from .settings import TrainSettings, read_settings
+from .types import Item, Objective, Pair
+
+FREE = ("folder", "report_to", "keep", "save_steps", "micro_batch", "micro_tokens", "packing", "gradient_checkpointing")
+"""Settings that a resumed run may change: they do not change what is learned."""
+
+
+def check_items(items: Sequence[Item], objective: Objective, settings: TrainSettings, model: Any) -> list[Item]:
+    """The items, if this objective can learn from them and this model can read them."""
+    if not items:
+        raise UserError(f"train: items: got none, allowed: at least one {_wanted(objective)}")
+    _check_kinds(items, objective)
+    _check_lengths(items, settings, model)
+    _check_tokens(items, model)
+    _check_attached(items, objective)
+    return list(items)
+
+
+def check_resume(file: Path, settings: TrainSettings, *, resumed: bool) -> None:
+    """A resumed run has the settings that it started with, apart from `FREE`."""
+    if not (resumed and file.exists()):
+        return
+    before, now = read_settings(file).to_json(), settings.to_json()
+    changed = [
+        f"{name} ({before[name]} -> {now[name]})" for name in now if name not in FREE and before[name] != now[name]
+    ]
+    if changed:
+        raise UserError(
+            f"train: resume: {', '.join(changed)} differ from {file}; allowed: changes of {', '.join(FREE)}"
+        )
+
+
+def _wanted(objective: Objective) -> str:
+    return "Pair" if objective.unit == "pair" else "Sample"
+
+
+def _check_kinds(items: Sequence[Item], objective: Objective) -> None:
+    wanted = _wanted(objective)
+    wrong = [i for i, item in enumerate(items) if isinstance(item, Pair) != (wanted == "Pair")]
+    if wrong:
+        got = type(items[wrong[0]]).__name__
+        raise invalid(f"train: items[{wrong[0]}]", got, f"a {wanted}: that is what {objective.name} learns from")
+
+
+def _check_lengths(items: Sequence[Item], settings: TrainSettings, model: Any) -> None:
+    context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    limits = [(settings.max_tokens, "max_tokens"), (context, "the model's context")]
+    for limit, name in limits:
+        over = [longest(item) for item in items if limit is not None and longest(item) > limit]
+        if over:
+            raise UserError(
+                f"train: {len(over)} of {len(items)} items have rows beyond {name} ({limit} tokens; the longest has "
+                f"{max(over)}); leave them out where rows are made: `samples(..., max_tokens={limit})`"
+            )
+
+
+def _check_tokens(items: Sequence[Item], model: Any) -> None:
+    rows, size = rows_of(items), model.get_input_embeddings().num_embeddings
+    foreign = next((row for row in rows if len(row) and not (min(row.ids) >= 0 and max(row.ids) < size)), None)
+    if foreign is not None:
+        raise UserError(
+            f"train: token id {max(foreign.ids)} is not in the model's vocabulary of {size}: the rows were made with "
+            "another tokenizer; play with this model, or make rows with `as_sampled`"
+        )
+    empty = sum(not any(row.n_agent for row in sample.rows) for item in items for sample in members(item))
+    if empty:
+        raise UserError(f"train: {empty} samples hold no token of the agent; allowed: at least one in each")
+
+
+def _check_attached(items: Sequence[Item], objective: Objective) -> None:
+    for need, name in (("advantage", "advantages"), ("sampled", "logprobs")):
+        missing = sum(getattr(row, name) is None for row in rows_of(items)) if need in objective.needs else 0
+        if missing:
+            raise UserError(f"train: {objective.name} needs `{name}`, which {missing} rows do not carry")

@@ -1,0 +1,169 @@
+"""Items to tensors: padded or packed, and which items share a forward pass.
+
+Padded: one row per line, aligned at the left, with an attention mask. Packed: all rows end to end in a single line
+whose position ids start again at 0 with every row; given those and no attention mask, transformers (5.23, with sdpa,
+eager or flash attention) lets no token see another row. Either way objectives get the same (R, T) tensors, so they know
+nothing of packing, and what a token is (the agent's, padding) is told by the rows' own fields, never by its id.
+
+A mini-batch is cut into forward passes so that rows of similar length meet: items are sorted by their longest row and
+filled in from the longest. That never changes which items an optimizer step holds.
+
+Source: ours; packing by position ids as in transformers' `DataCollatorWithFlattening`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sonde.core.errors import UserError
+
+from .types import Batch, Item, Need, Pair, Row, Sample
+
+Tensors = dict[str, Any]
+"""What one forward pass and its objective need, by name: tensors, and `n_samples`. Trainer moves it between devices."""
+
+_FIELDS = ("agent_RT", "turn_RT", "owner_R", "n_samples", "score_S", "success_S")
+_STREAMS: dict[Need, tuple[str, Callable[[Row], array[float] | None], str]] = {
+    "sampled": ("sampled_RT", lambda row: row.logprobs, "log-probabilities at sampling"),
+    "reference": ("reference_RT", lambda row: row.reference, "log-probabilities under the reference"),
+    "advantage": ("advantage_RT", lambda row: row.advantages, "advantages"),
+}
+
+
+def members(item: Item) -> tuple[Sample, ...]:
+    """The samples of an item: itself, or chosen and rejected."""
+    return tuple(item) if isinstance(item, Pair) else (item,)
+
+
+def rows_of(items: Iterable[Item]) -> list[Row]:
+    """All rows, in the order in which `collate` has them."""
+    return [row for item in items for sample in members(item) for row in sample.rows]
+
+
+def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packed: bool = False) -> Tensors:
+    """The tensors of these items in one forward pass.
+
+    `input_ids` with `attention_mask` (R, T) or `position_ids` (1, N); `keep`, of the same shape, marks the tokens that
+    are followed by one of the agent's, whose ids are in `target`; the rest are the fields of `Batch`.
+    """
+    samples = [sample for item in items for sample in members(item)]
+    rows = [row for sample in samples for row in sample.rows]
+    if not rows:
+        raise UserError("collate: got no rows, allowed: at least one")
+    length_R = np.fromiter(map(len, rows), np.int64, len(rows))
+    real_RT = np.arange(length_R.max()) < length_R[:, None]
+    ids_N = _joined((row.ids for row in rows), np.int64)
+    agent_N = np.frombuffer(b"".join(row.agent for row in rows), np.bool_)
+    starts_N = np.zeros(len(ids_N), np.bool_)
+    starts_N[np.cumsum(length_R) - length_R] = True
+    said_N = agent_N & ~starts_N  # nothing predicts a row's first token
+    keep_N = np.append(said_N[1:], False)
+    fed = _packed(ids_N, keep_N, length_R) if packed else _padded(ids_N, keep_N, real_RT, pad_id)
+    return {
+        **fed,
+        "target": torch.from_numpy(ids_N[said_N]),
+        "agent_RT": torch.from_numpy(_spread(agent_N, real_RT, 0)),
+        "turn_RT": torch.from_numpy(_spread(_joined((row.turns for row in rows), np.int64), real_RT, -1)),
+        "owner_R": torch.tensor([i for i, sample in enumerate(samples) for _ in sample.rows]),
+        "n_samples": len(samples),
+        "score_S": torch.tensor([sample.score for sample in samples], dtype=torch.float32),
+        "success_S": torch.tensor([sample.success for sample in samples]),
+        **{_STREAMS[need][0]: _stream(need, rows, agent_N, real_RT) for need in sorted(needs)},
+    }
+
+
+def silent(pad_id: int) -> Tensors:
+    """A forward pass without agent tokens, for a process that has none left while others still compute."""
+    ids = torch.full((1, 2), pad_id)
+    keep = torch.tensor([[True, False]])
+    return {
+        "input_ids": ids,
+        "attention_mask": torch.ones_like(ids),
+        "keep": keep,
+        "target": ids[0, :1],
+        "silent": True,
+    }
+
+
+def batch_of(tensors: Tensors) -> Batch:
+    """What the objective sees of collated tensors."""
+    streams = {name: tensors[name] for name, _, _ in _STREAMS.values() if name in tensors}
+    return Batch(**{name: tensors[name] for name in _FIELDS}, **streams)
+
+
+def _padded(ids_N: np.ndarray, keep_N: np.ndarray, real_RT: np.ndarray, pad_id: int) -> Tensors:
+    return {
+        "input_ids": torch.from_numpy(_spread(ids_N, real_RT, pad_id)),
+        "attention_mask": torch.from_numpy(real_RT.astype(np.int64)),
+        "keep": torch.from_numpy(_spread(keep_N, real_RT, 0)),
+    }
+
+
+def _packed(ids_N: np.ndarray, keep_N: np.ndarray, length_R: np.ndarray) -> Tensors:
+    first_R = np.cumsum(length_R) - length_R
+    return {
+        "input_ids": torch.from_numpy(ids_N)[None],
+        "position_ids": torch.from_numpy(np.arange(len(ids_N)) - np.repeat(first_R, length_R))[None],
+        "keep": torch.from_numpy(keep_N)[None],
+    }
+
+
+def _joined(parts: Iterable[array[Any]], dtype: type[np.generic]) -> np.ndarray:
+    return np.concatenate([np.frombuffer(part, part.typecode) for part in parts]).astype(dtype)
+
+
+def _spread(values_N: np.ndarray, real_RT: np.ndarray, rest: int) -> np.ndarray:
+    """Values of the rows' tokens end to end, laid out by row; `rest` where a row has ended."""
+    out_RT = np.full(real_RT.shape, rest, values_N.dtype)
+    out_RT[real_RT] = values_N
+    return out_RT
+
+
+def _stream(need: Need, rows: Sequence[Row], agent_N: np.ndarray, real_RT: np.ndarray) -> Tensor:
+    """One number per token, zero off agent tokens; an error where it is missing or no number."""
+    _, get, what = _STREAMS[need]
+    given = [values for row in rows if (values := get(row)) is not None]
+    if len(given) < len(rows):
+        raise UserError(f"collate: {len(rows) - len(given)} of {len(rows)} rows carry no {what}; attach them first")
+    values_N = np.where(agent_N, _joined(given, np.float32), np.float32(0))
+    if not np.isfinite(values_N).all():
+        bad = int((~np.isfinite(values_N)).sum())
+        raise UserError(f"collate: {what}: {bad} of {int(agent_N.sum())} agent tokens have none or no finite number")
+    return torch.from_numpy(_spread(values_N, real_RT, 0))
+
+
+# --- which items share a forward pass ---------------------------------------------------------------------------------
+
+
+def cost(items: Sequence[Item], *, packed: bool) -> int:
+    """Tokens that a forward pass over these items computes, padding included."""
+    lengths = [len(row) for row in rows_of(items)]
+    return sum(lengths) if packed else len(lengths) * max(lengths, default=0)
+
+
+def divide(items: Sequence[Item], *, most_items: int, most_tokens: int | None, packed: bool) -> list[list[Item]]:
+    """Cut a mini-batch into forward passes of at most `most_items` items and `most_tokens` tokens.
+
+    An item is never cut: one that is larger than `most_tokens` has a pass of its own.
+    """
+    passes: list[list[Item]] = []
+    for item in sorted(items, key=longest, reverse=True):
+        last = passes[-1] if passes else []
+        full = not last or len(last) == most_items
+        if full or (most_tokens is not None and cost([*last, item], packed=packed) > most_tokens):
+            passes.append([item])
+        else:
+            last.append(item)
+    return passes
+
+
+def longest(item: Item) -> int:
+    """Tokens in the longest row of an item."""
+    return max((len(row) for row in chain.from_iterable(sample.rows for sample in members(item))), default=0)

@@ -1,0 +1,269 @@
+"""Which tasks to play next: groups of tasks as arms of a bandit whose reward is how much can be learned there.
+
+    groups = grouped(tasks, by="difficulty")
+    curriculum = Curriculum(groups={name: len(rows) for name, rows in groups.items()})
+    state = curriculum.start()
+    choices, state = curriculum.choose(state, seed, n=8)
+    for choice in choices:
+        ...                                             # play k samples of groups[choice.group][choice.task]
+        state = curriculum.update(state, choice.group, potential(trajectories, max_turns=20))
+
+Source: PAPRIKA, section 3.4, algorithm 1 and appendix H. The learning potential of a task is the coefficient of
+variation of the number of turns, failures counted with the environment's maximum; a group's potential is the mean over
+the tasks played so far; the group comes from UCB, the task within it uniformly. A curriculum is a value: `choose` and
+`update` return the next `State`, which is JSON both ways, so a run that was interrupted goes on with the same choices.
+
+Algorithm 1 starts each round of training with nothing known (`start`), because the model has changed since.
+
+Ours: the guards of `variation`; Thompson sampling; choosing several tasks at once (the paper leaves that open). Of n
+choices made together, each counts as one more task of its group for the choices after it, while the group's mean stays
+what it was: UCB's bonus shrinks as if the results were in and as expected ("hallucinated" updates, Desautels et al.
+2014). Groups that were never played are taken first, in order, each once before any is chosen a second time; one that
+is chosen but has no result yet is expected to be as good as the mean of the others. With n = 1 this is algorithm 1.
+Departures from the published code (a notebook): ties go to the first group, not the last; every failure counts as the
+maximum of turns, also where no judge saw it; tasks without replacement work (there, a variable is undefined).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sonde.core import Frozen, Task, Trajectory, UserError, derive, invalid
+from sonde.core.frozen import frozen
+
+# --- learning potential ----------------------------------------------------------------------------------------------
+
+
+def variation(values: Sequence[float]) -> float:
+    """The coefficient of variation with its correction for small samples: (1 + 1 / (4 n)) s / |mean|, s with n - 1.
+
+    Fewer than two values, or values that are all equal (all zero too), give 0: nothing tells them apart. Values of both
+    signs are refused, because a mean near zero would make any spread look large.
+
+    >>> round(variation([2.0, 4.0]), 4)  # s = sqrt(2), mean 3, 1 + 1/8
+    0.5303
+    """
+    x = np.asarray(values, np.float64)
+    if not np.isfinite(x).all():
+        raise invalid("potential: values", list(values), "finite numbers")
+    if len(x) < 2 or x.min() == x.max():
+        return 0.0
+    if x.min() < 0.0 < x.max():
+        raise invalid("potential: values", list(values), "values of one sign; shift rewards that have both")
+    return float((1 + 1 / (4 * len(x))) * x.std(ddof=1) / abs(x.mean()))
+
+
+def turns_needed(trajectories: Sequence[Trajectory], max_turns: int) -> list[float]:
+    """Turns to success, `max_turns` for every failure; episodes that the outside world failed are left out."""
+    played = [t for t in trajectories if not t.error]
+    return [float(len(t.turns) if t.outcome is not None and t.outcome.success else max_turns) for t in played]
+
+
+def potential(trajectories: Sequence[Trajectory], max_turns: int) -> float:
+    """The learning potential of the task that all of `trajectories` played, on turns."""
+    return variation(turns_needed(trajectories, max_turns))
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+def grouped(tasks: Sequence[Task], by: str = "group") -> dict[str, list[int]]:
+    """Indices of `tasks` by a tag's value (`difficulty`, `category`, `group` ...), or by `env` or `preset`; groups in
+    the order in which they first occur."""
+    found: dict[str, list[int]] = {}
+    for i, task in enumerate(tasks):
+        value = getattr(task, by) if by in ("env", "preset") else task.tags.get(by)
+        if value is None:
+            known = ", ".join(sorted(task.tags)) or "none"
+            raise UserError(f"curriculum: by: task {task.index} of {task.env} has no tag {by!r}; its tags: {known}")
+        found.setdefault(value, []).append(i)
+    return found
+
+
+class Arm(NamedTuple):
+    """What is known of a group: tasks played, and the sum of their potentials."""
+
+    n: int = 0
+    total: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.n
+
+
+class Bandit(Protocol):
+    """A rule for choosing a group."""
+
+    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], seed: int) -> str:
+        """The group to play, given what is known of all and how often each was chosen without a result so far."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniform:
+    """Every group with the same probability, whatever was seen."""
+
+    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], seed: int) -> str:
+        return list(arms)[int(_generator(seed).integers(len(arms)))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UCB:
+    """The largest mean + alpha sqrt(2 ln N / n), N tasks in all, n of the group; never played ones first, in order."""
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.alpha < math.inf:
+            raise invalid("curriculum: ucb: alpha", self.alpha, "0 or more")
+
+    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], seed: int) -> str:
+        index = self.indices(arms, pending)
+        return max(index, key=index.__getitem__)  # the first of equals
+
+    def indices(self, arms: Mapping[str, Arm], pending: Mapping[str, int]) -> dict[str, float]:
+        """The upper confidence bound of every group; infinite where nothing was chosen yet."""
+        means = [arm.mean for arm in arms.values() if arm.n]
+        usual = sum(means) / len(means) if means else 0.0
+        counts = {name: arm.n + pending.get(name, 0) for name, arm in arms.items()}
+        twice_log = 2 * math.log(max(1, sum(counts.values())))
+        bonus = {name: math.sqrt(twice_log / n) if n else math.inf for name, n in counts.items()}
+        return {name: (arm.mean if arm.n else usual) + self._weighted(bonus[name]) for name, arm in arms.items()}
+
+    def _weighted(self, bonus: float) -> float:
+        return bonus if bonus == math.inf else self.alpha * bonus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thompson:
+    """The largest of one draw per group from what its mean may be: normal, prior N(`mean`, `sd`^2), each task's
+    potential N(group's mean, `noise`^2). Choices made together differ by their draws alone."""
+
+    mean: float = 0.5
+    sd: float = 0.5
+    noise: float = 0.25
+
+    def __post_init__(self) -> None:
+        for name in ("sd", "noise"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise invalid(f"curriculum: thompson: {name}", getattr(self, name), "above 0")
+
+    def posterior(self, arm: Arm) -> tuple[float, float]:
+        """Mean and standard deviation of what the group's mean may be."""
+        precision = 1 / self.sd**2 + arm.n / self.noise**2
+        return (self.mean / self.sd**2 + arm.total / self.noise**2) / precision, precision**-0.5
+
+    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], seed: int) -> str:
+        rng = _generator(seed)
+        drawn = {name: rng.normal(*self.posterior(arm)) for name, arm in arms.items()}
+        return max(drawn, key=drawn.__getitem__)
+
+
+BANDITS: Mapping[str, type[Uniform] | type[UCB] | type[Thompson]] = {
+    "uniform": Uniform,
+    "ucb": UCB,
+    "thompson": Thompson,
+}
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+# --- the curriculum --------------------------------------------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """A task to play: its group, and its number within the group."""
+
+    group: str
+    task: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """All that a curriculum knows. `chosen` counts choices and names the next random numbers; `pending` those without
+    a result; `used` holds, per group, the tasks played in the current pass (without replacement only)."""
+
+    arms: Mapping[str, Arm]
+    chosen: int = 0
+    pending: Mapping[str, int] = field(default_factory=Frozen[int])
+    used: Mapping[str, tuple[int, ...]] = field(default_factory=Frozen[tuple[int, ...]])
+
+    def __post_init__(self) -> None:
+        for name in ("arms", "pending", "used"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def to_json(self) -> dict[str, Any]:
+        arms = {name: list(arm) for name, arm in self.arms.items()}
+        used = {name: list(rows) for name, rows in self.used.items()}
+        return {"arms": arms, "chosen": self.chosen, "pending": dict(self.pending), "used": used}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> State:
+        arms = {name: Arm(int(n), float(total)) for name, (n, total) in data["arms"].items()}
+        used = {name: tuple(rows) for name, rows in data["used"].items()}
+        return cls(arms=arms, chosen=data["chosen"], pending=data["pending"], used=used)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curriculum:
+    """Chooses among `groups`, which maps a name to its number of tasks. `replacement` False plays every task of a group
+    once before any of them a second time."""
+
+    groups: Mapping[str, int]
+    bandit: Bandit = UCB()
+    replacement: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", frozen(self.groups))
+        if not self.groups:
+            raise invalid("curriculum: groups", {}, "at least one group")
+        for name, size in self.groups.items():
+            if size < 1:
+                raise invalid(f"curriculum: groups: {name}", size, "1 task or more")
+
+    def start(self) -> State:
+        """Nothing known: where each round of training begins."""
+        return State(arms={name: Arm() for name in self.groups})
+
+    def choose(self, state: State, seed: int, n: int = 1) -> tuple[list[Choice], State]:
+        """The next `n` tasks, and the state in which they wait for their results."""
+        if state.arms.keys() != self.groups.keys():
+            raise invalid("curriculum: state", sorted(state.arms), f"the groups {sorted(self.groups)}")
+        choices: list[Choice] = []
+        for _ in range(n):
+            choice, state = self._next(state, seed)
+            choices.append(choice)
+        return choices, state
+
+    def _next(self, state: State, seed: int) -> tuple[Choice, State]:
+        path = ("curriculum", state.chosen)
+        arms = {name: state.arms[name] for name in self.groups}  # in our order, whatever a file's was
+        group = self.bandit.pick(arms, state.pending, derive(seed, *path, "group"))
+        used = state.used.get(group, ())
+        free = sorted(set(range(self.groups[group])) - set(used))
+        index = free[int(_generator(derive(seed, *path, "task")).integers(len(free)))]
+        if not self.replacement:
+            used = (*used, index) if len(free) > 1 else ()  # the last one ends the pass
+        pending = {**state.pending, group: state.pending.get(group, 0) + 1}
+        after = replace(state, chosen=state.chosen + 1, pending=pending, used={**state.used, group: used})
+        return Choice(group, index), after
+
+    def update(self, state: State, group: str, value: float | None) -> State:
+        """The state after one task of `group` turned out to have this potential; None if it could not be played."""
+        waiting = state.pending.get(group, 0)
+        if not waiting:
+            raise invalid("curriculum: update: group", group, "a group that was chosen and waits for a result")
+        arms = dict(state.arms)
+        if value is not None:
+            if not 0.0 <= value < math.inf:
+                raise invalid("curriculum: update: potential", value, "a finite number, 0 or more")
+            arms[group] = Arm(arms[group].n + 1, arms[group].total + value)
+        pending = {**state.pending, group: waiting - 1}
+        return replace(state, arms=arms, pending={name: n for name, n in pending.items() if n})

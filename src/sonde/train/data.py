@@ -1,0 +1,321 @@
+"""From trajectories to rows of tokens: what was sampled is what is trained, token for token; no text is encoded here.
+
+The calls of a seat are a chain (`core.types.Completion`): each prompt is the first `shared` tokens of the call before
+it and something new. A call whose prompt is the whole of that call, prompt and completion, goes on in the same row.
+Any other one (a template that drops what was thought, a rendered history, a window of turns, a sub-call with a
+conversation of its own) begins a new row, whose earlier tokens are context only, and is counted as `forked`. So every
+sampled token is an agent token of exactly one row. An answer that the token limit cut has no end token; the one that
+the template puts after it is not the agent's.
+
+Source: the trap this avoids, training on text encoded again, is PAPRIKA's (its code finds the agent's spans by search
+and skips those it misses) and many frameworks'. Limits on length: PAPRIKA (arXiv 2502.17543), appendix C, 12,000 tokens
+for SFT and 8,192 for RPO. One question per row: Delta-Belief-RL, appendix E.2.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+
+from sonde.core import AGENT, Act, Completion, Trajectory, UserError, invalid, unknown
+
+from .types import Floats, Pair, Row, Sample
+
+SFT_TOKENS = 12_000
+RPO_TOKENS = 8_192
+"""PAPRIKA's limits on the length of a trajectory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowReport:
+    """What became of some trajectories. Reports add up.
+
+    `errors` failed or never ended, and are left out; so are the `too_long`, with all their rows, and the `silent`, in
+    which the seat said nothing that is trained. `without_ids` counts acts (a program's, say) among others that have
+    ids. `forked` rows began because a prompt did not extend the one before. `tokens` counts those of all rows,
+    `agent_tokens` those that the agent chose.
+    """
+
+    trajectories: int = 0
+    rows: int = 0
+    forked: int = 0
+    too_long: int = 0
+    errors: int = 0
+    silent: int = 0
+    without_ids: int = 0
+    tokens: int = 0
+    agent_tokens: int = 0
+
+    def __add__(self, other: RowReport) -> RowReport:
+        return RowReport(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+    def to_json(self) -> dict[str, int]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def samples(
+    trajectories: Iterable[Trajectory],
+    *,
+    seat: str = AGENT,
+    max_tokens: int | None = None,
+    one_turn_per_row: bool = False,
+    names: Collection[str] | None = None,
+) -> tuple[list[Sample], RowReport]:
+    """One sample per trajectory, in order, and what was left out.
+
+    A sample's score is the sum of the seat's rewards; a win that a judge took back is a loss. A trajectory with a row
+    of more than `max_tokens` is left out whole. With `one_turn_per_row` every completion gets a row of its own, with
+    all that came before as context. Agents of several sub-calls: every completion of the seat is trained, replies that
+    could not be read included; `names` keeps those of these names only (`Completion.name`; `""` is that of agents with
+    one call), the others remain context.
+    """
+    maker = _Maker(seat, max_tokens, one_turn_per_row, None if names is None else frozenset(names))
+    made = [maker.make(t) for t in trajectories]
+    found = [sample for sample in made if sample is not None]
+    if names and not found and maker.report.silent:
+        raise unknown("names", sorted(names)[0], maker.seen)
+    return found, maker.report
+
+
+def pair_samples(
+    preferences: Iterable[tuple[Trajectory, Trajectory]],
+    *,
+    seat: str = AGENT,
+    max_tokens: int | None = None,
+    one_turn_per_row: bool = False,
+    names: Collection[str] | None = None,
+) -> tuple[list[Pair], RowReport]:
+    """The same for pairs of a chosen and a rejected trajectory; a pair of which one is left out is left out. Every
+    trajectory is made, and counted, once."""
+    maker = _Maker(seat, max_tokens, one_turn_per_row, None if names is None else frozenset(names))
+    made: dict[int, Sample | None] = {}
+    found: list[Pair] = []
+    for preference in list(preferences):
+        for t in preference:
+            if id(t) not in made:
+                made[id(t)] = maker.make(t)
+        chosen, rejected = (made[id(t)] for t in preference)
+        if chosen is not None and rejected is not None:
+            found.append(Pair(chosen, rejected))
+    return found, maker.report
+
+
+def rows(trajectory: Trajectory, *, seat: str = AGENT) -> tuple[Row, ...]:
+    """The rows of one trajectory, however it ended."""
+    return tuple(draft.row() for draft in _drafts_of(trajectory, seat, False, None))
+
+
+def chained(calls: Iterable[tuple[int, Completion]]) -> tuple[Row, ...]:
+    """The rows of completions that follow each other, each with the index of its turn."""
+    return tuple(draft.row() for draft in _drafts(((turn, (c,)) for turn, c in calls), False, None))
+
+
+def has_ids(trajectory: Trajectory, *, seat: str = AGENT) -> bool:
+    """Whether any act of the seat carries the ids that were sampled."""
+    return any(c.ids for _, act in _acts(trajectory, seat) for c in act.action.completions)
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------
+
+
+class _Maker:
+    """Makes samples one by one and keeps the count."""
+
+    def __init__(self, seat: str, max_tokens: int | None, split: bool, names: frozenset[str] | None) -> None:
+        if max_tokens is not None and max_tokens < 1:
+            raise invalid("max_tokens", max_tokens, "1 or more, or None")
+        self._seat, self._max_tokens, self._split, self._names = seat, max_tokens, split, names
+        self.report = RowReport()
+        self.seen: set[str] = set()
+        """Names of completions met."""
+
+    def make(self, trajectory: Trajectory) -> Sample | None:
+        made, report = self._made(trajectory)
+        self.report += report
+        return made
+
+    def _made(self, t: Trajectory) -> tuple[Sample | None, RowReport]:
+        if t.outcome is None or t.outcome.kind == "error":
+            return None, RowReport(trajectories=1, errors=1)
+        acts = [act for _, act in _acts(t, self._seat)]
+        self.seen.update(c.name for act in acts for c in act.action.completions)
+        bare = sum(not any(c.ids for c in act.action.completions) for act in acts)
+        if acts and bare == len(acts):
+            raise UserError(
+                f"trajectory {t.id}: no act of seat {self._seat!r} carries token ids; allowed: trajectories of a model "
+                "that records them, or what sonde.train.tokenise.as_sampled makes of others"
+            )
+        drafts = _drafts_of(t, self._seat, self._split, self._names)
+        found = tuple(draft.row() for draft in drafts)
+        report = RowReport(trajectories=1, without_ids=bare)
+        if not found:
+            return None, report + RowReport(silent=1)
+        if self._max_tokens is not None and max(map(len, found)) > self._max_tokens:
+            return None, report + RowReport(too_long=1)
+        return self._sample(t, found), report + RowReport(
+            rows=len(found),
+            forked=sum(draft.forked for draft in drafts),
+            tokens=sum(map(len, found)),
+            agent_tokens=sum(row.n_agent for row in found),
+        )
+
+    def _sample(self, t: Trajectory, found: tuple[Row, ...]) -> Sample:
+        rewards = _rewards(t, self._seat)
+        return Sample(
+            rows=found,
+            trajectory=t.id,
+            group=t.group,
+            task=t.task.id,
+            env=t.task.env,
+            kind=_kind(t),
+            score=math.fsum(rewards),
+            rewards=rewards,
+            tags=t.task.tags,
+        )
+
+
+def _kind(t: Trajectory) -> str:
+    """How it ended. A win that a judge took back is a loss."""
+    assert t.outcome is not None
+    return "loss" if t.outcome.kind == "win" and not t.outcome.success else t.outcome.kind
+
+
+def _rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
+    """The seat's reward per turn. What other seats' acts before the first turn earned counts for the first."""
+    rewards = [float(turn.rewards.get(seat, 0.0)) for turn in t.turns]
+    early = sum(act.rewards.get(seat, 0.0) for act in t.opening)
+    if rewards and early:
+        rewards[0] += early
+    return tuple(rewards)
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _acts(t: Trajectory, seat: str) -> Iterator[tuple[int, Act]]:
+    """The acts of a seat with the index of their turn; what is said before the first turn belongs to it."""
+    yield from ((0, act) for act in t.opening if act.seat == seat)
+    for turn in t.turns:
+        yield from ((turn.index, act) for act in turn.acts if act.seat == seat)
+
+
+def _drafts_of(t: Trajectory, seat: str, split: bool, names: frozenset[str] | None) -> list[_Draft]:
+    try:
+        return _drafts(((turn, act.action.completions) for turn, act in _acts(t, seat)), split, names)
+    except UserError as e:
+        raise UserError(f"trajectory {t.id}, seat {seat!r}: {e}") from e
+
+
+def _drafts(
+    acts: Iterable[tuple[int, Sequence[Completion]]], split: bool, names: frozenset[str] | None
+) -> list[_Draft]:
+    """The rows that hold tokens to train on."""
+    chain, drafts, models = Chain(), list[_Draft](), set[str]()
+    for turn, completions in acts:
+        for n, c in enumerate(completions):
+            extends = chain.follow(c, first=n == 0)
+            if not c.ids:
+                continue
+            if not extends or split or not drafts:
+                context = chain.ids[: len(chain.ids) - len(c.ids)]
+                drafts.append(_Draft(context, forked=bool(drafts) and not extends))
+            else:
+                drafts[-1].hear(c.prompt_ids)
+            trained = names is None or c.name in names
+            drafts[-1].say(c, turn, trained)
+            models |= {c.model} if trained else set()
+    if len(models) > 1:
+        allowed = "one model, whose token ids the rows hold; choose sub-calls with names"
+        raise invalid("completion.model", sorted(models), allowed)
+    return [draft for draft in drafts if any(draft.agent)]
+
+
+class Chain:
+    """The tokens of a seat's latest call, prompt and completion, rebuilt along its completions."""
+
+    def __init__(self) -> None:
+        self.ids = array("i")
+        self._known = True
+        self._name = ""
+
+    def follow(self, c: Completion, *, first: bool = True) -> bool:
+        """Take in the next call, `first` of its act or not; whether its prompt extends the call before, all of it."""
+        self._check(c, first)
+        extends = 0 < c.shared == len(self.ids)
+        del self.ids[c.shared :]
+        self.ids += c.prompt_ids
+        self.ids += c.ids
+        self._known, self._name = bool(c.ids), _call(c)
+        return extends
+
+    def _check(self, c: Completion, first: bool) -> None:
+        if len(c.logprobs) not in (0, len(c.ids)):
+            raise invalid("completion.logprobs", f"{len(c.logprobs)} of them", f"none, or {len(c.ids)}, one per id")
+        if not c.shared:
+            return
+        if not self._known or not 0 <= c.shared <= len(self.ids):
+            known = len(self.ids) if self._known else 0
+            raise invalid("completion.shared", c.shared, f"0 to {known}, the known tokens of the call before")
+        if not first and _call(c) != self._name:
+            raise UserError(
+                f"completion.name: got {c.name!r}, which shares tokens with call {self._name!r} of the same act, or "
+                "with one of an earlier act; allowed: sub-calls that begin conversations of their own"
+            )
+
+
+def _call(c: Completion) -> str:
+    """The sub-call that a completion is of: a reply that is asked for again has the same."""
+    return c.name.partition(":")[0]
+
+
+class _Draft:
+    """A row that grows."""
+
+    def __init__(self, context: array[int], *, forked: bool) -> None:
+        self.forked = forked
+        self.ids = array("i")
+        self.agent = bytearray()
+        self._turns = array("i")
+        self._logprobs = array("f")
+        self._weights = array("i")
+        self._versions: dict[str, int] = {}
+        self._any_logprobs = False
+        self.hear(context)
+
+    def hear(self, ids: array[int]) -> None:
+        """Tokens that the agent did not choose, or not in this row."""
+        n = len(ids)
+        self.ids += ids
+        self.agent += bytes(n)
+        self._turns += array("i", [-1]) * n
+        self._logprobs += _unknown(n)
+        self._weights += array("i", [-1]) * n
+
+    def say(self, c: Completion, turn: int, trained: bool) -> None:
+        """The tokens of a completion."""
+        if not trained:
+            self.hear(c.ids)
+            return
+        n = len(c.ids)
+        self.ids += c.ids
+        self.agent += b"\1" * n
+        self._turns += array("i", [turn]) * n
+        self._logprobs += array("f", c.logprobs) if c.logprobs else _unknown(n)
+        self._any_logprobs |= bool(c.logprobs)
+        self._weights += array("i", [self._versions.setdefault(c.weights, len(self._versions))]) * n
+
+    def row(self) -> Row:
+        return Row(
+            ids=self.ids,
+            agent=bytes(self.agent),
+            turns=self._turns,
+            logprobs=self._logprobs if self._any_logprobs else None,
+            weights=self._weights,
+            versions=tuple(self._versions),
+        )
+
+
+def _unknown(n: int) -> Floats:
+    return array("f", [math.nan]) * n

@@ -1,0 +1,209 @@
+"""Training sets in the forms that others read: rows for TRL's trainers, `datasets`, conversations; and back.
+
+| rows (TRL 1.16) | columns | who masks |
+|---|---|---|
+| `sft_rows` | `input_ids`, `labels` (-100 off agent tokens) | we: TRL keeps labels that are there |
+| `sft_rows(mask="completion_mask")` | `input_ids`, `completion_mask` | TRL, where `completion_only_loss` is on |
+| `preference_ids` | `prompt_ids`, `chosen_ids`, `rejected_ids`, two masks | nobody: its collator drops our masks |
+| `message_rows` | `messages` | TRL, where `assistant_only_loss` is on and it knows the template |
+| `preference_rows` | `prompt`, `chosen`, `rejected`, as messages | nobody |
+
+*Nobody* means that TRL's DPOTrainer counts everything after the first prompt as the completion, what the environment
+said included; ours counts what the agent said. Rows of messages hold text only: what was sampled, and how, is lost.
+`read_demonstrations` and `read_preferences` make samples of such rows: their tokens are those that this tokenizer gives
+the text, in the prompts that this template makes. They hold no rewards either: what is shown or chosen counts as a win
+of score 1, what is rejected as a loss of score 0.
+
+Source: the dataset formats of TRL's SFTTrainer and DPOTrainer; the tests run its collators on our rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Literal, cast
+
+from sonde.core import AGENT, EMPTY, Completion, Episode, Message, Trajectory, UserError, build, content_hash, invalid
+from sonde.models.chat import Chat
+
+from .data import chained
+from .tokenise import end_of_message, spoken
+from .types import Pair, Row, Sample
+
+Columns = dict[str, Any]
+Mask = Literal["labels", "completion_mask"]
+IGNORED = -100
+"""The label of tokens that no loss counts, in torch and transformers."""
+
+_ROLES = ("system", "user", "assistant")
+
+
+def to_dataset(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """These rows as a `datasets.Dataset`."""
+    try:
+        datasets = import_module("datasets")
+    except ModuleNotFoundError as e:
+        raise UserError("datasets: not installed; pip install datasets") from e
+    found = [dict(row) for row in rows]
+    if not found:
+        raise invalid("rows", "none", "one or more")
+    return datasets.Dataset.from_list(found)
+
+
+# --- tokens ----------------------------------------------------------------------------------------------------------
+
+
+def sft_rows(samples: Iterable[Sample], *, mask: Mask = "labels") -> Iterator[Columns]:
+    """Every row of every sample, for TRL's SFTTrainer. Token ids and mask are ours, and exactly ours."""
+    masked: Mapping[str, Callable[[Row], list[int]]] = {"labels": _labels, "completion_mask": _mask}
+    if mask not in masked:
+        raise invalid("mask", mask, ", ".join(masked))
+    for sample in samples:
+        for row in sample.rows:
+            yield {"input_ids": row.ids.tolist(), mask: masked[mask](row)}
+
+
+def preference_ids(pairs: Iterable[Pair]) -> Iterator[Columns]:
+    """Pairs for TRL's DPOTrainer after its own tokenisation. `chosen_mask` and `rejected_mask` say which tokens are the
+    agent's; its collator (1.16) ignores them. Both samples must be one row, and begin with the same prompt."""
+    for chosen, rejected in pairs:
+        a, b = (_only_row(sample) for sample in (chosen, rejected))
+        n = a.agent.index(1)
+        if a.ids[:n] != b.ids[:n] or any(b.agent[:n]):
+            raise UserError(f"pair: got {chosen.trajectory} and {rejected.trajectory}, allowed: two with one prompt")
+        yield {
+            "prompt_ids": a.ids[:n].tolist(),
+            "chosen_ids": a.ids[n:].tolist(),
+            "rejected_ids": b.ids[n:].tolist(),
+            "chosen_mask": list(a.agent[n:]),
+            "rejected_mask": list(b.agent[n:]),
+        }
+
+
+def _labels(row: Row) -> list[int]:
+    return [i if chosen else IGNORED for i, chosen in zip(row.ids, row.agent, strict=True)]
+
+
+def _mask(row: Row) -> list[int]:
+    return list(row.agent)
+
+
+def _only_row(sample: Sample) -> Row:
+    if len(sample.rows) != 1:
+        raise invalid(f"sample {sample.trajectory}: rows", len(sample.rows), "1: the format has no place for more")
+    return sample.rows[0]
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+def message_rows(trajectories: Iterable[Trajectory], *, seat: str = AGENT, system: str = "") -> Iterator[Columns]:
+    """`messages`: each game as a conversation, as the seat heard and said it, from a system prompt (if any) to the last
+    thing it said."""
+    for t in trajectories:
+        yield {"messages": [m.to_json() for m in _conversation(t, seat, system)]}
+
+
+def preference_rows(
+    preferences: Iterable[tuple[Trajectory, Trajectory]], *, seat: str = AGENT, system: str = ""
+) -> Iterator[Columns]:
+    """`prompt`, `chosen` and `rejected`: what came before the seat's first word, and all that follows in either game.
+    TRL masks nothing of what follows: it also trains on what the environment said."""
+    for preference in preferences:
+        (prompt, chosen), (same, rejected) = (_parted(_conversation(t, seat, system)) for t in preference)
+        if prompt != same:
+            ids = " and ".join(t.id for t in preference)
+            raise UserError(f"pair: got {ids}, which begin differently; allowed: two of one task in one world")
+        yield {"prompt": prompt, "chosen": chosen, "rejected": rejected}
+
+
+def _conversation(t: Trajectory, seat: str, system: str) -> list[Message]:
+    """All that the seat heard and said, up to the last thing it said."""
+    heard = Episode.replay(build(t.env), t).messages.get(seat, ())
+    last = max((i for i, m in enumerate(heard) if m.role == "assistant"), default=-1)
+    if last < 0:
+        raise UserError(f"trajectory {t.id}: seat {seat!r} says nothing")
+    return [*([Message("system", system)] if system else []), *heard[: last + 1]]
+
+
+def _parted(messages: Sequence[Message]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """What comes before the first assistant message, and the rest."""
+    first = next(i for i, m in enumerate(messages) if m.role == "assistant")
+    plain = [m.to_json() for m in messages]
+    return plain[:first], plain[first:]
+
+
+# --- conversations back ----------------------------------------------------------------------------------------------
+
+
+def read_demonstrations(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Sample]:
+    """Samples of rows with `messages`, or with `prompt` and `completion`. All assistant messages are trained, but those
+    in a `prompt`."""
+    found: list[Sample] = []
+    for n, row in enumerate(rows):
+        before = _messages(n, row, "prompt") if "prompt" in row else []
+        after = _messages(n, row, "completion" if "prompt" in row else "messages")
+        found.append(_read(n, chat, before, after, won=True))
+    return found
+
+
+def read_preferences(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Pair]:
+    """Pairs of rows with `chosen`, `rejected` and `prompt`. Without a `prompt`, it is what the two begin with alike, up
+    to the first assistant message."""
+    found: list[Pair] = []
+    for n, row in enumerate(rows):
+        before = _messages(n, row, "prompt") if "prompt" in row else []
+        chosen, rejected = (_messages(n, row, side) for side in ("chosen", "rejected"))
+        found.append(Pair(_read(n, chat, before, chosen, won=True), _read(n, chat, before, rejected, won=False)))
+    return found
+
+
+def _messages(n: int, row: Mapping[str, Any], column: str) -> list[Message]:
+    """A column of messages; anything else (text, images, tool calls) is refused."""
+    given: object = row.get(column)
+    if not isinstance(given, list | tuple):
+        raise invalid(f"row {n}: {column}", given, "a list of messages")
+    return [_message(f"row {n}: {column}[{i}]", m) for i, m in enumerate(cast("Sequence[object]", given))]
+
+
+def _message(field: str, given: object) -> Message:
+    values: Mapping[Any, Any] = cast("Mapping[Any, Any]", given) if isinstance(given, Mapping) else {}
+    role, content = values.get("role"), values.get("content")
+    if role not in _ROLES or not isinstance(content, str):
+        raise invalid(field, given, f"a role ({', '.join(_ROLES)}) and text as content")
+    return Message(role, content)
+
+
+def _read(n: int, chat: Chat, before: Sequence[Message], after: Sequence[Message], *, won: bool) -> Sample:
+    """One conversation as a sample; what the assistant says in `before` is not trained."""
+    try:
+        calls = list(_calls(chat, before, after))
+    except UserError as e:
+        raise UserError(f"row {n}: {e}") from e
+    if not calls:
+        raise invalid(f"row {n}", [m.role for m in after], "an assistant message to train on")
+    plain = [m.to_json() for m in (*before, *after)]
+    opening = plain[: next(i for i, m in enumerate(after) if m.role == "assistant") + len(before)]
+    score = float(won)
+    return Sample(
+        rows=chained(enumerate(calls)),
+        trajectory=content_hash(plain),
+        group=content_hash(opening),
+        task=content_hash(opening),
+        env="",
+        kind="win" if won else "loss",
+        score=score,
+        rewards=(*(0.0 for _ in calls[1:]), score),
+        tags=EMPTY,
+    )
+
+
+def _calls(chat: Chat, before: Sequence[Message], after: Sequence[Message]) -> Iterator[Completion]:
+    """What a model would have recorded, had it said this."""
+    end = end_of_message(chat)
+    history = list(before)
+    for message in after:
+        completion = spoken(chat, history, message.content, end) if message.role == "assistant" else None
+        if completion is not None:
+            yield completion
+        history.append(Message(message.role, message.content, completion))

@@ -1,0 +1,182 @@
+"""Playing groups for training: which tasks, k samples of each in one world, what they earned, and the credit for it.
+
+No torch here: the model sits behind the agent's policy. What is drawn depends on the seed, the number of the rollout
+and the place in it alone, so a run that goes on from a checkpoint plays the same episodes. The world of the i-th task
+of rollout r is `derive(seed, "world", r, i)`, so a task that comes again meets a new world wherever one is drawn; the k
+samples of a task share it. Source: ours; the sampling settings are the papers' (see `OnlineSettings`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from sonde.core import AGENT, AnyPolicy, Frozen, Task, Trajectory, derive, invalid, run_sync
+from sonde.rollout import Plan, Seats, rollout
+
+from .credit import Estimator, GroupRelative, RewardMix, Values, has_signal, named_rewards, returns, with_advantages
+from .curriculum import Bandit, Choice, Uniform, potential, variation
+from .data import RowReport, samples
+from .gather import Game
+from .types import Sample
+
+Sums = dict[str, tuple[float, float]]
+"""Sum and count per name, to be added up over processes and divided."""
+
+PAPRIKA_SAMPLING: Mapping[str, float] = Frozen(temperature=1.5, min_p=0.3)
+"""How PAPRIKA samples its training data (section 4). Ratios and gradients of online training are of temperature 1
+without truncation, whatever was drawn from, so there this is a bias (`algos/grpo.py`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineSettings:
+    """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1, no truncation.
+
+    `k`: samples per task. `updates_per_rollout`: optimizer steps, on a part of the groups each, before the next play.
+    `rewards` and `credit`: see `train.credit`. `drop_flat` leaves groups without signal out of what the loss is a mean
+    over (unless all are); they are counted either way. `by`, `bandit`, `replacement`, `on`: the curriculum; see
+    `train.curriculum`; its potential is on `turns` or on the mixed `reward`. `context`, `max_new_tokens`: of
+    `agents:llm`. `max_batch`: rows decoded at once. `max_tokens`: longer trajectories are left out. `save_episodes`
+    writes every episode to run folders, `episodes/GAME` in the folder of the training.
+    """
+
+    k: int = 8
+    updates_per_rollout: int = 1
+    temperature: float = 1.0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    context: str = "full"
+    max_new_tokens: int | None = None
+    max_batch: int = 256
+    rewards: RewardMix = field(default_factory=RewardMix)
+    credit: Estimator = field(default_factory=GroupRelative)
+    drop_flat: bool = False
+    by: str = "env"
+    bandit: Bandit = field(default_factory=Uniform)
+    replacement: bool = False
+    on: Literal["turns", "reward"] = "turns"
+    max_tokens: int | None = None
+    save_episodes: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k < 2:
+            raise invalid("online: k", self.k, "2 or more: the samples of a task are compared with each other")
+        for name in ("updates_per_rollout", "max_batch"):
+            if getattr(self, name) < 1:
+                raise invalid(f"online: {name}", getattr(self, name), "1 or more")
+        if self.temperature <= 0:
+            raise invalid("online: temperature", self.temperature, "above 0: equal samples teach nothing")
+        if self.on not in ("turns", "reward"):
+            raise invalid("online: on", self.on, "turns or reward")
+
+    def to_json(self) -> dict[str, Any]:
+        """What a checkpoint is tied to. Credit and bandit are named by their class."""
+        plain = {name: value for name, value in asdict(self).items() if name != "rewards"}
+        named = {name: type(getattr(self, name)).__name__ for name in ("credit", "bandit")}
+        return {**plain, "rewards": dict(self.rewards.weights), "classes": named}
+
+
+# --- playing ---------------------------------------------------------------------------------------------------------
+
+
+class Seat(NamedTuple):
+    """A task to play, the world it is played in, and the curriculum's group that it stands for."""
+
+    game: Game
+    task: Task
+    seed: int
+    group: str
+
+
+def seats(
+    groups: Mapping[str, Sequence[tuple[Game, Task]]], choices: Sequence[Choice], seed: int, n_rollout: int
+) -> list[Seat]:
+    """The tasks that a curriculum chose for a rollout, with their worlds."""
+    return [
+        Seat(*groups[choice.group][choice.task], derive(seed, "world", n_rollout, i), choice.group)
+        for i, choice in enumerate(choices)
+    ]
+
+
+def play_groups(chosen: Sequence[Seat], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+    """k episodes each, all at once, so that they share the model's batches; sorted by sample. Policies stay open."""
+    return run_sync(_play_all(chosen, agent, others, k))
+
+
+async def _play_all(chosen: Sequence[Seat], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+    return list(await asyncio.gather(*(_play_group(seat, agent, others, k) for seat in chosen)))
+
+
+async def _play_group(seat: Seat, agent: AnyPolicy, others: Seats, k: int) -> list[Trajectory]:
+    env = seat.game.env
+    policies = {**{name: p for name, p in others.items() if name in env.spec.seats}, AGENT: agent}
+    played = [t async for t in rollout(env, policies, [seat.task], Plan(k=k, seed=seat.seed))]
+    return sorted(played, key=lambda t: t.sample)
+
+
+# --- what came of it -------------------------------------------------------------------------------------------------
+
+
+class Group(NamedTuple):
+    """What became of the episodes of one task: samples with advantages, whether they can teach anything, the task's
+    learning potential (None where the outside world failed every episode), and numbers."""
+
+    samples: list[Sample]
+    signal: bool
+    potential: float | None
+    sums: Sums
+
+
+def credited(chosen: Sequence[Seat], played: Sequence[Sequence[Trajectory]], settings: OnlineSettings) -> list[Group]:
+    """Rewards, credit and rows of the groups just played. Episodes that the outside world failed take no part."""
+    valid = {str(i): [t for t in group if not t.error] for i, group in enumerate(played)}
+    rewards = {i: [settings.rewards(named_rewards(t)) for t in group] for i, group in valid.items()}
+    advantages = settings.credit(rewards)
+    groups: list[Group] = []
+    for (i, group), seat, everyone in zip(valid.items(), chosen, played, strict=True):
+        found, report = samples(group, max_tokens=settings.max_tokens)
+        of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
+        signal = has_signal(returns(rewards[i]))
+        groups.append(Group(
+            samples=[with_advantages(sample, of[sample.trajectory]) for sample in found],
+            signal=signal,
+            potential=_potential(seat, group, rewards[i], settings),
+            sums=_sums(group, rewards[i], report) | {
+                "flat_groups": (float(not signal), 1.0),
+                "errors": (float(len(everyone) - len(group)), float(len(everyone))),
+            },
+        ))  # fmt: skip
+    return groups
+
+
+def _potential(
+    seat: Seat, group: Sequence[Trajectory], rewards: Sequence[Values], settings: OnlineSettings
+) -> float | None:
+    if not group:
+        return None
+    if settings.on == "reward":
+        return variation(returns(rewards).tolist())
+    return potential(group, seat.game.env.spec.max_turns)
+
+
+def _sums(valid: Sequence[Trajectory], rewards: Sequence[Values], report: RowReport) -> Sums:
+    """Means over the episodes that the outside world did not fail; `format` is the share that did not end by it."""
+    n = float(len(valid))
+
+    def mean(values: Iterable[float]) -> tuple[float, float]:
+        return math.fsum(values), n
+
+    return {
+        "success": mean(float(t.outcome is not None and t.outcome.success) for t in valid),
+        "score": mean(turn.rewards.get(AGENT, 0.0) for t in valid for turn in t.turns),
+        "reward": mean(returns(rewards).tolist()),
+        "turns": mean(len(t.turns) for t in valid),
+        "format": mean(float(t.outcome is None or t.outcome.kind != "format") for t in valid),
+        "tokens": (float(report.tokens), n),
+        "agent_tokens": (float(report.agent_tokens), n),
+        "forked": (float(report.forked), n),
+        "too_long": (float(report.too_long), n),
+    }

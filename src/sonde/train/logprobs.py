@@ -1,0 +1,60 @@
+"""Log-probabilities of the agent's tokens under a model, with gradients.
+
+The head is computed only where the next token is the agent's: the mask of those positions goes through the model's own
+forward (`logits_to_keep`), so the hooks of DDP and FSDP and the layers of an adapter all take part. What comes back is
+(agent tokens, V), however many rows there are. The log-softmax is in float32; logits of a lower precision are widened a
+block at a time and again on the way back, so that no float32 copy of all of them is kept.
+
+Source: ours. Needs a model whose `logits_to_keep` takes a mask: all decoders of transformers 5.23.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from sonde.core.errors import UserError
+
+from .collate import Tensors
+
+BLOCK = 1 << 24
+"""Most logits that are widened to float32 at once."""
+
+
+def token_logprobs(model: Any, tensors: Tensors) -> Tensor:
+    """(R, T), zero off agent tokens and at the first token of a row."""
+    values_N = said_logprobs(model, tensors)
+    agent_RT = tensors["agent_RT"]
+    said_RT = agent_RT & (torch.arange(agent_RT.shape[1], device=agent_RT.device) > 0)
+    return torch.zeros_like(agent_RT, dtype=torch.float32).masked_scatter(said_RT, values_N)
+
+
+def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
+    """Of the tokens in `tensors["target"]`, in their order."""
+    layout = "attention_mask" if "attention_mask" in tensors else "position_ids"
+    fed = {"input_ids": tensors["input_ids"], layout: tensors[layout]}
+    logits_NV = model(**fed, logits_to_keep=tensors["keep"], use_cache=False).logits
+    if logits_NV.shape[:-1] != tensors["target"].shape:
+        got, wanted = tuple(logits_NV.shape), len(tensors["target"])
+        raise UserError(
+            f"train: {type(model).__name__} gives logits of shape {got} for {wanted} positions; allowed: a decoder of "
+            "transformers 5.23 or later, whose `logits_to_keep` takes a mask"
+        )
+    return chosen(logits_NV, tensors["target"])
+
+
+def chosen(logits_NV: Tensor, target_N: Tensor, *, block: int = BLOCK) -> Tensor:
+    """The natural log-probability of one token per line, in float32."""
+    if logits_NV.dtype == torch.float32:
+        return _chosen(logits_NV, target_N)
+    lines = max(1, block // logits_NV.shape[-1])
+    parts = zip(logits_NV.split(lines), target_N.split(lines), strict=True)
+    return torch.cat([checkpoint(_chosen, *part, use_reentrant=False) for part in parts])
+
+
+def _chosen(logits_NV: Tensor, target_N: Tensor) -> Tensor:
+    wide_NV = logits_NV.float()
+    return wide_NV.gather(-1, target_N[:, None])[:, 0] - wide_NV.logsumexp(-1)

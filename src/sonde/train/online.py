@@ -1,0 +1,279 @@
+"""Learning while playing: the only on-policy loop. Before an optimizer step the model plays groups of episodes with the
+weights that the last step left; what it sampled, token for token, is what the step trains on.
+
+    trainer = OnlineTrainer(model, GRPO(), [Game(env, env.tasks("train"), "maze")], settings, OnlineSettings(k=8),
+                            tokenizer=tokenizer)
+    trainer.train()
+
+`settings.batch_size` episodes make an optimizer step, so a rollout plays `batch_size * updates_per_rollout / k` tasks.
+With `updates_per_rollout` above 1 the later steps of a rollout train on what older weights sampled (the ratio corrects
+for it); nothing is played ahead otherwise. Several environments may be mixed: a curriculum chooses among groups of
+tasks, with one group per environment and uniform choice by default.
+
+Trajectory-level GRPO as StarPO has it (Wang et al. 2025; ΔBelief-RL, section 4.1 and appendix F) is `algos.grpo.GRPO`
+with `credit.GroupRelative`. Ours: the curriculum of PAPRIKA's algorithm 1 in the loop (the paper uses it per round of
+offline training); its estimates stay while the model learns, so they lag behind it.
+
+A log entry has the means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed one),
+`turns`, `format`, `agent_tokens`, ..., `flat_groups` (share of groups without signal), `episodes` so far, and
+`seconds_playing` per rollout and `seconds_training` (forward and backward) per step.
+
+Processes: each plays and trains on its own groups; every process chooses all tasks alike and learns all potentials.
+A run that goes on from a checkpoint has the same tasks, worlds, samples and history as one that was never interrupted.
+The loop is not made for weights that are sharded over processes (FSDP, DeepSpeed), and refuses them.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+from torch import Tensor
+from transformers import TrainerCallback
+
+from sonde.agents.llm import LLM
+from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, invalid, run_sync
+from sonde.models.hf import HF
+from sonde.rollout import close
+from sonde.store import RunWriter
+
+from .curriculum import Curriculum, State
+from .gather import Game, groups_of
+from .groups import Group, OnlineSettings, Seat, credited, play_groups, seats
+from .reference import Referee
+from .settings import TrainSettings
+from .trainer import SondeTrainer, TrainResult
+from .types import Item, Objective
+
+PROGRESS = "online.json"
+"""In every checkpoint: how far the playing is."""
+EPISODES = "episodes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What a checkpoint has to know besides weights and optimizer."""
+
+    state: State
+    episodes: int = 0
+
+    def write(self, file: Path, tied: Mapping[str, Any]) -> None:
+        content = {"state": self.state.to_json(), "episodes": self.episodes, "tied": tied}
+        file.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+    @classmethod
+    def read(cls, file: Path, tied: Mapping[str, Any]) -> Progress:
+        if not file.is_file():
+            raise UserError(f"train: resume: {file} is missing, so this checkpoint is not one of online training")
+        saved = orjson.loads(file.read_bytes())
+        for name, value in orjson.loads(orjson.dumps(tied)).items():
+            if saved["tied"].get(name) != value:
+                raise invalid(f"train: resume: online: {name}", value, f"{saved['tied'].get(name)!r}, as before")
+        return cls(state=State.from_json(saved["state"]), episodes=saved["episodes"])
+
+
+class OnlineTrainer(SondeTrainer):
+    """See the module. `policies` play the other seats (by default, whom the environment names)."""
+
+    def __init__(
+        self,
+        model: Any,
+        objective: Objective,
+        games: Sequence[Game],
+        settings: TrainSettings,
+        online: OnlineSettings | None = None,
+        *,
+        tokenizer: Any,
+        policies: Mapping[str, AnyPolicy] = EMPTY,
+        callbacks: Sequence[TrainerCallback] = (),
+    ) -> None:
+        self.online, self.games, self.policies = online or OnlineSettings(), tuple(games), policies
+        _check(settings, self.online)
+        if AGENT in policies:
+            raise UserError(f"online: policies: {AGENT!r} is the trained model's seat; give others' only")
+        if tokenizer is None:
+            raise invalid("online: tokenizer", tokenizer, "the model's own, with a chat template")
+        self.groups = groups_of(self.games, self.online.by)
+        self.curriculum = Curriculum(
+            groups={name: len(rows) for name, rows in self.groups.items()},
+            bandit=self.online.bandit,
+            replacement=self.online.replacement,
+        )
+        self.progress = Progress(state=self.curriculum.start())
+        self._waiting: list[list[Item]] = []
+        super().__init__(model, objective, None, settings, tokenizer, [*callbacks, _SaveProgress(self)])
+        _check_processes(self)
+        self.hf = self._around()
+        self._referee = self._reference() if "reference" in objective.needs else None
+
+    def _reference(self) -> Referee:
+        """The model without its adapter, or a copy of it as it is now: a resumed run loads later weights afterwards."""
+        model, off = self.accelerator.unwrap_model(self.model), self.settings.reference == "adapter_off"
+        kept = model if off else copy.deepcopy(model).requires_grad_(False)
+        return Referee(model=kept, pad_id=self.pad_id, off=off, bf16=self.settings.bf16)
+
+    def _around(self) -> HF:
+        model = self.accelerator.unwrap_model(self.model)
+        name = str(getattr(model.config, "name_or_path", "") or "policy")
+        return HF.around(model, self.tokenizer, model=name, max_batch=self.online.max_batch)
+
+    @property
+    def agent(self) -> LLM:
+        """The model in the agent's seat."""
+        o = self.online
+        return LLM(
+            model=self.hf, context=o.context, temperature=o.temperature, top_p=o.top_p, min_p=o.min_p,
+            max_new_tokens=o.max_new_tokens,
+        )  # fmt: skip
+
+    @property
+    def tasks_per_rollout(self) -> int:
+        """Over all processes."""
+        return self.settings.batch_size * self.online.updates_per_rollout // self.online.k
+
+    @property
+    def tied(self) -> dict[str, Any]:
+        """What a checkpoint may not be resumed without."""
+        games = [{"name": game.name, "env": game.env.config, "tasks": len(game.tasks)} for game in self.games]
+        return {**self.online.to_json(), "games": games}
+
+    def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:
+        """To the end; `resume` as in `SondeTrainer.train`."""
+        checkpoint = self._checkpoint(resume)
+        self._waiting = []
+        self.progress = Progress(state=self.curriculum.start())
+        if checkpoint is not None:
+            self.progress = Progress.read(Path(checkpoint) / PROGRESS, self.tied)
+        try:
+            return super().train(resume=checkpoint or False, **kwargs)
+        finally:
+            run_sync(close({AGENT: self.agent, **self.policies}))
+
+    # --- hooks of Trainer --------------------------------------------------------------------------------------------
+
+    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
+        """The forward passes of the next optimizer step, after playing for it where a rollout is used up."""
+        if next(epoch_iterator, None) is None:
+            return [], None
+        if not self._waiting:
+            self._waiting = self._roll_out()
+        step = self._waiting.pop(0)
+        if self._referee is not None:
+            step = self._referee(step)
+        passes, n_units = self.passes(step)
+        return [passes], n_units
+
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+        begun = time.perf_counter()
+        loss = super().training_step(model, inputs, num_items_in_batch)
+        self._note({"seconds_training": (time.perf_counter() - begun, 1.0)})
+        return loss
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        if "loss" in logs:
+            logs["episodes"] = self.progress.episodes
+        super().log(logs, start_time)
+
+    # --- playing -----------------------------------------------------------------------------------------------------
+
+    def _roll_out(self) -> list[list[Item]]:
+        """Play once; the samples of this process for each of the next optimizer steps."""
+        begun = time.perf_counter()
+        n_rollout = self.state.global_step // self.online.updates_per_rollout
+        choices, waiting = self.curriculum.choose(self.progress.state, self.settings.seed, self.tasks_per_rollout)
+        rank, world = self.args.process_index, self.args.world_size
+        mine = seats(self.groups, choices, self.settings.seed, n_rollout)[rank::world]
+        played = self.play(mine)
+        groups = credited(mine, played, self.online)
+        potentials = self._from_all([group.potential for group in groups])
+        for i, choice in enumerate(choices):
+            waiting = self.curriculum.update(waiting, choice.group, potentials[i % world][i // world])
+        episodes = self.progress.episodes + len(choices) * self.online.k
+        self.progress = Progress(state=waiting, episodes=episodes)
+        if self.online.save_episodes:
+            self._record(mine, played)
+        for group in groups:
+            self._note(group.sums)
+        self._note({"seconds_playing": (time.perf_counter() - begun, 1.0)})
+        n = self.online.updates_per_rollout
+        return [self._kept(groups[i::n]) for i in range(n)]
+
+    def play(self, chosen: Sequence[Seat]) -> list[list[Trajectory]]:
+        """The episodes of these tasks, with the weights as they are now."""
+        self.hf.renew(weights=f"step-{self.state.global_step}")
+        with self.playing():
+            return play_groups(chosen, self.agent, self.policies, self.online.k)
+
+    def _kept(self, groups: Sequence[Group]) -> list[Item]:
+        """What a step trains on: all samples or, with `drop_flat`, those of groups with signal, if there are any."""
+        if self.online.drop_flat and any(any(flags) for flags in self._from_all([group.signal for group in groups])):
+            groups = [group for group in groups if group.signal]
+        return [sample for group in groups for sample in group.samples]
+
+    def _from_all(self, mine: list[Any]) -> list[list[Any]]:
+        """This list of every process, by process."""
+        if self.args.world_size == 1:
+            return [mine]
+        from accelerate.utils import gather_object
+
+        return gather_object([mine])
+
+    def _note(self, sums: Mapping[str, tuple[float, float]]) -> None:
+        """Add to the means of the next log entry."""
+        for name, (value, count) in sums.items():
+            kept = self.metrics.setdefault(name, [0.0, 0.0])
+            kept[0] += value
+            kept[1] += count
+
+    def _record(self, chosen: Sequence[Seat], played: Sequence[Sequence[Trajectory]]) -> None:
+        """Append to the run folder of each game; what a resumed run plays again is there already."""
+        rank = self.args.process_index
+        folder = self.folder / (f"{EPISODES}-{rank}" if rank else EPISODES)
+        tags = {"step": str(self.state.global_step)}
+        with ExitStack() as stack:
+            runs: dict[str, RunWriter] = {}
+            for seat, group in zip(chosen, played, strict=True):
+                name = seat.game.name
+                if name not in runs:
+                    config = {"env": seat.game.env.config, "version": seat.game.env.spec.version, "seats": {}}
+                    runs[name] = stack.enter_context(RunWriter.open(folder / name, {**config, "online": self.tied}))
+                for t in group:
+                    if (t.task.id, t.seed, t.sample) not in runs[name].finished:
+                        runs[name].append(replace(t, tags={**t.tags, **tags}))
+
+
+class _SaveProgress(TrainerCallback):
+    """Writes how far the playing is into every checkpoint."""
+
+    def __init__(self, trainer: OnlineTrainer) -> None:
+        self._trainer = trainer
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.is_world_process_zero:
+            file = Path(args.output_dir) / f"checkpoint-{state.global_step}" / PROGRESS
+            self._trainer.progress.write(file, self._trainer.tied)
+
+
+def _check(settings: TrainSettings, online: OnlineSettings) -> None:
+    episodes = settings.batch_size * online.updates_per_rollout
+    if episodes % online.k or settings.batch_size % online.k:
+        raise invalid("train: batch_size", settings.batch_size, f"a multiple of online.k = {online.k}, in episodes")
+    if settings.max_steps is None:
+        raise invalid("train: max_steps", None, "a number of optimizer steps: online training has no epochs")
+    if settings.save_steps is not None and settings.save_steps % online.updates_per_rollout:
+        allowed = f"a multiple of online.updates_per_rollout = {online.updates_per_rollout}: rollouts are not saved"
+        raise invalid("train: save_steps", settings.save_steps, allowed)
+
+
+def _check_processes(trainer: OnlineTrainer) -> None:
+    world, per_step = trainer.args.world_size, trainer.settings.batch_size // trainer.online.k
+    if per_step % world:
+        raise invalid("train: batch_size", trainer.settings.batch_size, f"k times a multiple of {world} processes")
+    if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
+        raise UserError("train: online training with FSDP or DeepSpeed: got sharded weights, allowed: whole ones (DDP)")

@@ -1,0 +1,96 @@
+"""Token ids for trajectories that came without: a program's, a person's, an endpoint's, or those of another model.
+
+The episode is replayed act by act. At each act the agent's prompt is what `policy` would have made of that view, and
+what was said is encoded and ended as the model would have sampled it; later prompts contain these very ids. That is the
+path of live sampling (`agents.llm`, `models.chat`), so a trajectory that a live model recorded comes out with the ids
+it had, wherever the model said its texts in the tokens that the tokenizer gives them. Nothing was sampled here, so
+there are no log-probabilities; objectives that need them refuse such rows.
+
+Source: ours. Tasks of training on a teacher's play: PAPRIKA (arXiv 2502.17543), section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sonde.agents.llm import LLM, split_reasoning
+from sonde.core import AGENT, Action, Completion, Episode, Message, Trajectory, Usage, UserError, build
+from sonde.models.chat import Chat
+
+_MARK = "\ue000end\ue001"
+
+
+def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
+    """The same trajectory, with the completions that `policy` would have recorded had its model said these texts.
+
+    `chat` is the tokenizer and template of the model to be trained. Where an act has one completion that led to its
+    text (an endpoint's, say), the model said all of it, reasoning included, and was cut where that was cut; otherwise
+    it said the act's text. Reasoning that an endpoint returned apart from its text is not part of what is said. A text
+    that the tokenizer does not give back is an error.
+    """
+    env = build(trajectory.env)
+    Episode.replay(env, trajectory)
+    end = end_of_message(chat)
+    ep = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
+    for act in trajectory.acts:
+        action = act.action
+        if act.seat == AGENT:
+            said, finish = _said(action)
+            try:
+                completion = spoken(chat, policy.prompt(ep.view()), said, end, finish)
+            except UserError as e:
+                raise UserError(f"trajectory {trajectory.id}: turn {len(ep.turns)}: {e}") from e
+            reasoning = split_reasoning(said)[0] or completion.reasoning
+            action = Action(action.text, action.memory, (replace(completion, reasoning=reasoning),))
+        ep = ep.step(action)
+    return replace(trajectory, turns=ep.turns)
+
+
+def spoken(
+    chat: Chat, messages: Sequence[Message], text: str, end: int | None = None, finish: str = "stop"
+) -> Completion:
+    """The completion that a model would have recorded, had it said `text` to these messages."""
+    prompt = chat.prompt(messages)
+    ids = chat.encode(text)[:]
+    if (back := chat.decode(ids)) != text:
+        raise UserError(
+            f"text: got {_shown(text)}, which the tokenizer of {chat.label!r} gives back as {_shown(back)}; allowed: "
+            "text that it keeps"
+        )
+    if finish != "length":
+        ids.append(end_of_message(chat) if end is None else end)
+    return Completion(
+        text=text,
+        ids=ids,
+        prompt_ids=prompt.ids[prompt.shared :],
+        shared=prompt.shared,
+        finish="length" if finish == "length" else "stop",
+        model=chat.label,
+        usage=Usage(len(prompt.ids), len(ids)),
+    )
+
+
+def end_of_message(chat: Chat) -> int:
+    """The id that ends an assistant message: what the template puts there, else the tokenizer's end of text."""
+    told = chat.render([Message("user", "Hello"), Message("assistant", _MARK)], speak=False)
+    after = chat.encode(told.partition(_MARK)[2])
+    if after and after[0] in chat.ends:
+        return after[0]
+    end = chat.tokenizer.eos_token_id
+    if not isinstance(end, int):
+        raise UserError(f"model: got {chat.label!r}, whose messages have no end token; allowed: a chat model with one")
+    return end
+
+
+def _said(action: Action) -> tuple[str, str]:
+    """What the model said in this act, and why it stopped."""
+    if len(action.completions) == 1:
+        (c,) = action.completions
+        if split_reasoning(c.text)[1] == action.text:
+            return c.text, c.finish
+    return action.text, "stop"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:80] + "...")

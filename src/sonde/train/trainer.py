@@ -1,0 +1,372 @@
+"""The only trainer: any objective on any causal language model of transformers, by `transformers.Trainer`.
+
+Trainer brings processes, devices, precision, schedules, checkpoints, resuming and loggers; only its public hooks are
+used. It is told that a batch is a whole optimizer step: the data loader yields the items of a step, `get_batch_samples`
+turns this process's share of them into forward passes, and `training_step` runs these, so accumulation follows from the
+lengths of rows and may differ from step to step.
+
+The loss of a step is exactly the sum of `Loss.total` over its forward passes and processes, divided by the units in all
+of them. Trainer 5.23 would divide by its accumulation steps (not with `loss_is_scaled_for_ga`), DDP, FSDP and DeepSpeed
+average gradients over processes, and the logged loss is averaged likewise: so every pass returns `total * processes /
+units`, and sums of passes averaged over processes are right for gradients and for the log.
+
+Processes. DDP: `torchrun`. FSDP and DeepSpeed: `accelerate launch --config_file` with a configuration of accelerate;
+every process runs the same number of passes (a process without items runs a silent one). For DeepSpeed leave
+`gradient_accumulation_steps` at 1 and `gradient_clipping` to "auto"; with ZeRO stage 2 or more every pass reduces.
+Tested: DDP with two gloo processes, and the objectives under `fully_shard`. Untested: Trainer's own FSDP on devices (on
+CPUs it silently runs DDP) and DeepSpeed.
+Sampled order: items are shuffled anew every epoch from the seed. The process's global generators are as they were after
+training. Source: ours.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
+from transformers.trainer_utils import get_last_checkpoint
+
+from sonde.core.errors import UserError, invalid
+from sonde.core.seeding import Rng, derive
+
+from . import lora
+from .checks import check_items, check_resume
+from .collate import Tensors, batch_of, collate, divide, longest, silent
+from .logprobs import said_logprobs, token_logprobs
+from .reference import Referee, kept_reference
+from .settings import TrainSettings, write_settings
+from .types import Item, Objective, units
+
+MODEL, ADAPTER = "model", "adapter"
+"""Folders of what was trained, in the run's folder."""
+HISTORY, REFERENCE, SETTINGS = "history.jsonl", "reference.npz", "settings.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainResult:
+    """What a run left: the model's folder, and one dict per log entry (step, epoch, loss, learning_rate, grad_norm, and
+    the objective's metrics). `summary` is Trainer's: run time, samples per second."""
+
+    folder: Path
+    model: Path
+    history: list[dict[str, float]]
+    steps: int
+    summary: dict[str, float]
+
+
+class Order:
+    """Which items make each optimizer step of an epoch: a seeded shuffle in mini-batches, the last maybe small."""
+
+    def __init__(self, n: int, batch_size: int, seed: int, *, shuffle: bool = True) -> None:
+        self.n, self.batch_size, self.seed, self.shuffle, self.epoch = n, batch_size, seed, shuffle, 0
+
+    def __len__(self) -> int:
+        return math.ceil(self.n / self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = list(range(self.n))
+        if self.shuffle:
+            Rng(derive(self.seed, "train", "order"), self.epoch).shuffle(order)
+        for start in range(0, self.n, self.batch_size):
+            yield order[start : start + self.batch_size]
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+
+class _Loader(DataLoader[Any]):
+    """Yields lists of numbers of items; Trainer tells it the epoch."""
+
+    def set_epoch(self, epoch: int) -> None:
+        self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
+
+
+class SondeTrainer(Trainer):
+    """See the module. `items` None: a subclass finds them (`get_batch_samples`), `settings.max_steps` times.
+
+    The model is trained in place; with `settings.lora` an adapter is attached to it. `tokenizer` is saved beside it.
+    """
+
+    model: Any
+
+    def __init__(
+        self,
+        model: Any,
+        objective: Objective,
+        items: Sequence[Item] | None,
+        settings: TrainSettings,
+        tokenizer: Any = None,
+        callbacks: Sequence[TrainerCallback] = (),
+    ) -> None:
+        self.objective, self.settings, self.tokenizer = objective, settings, tokenizer
+        self.folder = Path(settings.folder)
+        self.items = None if items is None else check_items(items, objective, settings, model)
+        if settings.lora is not None:
+            model = lora.attach(model, settings.lora, settings.seed)
+        self.pad_id = _pad_id(model, tokenizer)
+        self.metrics: dict[str, list[Any]] = {}
+        self._history_begun = False
+        if items is None and settings.max_steps is None:
+            raise invalid("train: max_steps", None, "a number of steps, where the items are found on the way")
+        with _own_generators(settings.seed):
+            super().__init__(model, _arguments(settings, model), callbacks=[*callbacks])
+        self.loss_is_scaled_for_ga = True
+        self.remove_callback(PrinterCallback)
+        if self.args.n_gpu > 1:
+            raise UserError(f"train: got {self.args.n_gpu} devices in one process; use torchrun, or show it one device")
+
+    # --- running -----------------------------------------------------------------------------------------------------
+
+    def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:  # type: ignore[override]
+        """Train to the end and save. `resume`: a checkpoint, or True for the last in the folder, if there is any."""
+        checkpoint = self._checkpoint(resume)
+        check_resume(self.folder / SETTINGS, self.settings, resumed=checkpoint is not None)
+        if "reference" in self.objective.needs and self.items is not None:
+            self.items = self._with_reference(self.items, resumed=checkpoint is not None)
+        if self.is_world_process_zero():
+            write_settings(self.folder / SETTINGS, self.settings)
+        with _own_generators(self.settings.seed):
+            done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
+        self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
+        self.model.eval()
+        history = [entry for entry in self.state.log_history if "loss" in entry]
+        return TrainResult(
+            folder=self.folder,
+            model=self.save_trained(),
+            history=history,
+            steps=done.global_step,
+            summary=done.metrics,
+        )
+
+    def save_trained(self) -> Path:
+        """Write the model as `settings.save` says, and an adapter by itself too; the folder to play from."""
+        name = ADAPTER if self.settings.save == "adapter" else MODEL
+        if self.is_fsdp_enabled or self.is_deepspeed_enabled:
+            self.save_model(str(self.folder / name))  # a collective: all processes, and it cannot merge
+        elif self.is_world_process_zero():
+            if lora.has_adapter(self.model):
+                lora.save(self.model, self.tokenizer, self.folder / ADAPTER)
+            if name == MODEL:
+                lora.save(lora.merged(self.model), self.tokenizer, self.folder / MODEL)
+        self.accelerator.wait_for_everyone()
+        return self.folder / name
+
+    def _checkpoint(self, resume: bool | str | Path) -> str | None:
+        last = get_last_checkpoint(str(self.folder)) if self.folder.is_dir() else None
+        if resume is False and last is not None:
+            raise UserError(f"train: folder: {self.folder} holds {Path(last).name}; resume it, or name another folder")
+        return last if isinstance(resume, bool) else str(resume)
+
+    def _with_reference(self, items: Sequence[Item], *, resumed: bool) -> list[Item]:
+        off = self.settings.reference == "adapter_off"
+        referee = Referee(
+            model=self.model, pad_id=self.pad_id, off=off, bf16=self.settings.bf16,
+            rank=self.args.process_index, world=self.args.world_size,
+        )  # fmt: skip
+        return kept_reference(self.folder / REFERENCE, referee, items, resumed=resumed and not off)
+
+    @contextmanager
+    def playing(self) -> Iterator[Any]:
+        """The bare model in evaluation mode, to generate with it in between updates."""
+        model = self.accelerator.unwrap_model(self.model)
+        was_training = model.training
+        model.eval()
+        try:
+            yield model
+        finally:
+            model.train(was_training)
+
+    # --- hooks of Trainer --------------------------------------------------------------------------------------------
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        """One entry per optimizer step: numbers of items, or the step's own number where a subclass finds the items."""
+        if self.items is None:
+            steps = int(self.args.max_steps)
+            return _Loader(range(steps), batch_sampler=Order(steps, 1, 0, shuffle=False), collate_fn=list)  # type: ignore[arg-type]
+        order = Order(len(self.items), self.settings.batch_size, self.settings.seed)
+        return _Loader(range(len(self.items)), batch_sampler=order, collate_fn=list)  # type: ignore[arg-type]
+
+    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
+        """The forward passes of this process for the next optimizer step, and the units of all processes."""
+        numbers = next(epoch_iterator, None)
+        if numbers is None or self.items is None:
+            return [], None
+        step = sorted((self.items[i] for i in numbers), key=longest, reverse=True)
+        passes, n_units = self.passes(step[self.args.process_index :: self.args.world_size])
+        return [passes], n_units
+
+    def passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Tensor]:
+        """Forward passes over these items of this process, and the number of units over all processes."""
+        s = self.settings
+        parts = divide(items, most_items=s.micro_batch, most_tokens=s.micro_tokens, packed=s.packing)
+        done = [collate(p, needs=self.objective.needs, pad_id=self.pad_id, packed=s.packing) for p in parts]
+        n_units = sum(units(batch_of(tensors), self.objective.unit) for tensors in done)
+        total, most = self._over_processes(n_units, len(done))
+        if total == 0:
+            raise UserError(f"train: step {self.state.global_step + 1} holds no {self.objective.unit} to learn from")
+        return done + [silent(self.pad_id)] * (most - len(done)), torch.tensor(float(total))
+
+    def _over_processes(self, n_units: int, n_passes: int) -> tuple[int, int]:
+        """The sum of the units, and the largest number of passes that any process has."""
+        if self.args.world_size == 1:
+            return n_units, n_passes
+        counts = self.accelerator.gather(torch.tensor([[n_units, n_passes]], device=self.args.device))
+        return int(counts[:, 0].sum()), int(counts[:, 1].max())
+
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+        """All forward passes of an optimizer step; gradients are exchanged in the last."""
+        total = torch.zeros((), device=self.args.device)
+        for i, tensors in enumerate(inputs):
+            last = i == len(inputs) - 1
+            self.accelerator.sync_gradients = last  # what DeepSpeed goes by
+            with nullcontext() if last else self.accelerator.no_sync(model):
+                total += super().training_step(model, tensors, num_items_in_batch)
+        if not torch.isfinite(total):
+            raise UserError(f"train: step {self.state.global_step + 1}: the loss is {total.item()}, no finite number")
+        return total
+
+    def compute_loss(
+        self, model: Any, inputs: Tensors, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """This pass's part of the step's loss, times the number of processes (see the module)."""
+        if "silent" in inputs:
+            return 0.0 * said_logprobs(model, inputs).sum()
+        loss = self.objective(token_logprobs(model, inputs), batch_of(inputs))
+        for name, (value, count) in loss.metrics.items():
+            kept = self.metrics.setdefault(name, [0.0, 0.0])
+            kept[0] += value
+            kept[1] += count
+        return loss.total * (self.args.world_size / num_items_in_batch.to(loss.total.device))
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Add the objective's metrics, averaged over the entry's passes and processes, and write the history."""
+        if "loss" in logs:
+            logs |= self._averages()
+            bad = {name: value for name, value in logs.items() if name in ("loss", "grad_norm") and not _finite(value)}
+            if bad:
+                raise UserError(
+                    f"train: step {self.state.global_step}: {bad}; no finite number; lower lr, or look at the data"
+                )
+        super().log(logs, start_time)
+        if self.is_world_process_zero() and "loss" in logs:
+            self._write_history()
+
+    def _write_history(self) -> None:
+        """Append the newest entry; the first of a run writes all, as a resumed one may go back behind the file."""
+        entries = [entry for entry in self.state.log_history if "loss" in entry]
+        new = entries[-1:] if self._history_begun else entries
+        with (self.folder / HISTORY).open("ab" if self._history_begun else "wb") as file:
+            file.writelines(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE) for entry in new)
+        self._history_begun = True
+
+    def _averages(self) -> dict[str, float]:
+        mine = {name: (float(value), float(count)) for name, (value, count) in self.metrics.items()}
+        self.metrics.clear()
+        shares = [mine]
+        if self.args.world_size > 1:
+            from accelerate.utils import gather_object
+
+            shares = gather_object([mine])
+        names = dict.fromkeys(name for share in shares for name in share)
+        sums = {name: [sum(c) for c in zip(*(s[name] for s in shares if name in s), strict=True)] for name in names}
+        return {name: value / count for name, (value, count) in sums.items() if count}
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """Weights and tokenizer. Trainer is not given the tokenizer, as it would change the model's end tokens."""
+        super().save_model(output_dir, _internal_call)
+        if self.tokenizer is not None and self.args.should_save:
+            self.tokenizer.save_pretrained(output_dir or self.folder)
+
+    def floating_point_ops(self, inputs: Any) -> int:
+        """Six per weight and token."""
+        return 6 * self._n_weights * sum(tensors["input_ids"].numel() for tensors in inputs)
+
+    @cached_property
+    def _n_weights(self) -> int:
+        return sum(p.numel() for p in self.model.parameters())
+
+
+def train_offline(
+    model: Any,
+    objective: Objective,
+    items: Sequence[Item],
+    settings: TrainSettings,
+    tokenizer: Any = None,
+    *,
+    resume: bool | str | Path = False,
+    callbacks: Sequence[TrainerCallback] = (),
+) -> TrainResult:
+    """Train `model` in place on fixed items, and save it."""
+    return SondeTrainer(model, objective, items, settings, tokenizer, callbacks).train(resume)
+
+
+def _arguments(s: TrainSettings, model: Any) -> TrainingArguments:
+    """Trainer's own arguments. One batch is one optimizer step (see the module), so it accumulates nothing itself."""
+    return TrainingArguments(
+        output_dir=s.folder,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=1,
+        num_train_epochs=s.epochs,
+        max_steps=s.max_steps or -1,
+        learning_rate=s.lr,
+        lr_scheduler_type=s.schedule,
+        warmup_steps=s.warmup,
+        adam_beta1=s.betas[0],
+        adam_beta2=s.betas[1],
+        weight_decay=s.weight_decay,
+        max_grad_norm=s.clip,
+        seed=s.seed % 2**32,
+        bf16=s.bf16,
+        use_cpu=not torch.accelerator.is_available(),
+        activation_checkpointing=s.gradient_checkpointing,
+        activation_checkpointing_kwargs={"use_reentrant": False} if s.gradient_checkpointing else None,
+        logging_steps=s.logging_steps,
+        logging_nan_inf_filter=False,  # a loss that is no number ends the run
+        save_strategy="no" if s.save_steps is None else "steps",
+        save_steps=s.save_steps or 1,
+        save_total_limit=s.keep,
+        report_to=list(s.report_to) or "none",
+        disable_tqdm=not sys.stderr.isatty(),
+        remove_unused_columns=False,
+        ddp_find_unused_parameters=False,
+        use_cache=bool(getattr(model.config, "use_cache", True)),  # Trainer writes this into the model's configuration
+    )
+
+
+def _pad_id(model: Any, tokenizer: Any) -> int:
+    """Any valid id does: what is padding is told by the mask."""
+    found = [getattr(tokenizer, "pad_token_id", None), model.config.get_text_config().pad_token_id, 0]
+    return next(int(i) for i in found if isinstance(i, int) and i >= 0)
+
+
+@contextmanager
+def _own_generators(seed: int) -> Iterator[None]:
+    """Trainer seeds the process's generators; what they were before is put back."""
+    python, legacy, cpu = random.getstate(), np.random.get_state(), torch.random.get_rng_state()  # noqa: NPY002
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    set_seed(seed % 2**32)
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002
+        torch.random.set_rng_state(cpu)
+        if devices:
+            torch.cuda.set_rng_state_all(devices)
+
+
+def _finite(value: float) -> bool:
+    return math.isfinite(float(value))

@@ -1,0 +1,82 @@
+"""Two processes on gloo: the same losses, metrics and weights as one; and the objectives on sharded weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("peft")
+
+import torch
+
+from sonde.train.collate import batch_of, collate
+from sonde.train.logprobs import token_logprobs
+from sonde.train.types import units
+
+from .ranks import CASES, run_case
+from .tiny import END, tiny_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `ranks.py` left when it ran in two processes, as torchrun would run it."""
+    folder = tmp_path_factory.mktemp("ranks")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+    script = str(Path(__file__).with_name("ranks.py"))
+    processes = [
+        subprocess.Popen(
+            [sys.executable, script, str(folder)],
+            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    said = [process.communicate(timeout=280)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(said)
+    return folder
+
+
+def test_two_processes_are_one(folder: Path, tmp_path: Path) -> None:
+    for name in CASES:
+        history, weights = run_case(name, tmp_path)
+        for rank in range(2):
+            found = torch.load(folder / f"{name}.{rank}.pt")
+            assert len(found["history"]) == len(history) >= 2
+            assert found["history"][0]["loss"] == pytest.approx(history[0]["loss"], abs=1e-6)
+            for one, two in zip(history[1:], found["history"][1:], strict=True):
+                assert {k: two[k] for k in one} == pytest.approx(one, abs=1e-3, rel=1e-3), name
+            for key, weight in weights.items():
+                torch.testing.assert_close(found["weights"][key], weight, atol=1e-3, rtol=0)
+        lines = (folder / name / "history.jsonl").read_text().splitlines()
+        assert [json.loads(line)["step"] for line in lines] == [entry["step"] for entry in history]
+
+
+def test_objectives_on_sharded_weights(folder: Path) -> None:
+    found = [json.loads((folder / f"fsdp.{rank}.json").read_text()) for rank in range(2)]
+    assert found[0] == found[1]
+    for name, losses in found[0].items():
+        objective, items, _ = CASES[name]
+        model = tiny_model()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        tensors = collate(items[: len(items) // 2 * 2], needs=objective.needs, pad_id=END)
+        for at_two in losses:
+            loss = objective(token_logprobs(model, tensors), batch_of(tensors)).total
+            loss = loss / units(batch_of(tensors), objective.unit)
+            assert at_two == pytest.approx(loss.item(), abs=1e-4)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        assert losses[0] != pytest.approx(losses[-1], abs=1e-2)

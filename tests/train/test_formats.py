@@ -1,0 +1,331 @@
+"""Training sets in other forms: Parquet without loss, rows that TRL's own collators mask as we do, conversations."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sonde
+from sonde import StoreError, UserError
+from sonde.agents.llm import LLM
+from sonde.core import AGENT, Frozen, Trajectory
+from sonde.models.fake import END, Fake
+from sonde.rollout import Plan, collect
+from sonde.train.data import samples as sonde_samples
+from sonde.train.formats import (
+    message_rows,
+    preference_ids,
+    preference_rows,
+    read_demonstrations,
+    read_preferences,
+    sft_rows,
+    to_dataset,
+)
+from sonde.train.parquet import read_parquet, write_parquet
+from sonde.train.types import Pair, Row, Sample
+
+from .test_tokenise import chat
+from .tiny import bare, pairs, sample, samples
+
+NAN = math.nan
+
+
+def numbers(values: array[Any] | None) -> object:
+    """An array as something that compares: its type, its length and its very bytes (NaN included)."""
+    return None if values is None else (values.typecode, len(values), values.tobytes())
+
+
+def whole(s: Sample) -> object:
+    """A sample as something that compares."""
+    fields = ("ids", "turns", "logprobs", "weights", "advantages", "reference")
+    rows = [(*(numbers(getattr(row, f)) for f in fields), row.agent, row.versions) for row in s.rows]
+    return (rows, s.trajectory, s.group, s.task, s.env, s.kind, repr(s.score), repr(s.rewards), dict(s.tags))
+
+
+# --- Parquet ---------------------------------------------------------------------------------------------------------
+
+FLOATS = st.floats(allow_nan=True, width=32)
+NAMES = st.text(st.characters(exclude_categories=("Cs",)), max_size=5)
+
+
+@st.composite
+def row_(draw: st.DrawFn) -> Row:
+    n = draw(st.integers(0, 4))
+    ints, floats = (
+        st.lists(st.integers(-(2**31), 2**31 - 1), min_size=n, max_size=n),
+        st.none() | st.lists(FLOATS, min_size=n, max_size=n),
+    )
+    made = [draw(floats) for _ in range(3)]
+    logprobs, advantages, reference = (None if v is None else array("f", v) for v in made)
+    return Row(
+        ids=array("i", draw(ints)),
+        agent=draw(st.binary(min_size=n, max_size=n)),
+        turns=array("i", draw(ints)),
+        logprobs=logprobs,
+        weights=draw(st.none() | ints.map(lambda v: array("i", v))),
+        versions=tuple(draw(st.lists(NAMES, max_size=2))),
+        advantages=advantages,
+        reference=reference,
+    )
+
+
+@st.composite
+def sample_(draw: st.DrawFn) -> Sample:
+    return Sample(
+        rows=tuple(draw(st.lists(row_(), max_size=3))),
+        trajectory=draw(NAMES),
+        group=draw(NAMES),
+        task=draw(NAMES),
+        env=draw(NAMES),
+        kind=draw(st.sampled_from(["win", "loss"])),
+        score=draw(st.floats()),
+        rewards=tuple(draw(st.lists(st.floats(), max_size=3))),
+        tags=Frozen(draw(st.dictionaries(NAMES, NAMES, max_size=2))),
+    )
+
+
+@settings(max_examples=40)
+@given(items=st.lists(sample_(), min_size=1, max_size=5))
+def test_samples_come_back_from_parquet_exactly(tmp_path_factory: pytest.TempPathFactory, items: list[Sample]) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path_factory.mktemp("set") / "samples.parquet"
+    write_parquet(path, items)
+    again = read_parquet(path)
+    assert [whole(s) for s in again if isinstance(s, Sample)] == [whole(s) for s in items]
+
+
+@pytest.mark.parametrize("n", [1, 3, 300])
+def test_pairs_come_back_from_parquet_exactly(tmp_path: Path, n: int) -> None:
+    pytest.importorskip("pyarrow")
+    items = pairs(n, rows=2)
+    write_parquet(tmp_path / "pairs.parquet", items)
+    again = read_parquet(tmp_path / "pairs.parquet")
+    assert [tuple(map(whole, p)) for p in again if isinstance(p, Pair)] == [tuple(map(whole, p)) for p in items]
+
+
+def test_floats_of_64_bits_keep_their_values(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    given_ = sample(0)
+    exact = replace(given_.rows[0], advantages=array("d", [0.1] * len(given_.rows[0])), logprobs=None)
+    write_parquet(tmp_path / "s.parquet", [replace(given_, rows=(exact,))])
+    (again,) = read_parquet(tmp_path / "s.parquet")
+    assert isinstance(again, Sample)
+    assert again.rows[0].advantages == exact.advantages and again.rows[0].logprobs is None
+
+
+def test_files_that_are_no_training_set_are_refused(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "text").write_text("no")
+    parquet.write_table(pa.table({"a": [1]}), tmp_path / "other")
+    newer = pa.table({"a": [1]}).replace_schema_metadata({"sonde": json.dumps({"schema": 9, "kind": "pairs"})})
+    parquet.write_table(newer, tmp_path / "newer")
+    for name, message in {"text": "not readable", "other": "no training set", "newer": "schema 9 is newer"}.items():
+        with pytest.raises(StoreError, match=message):
+            read_parquet(tmp_path / name)
+    for items in ([], [sample(0), *pairs(1)]):
+        with pytest.raises(UserError, match="items: got"):
+            write_parquet(tmp_path / "none", items)
+
+
+# --- TRL -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trl() -> Any:
+    """TRL's collators, where it is installed."""
+    return pytest.importorskip("trl.trainer.sft_trainer"), pytest.importorskip("trl.trainer.dpo_trainer")
+
+
+def test_rows_for_sft_hold_our_mask() -> None:
+    (row,) = bare(sample(0)).rows
+    (labels,), (mask,) = (list(sft_rows([sample(0)], mask=m)) for m in ("labels", "completion_mask"))
+    assert labels["input_ids"] == mask["input_ids"] == row.ids.tolist()
+    assert mask["completion_mask"] == list(row.agent)
+    assert labels["labels"] == [i if a else -100 for i, a in zip(row.ids, row.agent, strict=True)]
+    assert 0 < sum(row.agent) < len(row)
+    with pytest.raises(UserError, match="mask: got 'all', allowed: labels, completion_mask"):
+        list(sft_rows([], mask="all"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("padding_free", [False, True])
+def test_the_collator_of_trl_masks_exactly_what_we_mask(trl: Any, padding_free: bool) -> None:
+    given_ = samples(5, rows=2)
+    batch = trl[0].DataCollatorForLanguageModeling(pad_token_id=1, padding_free=padding_free)(list(sft_rows(given_)))
+    rows = [row for s in given_ for row in s.rows]
+    if padding_free:
+        ids, labels = ([list(v)] for v in (batch["input_ids"][0].tolist(), batch["labels"][0].tolist()))
+        ours = [([i for row in rows for i in row.ids], [a for row in rows for a in row.agent])]
+    else:
+        ids, labels = (batch[k].tolist() for k in ("input_ids", "labels"))
+        ours = [(row.ids.tolist(), list(row.agent)) for row in rows]
+    for (tokens, agent), theirs, labelled in zip(ours, ids, labels, strict=True):
+        assert theirs[: len(tokens)] == tokens
+        assert [v != -100 for v in labelled] == [bool(a) for a in agent] + [False] * (len(theirs) - len(tokens))
+        assert all(v in (-100, i) for v, i in zip(labelled, theirs, strict=True))
+
+
+def test_the_trainer_of_trl_folds_our_completion_mask_into_the_same_labels(trl: Any, tmp_path: Path) -> None:
+    del trl
+    pytest.importorskip("datasets")
+    from trl.trainer.sft_config import SFTConfig
+    from trl.trainer.sft_trainer import SFTTrainer
+
+    from .tiny import tiny_model, tiny_tokenizer
+
+    given_ = [bare(s) for s in samples(4)]
+    both = [to_dataset(sft_rows(given_, mask=m)) for m in ("labels", "completion_mask")]
+    config = SFTConfig(
+        output_dir=str(tmp_path), completion_only_loss=True, report_to=[], use_cpu=True, max_length=None, bf16=False,
+        disable_tqdm=True, save_strategy="no", activation_checkpointing=False,
+    )  # fmt: skip
+    prepared: list[list[list[int]]] = []
+    for rows in both:
+        trainer = SFTTrainer(tiny_model(), args=config, train_dataset=rows, processing_class=tiny_tokenizer())
+        assert trainer.train_dataset is not None
+        prepared.append(trainer.train_dataset["labels"][:])  # type: ignore[index]
+    assert prepared[0] == prepared[1] == [row["labels"] for row in sft_rows(given_)]
+
+
+def aligned(n: int) -> list[Pair]:
+    """Pairs that begin with the same prompt."""
+
+    def shared(p: Pair) -> Pair:
+        prompt = p.chosen.rows[0].agent.index(1)
+        rejected, own = p.rejected.rows[0], p.rejected.rows[0].agent.index(1)
+        same = Row(
+            ids=p.chosen.rows[0].ids[:prompt] + rejected.ids[own:],
+            agent=bytes(prompt) + rejected.agent[own:],
+            turns=array("i", [-1] * prompt) + rejected.turns[own:],
+        )
+        return Pair(p.chosen, replace(p.rejected, rows=(same,)))
+
+    return [shared(p) for p in pairs(n)]
+
+
+def test_pairs_as_tokens_are_what_the_collator_of_trl_takes_and_it_masks_only_the_prompt(trl: Any) -> None:
+    given_ = aligned(3)
+    found = list(preference_ids(given_))
+    for row, (chosen, rejected) in zip(found, given_, strict=True):
+        for side, s in (("chosen", chosen), ("rejected", rejected)):
+            assert row["prompt_ids"] + row[f"{side}_ids"] == s.rows[0].ids.tolist()
+            assert [0] * len(row["prompt_ids"]) + row[f"{side}_mask"] == list(s.rows[0].agent)
+    batch = trl[1].DataCollatorForPreference(pad_token_id=1)(found)
+    theirs = batch["completion_mask"].sum(-1).tolist()
+    assert theirs == [len(row[f"{side}_ids"]) for side in ("chosen", "rejected") for row in found]
+    ours = [sum(row[f"{side}_mask"]) for side in ("chosen", "rejected") for row in found]
+    assert all(a < b for a, b in zip(ours, theirs, strict=True))  # TRL trains on what the environment said, too
+
+
+def test_pairs_that_are_no_pairs_of_rows_are_refused() -> None:
+    with pytest.raises(UserError, match="pair: got trajectory-0 and trajectory-1, allowed: two with one prompt"):
+        list(preference_ids(pairs(1)))
+    with pytest.raises(UserError, match="sample trajectory-0: rows: got 2, allowed: 1"):
+        list(preference_ids(pairs(1, rows=2)))
+
+
+def test_datasets_come_from_rows() -> None:
+    pytest.importorskip("datasets")
+    found = to_dataset(sft_rows(samples(3)))
+    assert found.column_names == ["input_ids", "labels"]
+    assert found[1] == list(sft_rows(samples(3)))[1]
+    with pytest.raises(UserError, match="rows: got 'none', allowed: one or more"):
+        to_dataset([])
+
+
+def test_without_datasets_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(UserError, match="datasets: not installed; pip install"):
+        to_dataset(sft_rows(samples(1)))
+
+
+# --- conversations ---------------------------------------------------------------------------------------------------
+
+
+def played(*script: str, n: int = 1) -> list[Trajectory]:
+    env = sonde.make("minesweeper", max_turns=3)
+    policy = LLM(model=Fake(script=script))
+    return collect(env, {AGENT: policy}, env.tasks("test")[:n], Plan())
+
+
+ONE, TWO = "<Answer>reveal 0 0</Answer>", "<Answer>reveal 1 1</Answer>"
+
+
+def roles(rows: Sequence[dict[str, str]]) -> str:
+    return "".join(m["role"][0] for m in rows)
+
+
+def test_games_as_conversations_end_with_what_the_agent_said() -> None:
+    (t,) = played(ONE)
+    (row,) = message_rows([t], system="Play.")
+    assert roles(row["messages"]) == "suauaua"
+    assert [m["content"] for m in row["messages"] if m["role"] == "assistant"] == [ONE] * 3
+    assert row["messages"][3]["content"] == t.turns[0].told
+    with pytest.raises(UserError, match=f"trajectory {t.id}: seat 'user' says nothing"):
+        list(message_rows([t], seat="user"))
+
+
+def test_preferences_as_conversations_share_the_prompt() -> None:
+    (a,), (b,) = played(ONE), played(TWO)
+    (row,) = preference_rows([(a, b)])
+    assert (roles(row["prompt"]), roles(row["chosen"]), roles(row["rejected"])) == ("u", "auaua", "auaua")
+    assert (row["chosen"][0]["content"], row["rejected"][0]["content"]) == (ONE, TWO)
+    other = next(t for t in played(ONE, n=9) if t.task.public != a.task.public)
+    with pytest.raises(UserError, match="which begin differently"):
+        list(preference_rows([(a, other)]))
+
+
+def test_conversations_come_back_as_text_only() -> None:
+    """With the model's own tokenizer, a faithful template and canonical text, the tokens are even the same."""
+    (t,) = played(ONE, TWO)
+    (live,), _ = sonde_samples([t])
+    (again,) = read_demonstrations(message_rows([t]), chat())
+    (mine,), (theirs,) = again.rows, live.rows
+    assert (mine.ids, mine.agent, mine.turns, mine.logprobs) == (theirs.ids, theirs.agent, theirs.turns, None)
+    assert (again.kind, again.score, again.rewards, again.env) == ("win", 1.0, (0.0, 0.0, 1.0), "")
+
+
+def test_only_the_completion_is_trained() -> None:
+    said = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
+    (s,) = read_demonstrations([{"prompt": said, "completion": [{"role": "assistant", "content": "de"}]}], chat())
+    (row,) = s.rows
+    assert bytes(i for i, a in zip(row.ids, row.agent, strict=True) if a and i != END) == b"de"
+    assert (row.ids[-1], row.agent[-1], row.n_agent) == (END, 1, 3)
+
+
+def test_preferences_come_back_as_pairs() -> None:
+    (a,), (b,) = played(ONE), played(TWO)
+    (found,) = read_preferences(preference_rows([(a, b)]), chat())
+    assert (found.chosen.success, found.rejected.success) == (True, False)
+    assert (found.rejected.score, found.rejected.rewards) == (0.0, (0.0, 0.0, 0.0))
+    assert found.chosen.group == found.rejected.group and found.chosen.trajectory != found.rejected.trajectory
+    assert [s.rows[0].ids for s in found] == [sonde_samples([t])[0][0].rows[0].ids for t in (a, b)]
+    (won,), (lost,) = message_rows([a]), message_rows([b])
+    (implicit,) = read_preferences([{"chosen": won["messages"], "rejected": lost["messages"]}], chat())
+    assert [whole(s) for s in implicit] == [whole(s) for s in found]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"text": "hello"}, r"row 0: messages: got None, allowed: a list of messages"),
+        ({"messages": "hello"}, r"row 0: messages: got 'hello', allowed: a list"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, r"row 0: messages\[0\]: got .*tool.*, allowed: a role"),
+        ({"messages": [{"role": "user", "content": [{"type": "image"}]}]}, r"row 0: messages\[0\]: got .*image"),
+        ({"messages": [{"role": "user", "content": "x"}]}, r"row 0: got \['user'\], allowed: an assistant message"),
+        ({"messages": [{"role": "assistant", "content": "x"}]}, r"row 0: messages: got \[\], allowed: a user message"),
+    ],
+)
+def test_rows_that_are_no_conversations_are_refused(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_demonstrations([row], chat())
