@@ -283,7 +283,7 @@ def _env(config: Mapping[str, Json]) -> Env[Any]:
 
 def _names(envs: Sequence[Env[Any]]) -> list[str]:
     """The folder of each environment: its name and preset, numbered where these are equal."""
-    plain = [f"{env.spec.name}-{env.spec.preset}" for env in envs]
+    plain = [f"{env.spec.name.rpartition(':')[2]}-{env.spec.preset}" for env in envs]
     return [name if plain.count(name) == 1 else f"{name}-{plain[: i + 1].count(name)}" for i, name in enumerate(plain)]
 
 

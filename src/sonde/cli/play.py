@@ -124,6 +124,8 @@ def _help(ep: Episode, line: str, out: Console) -> None:
     known = ep.filter()
     if known is None:
         out.print("This environment has no exact posterior, so there is no hint.")
+    elif line == "?" and not known.searchable:
+        out.print("This environment lists no answers to choose from, so there is no hint.")
     elif line == "?":
         answer, bits = known.best_question()
         out.print(Text(f"Most informative: {answer} ({bits:.2f} bits expected)"))

@@ -90,6 +90,11 @@ class Filter(ABC):
     def best_question(self) -> tuple[str, float]:
         """The answer (without answer syntax) with the highest expected gain, and that gain in bits."""
 
+    @property
+    def searchable(self) -> bool:
+        """Whether there is a `best_question`: not where an environment lists no answers to choose from."""
+        return True
+
     def prob(self, hypothesis: Hypothesis) -> float:
         """Posterior probability of one hypothesis; leaves override it where that is cheaper than `belief()`."""
         return self.belief().prob(hypothesis)
@@ -128,7 +133,7 @@ def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expe
         after = filter.observe(turn)
         before_p, after_p = filter.prob(hypothesis), after.prob(hypothesis)
         truth = math.log2(after_p / before_p) if before_p > 0 and after_p > 0 else -math.inf
-        best = float(filter.best_question()[1]) if expected else None
+        best = float(filter.best_question()[1]) if expected and filter.searchable else None
         asked = float(filter.expected_gain(turn.text)) if expected else None
         rows.append(Gain(float(filter.entropy - after.entropy), truth, asked, best))
         filter = after
@@ -200,6 +205,10 @@ class TabularFilter(Filter):
             if total > 0.0:
                 after += total * entropy(p / total for p in self._mass(rows).values())
         return max(0.0, self.entropy - after)
+
+    @property
+    def searchable(self) -> bool:
+        return bool(self._actions(self._rows[0][1]))
 
     def best_question(self) -> tuple[str, float]:
         if self._best is None:

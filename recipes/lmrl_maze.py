@@ -1,0 +1,77 @@
+"""LMRL-Gym's maze, table 7: minimum, dataset average and maximum of the return, ours beside theirs. No model needed.
+
+    python recipes/lmrl_maze.py [--rollouts 32] [--json]
+
+As appendix F.1 has it, every one of the 25 starts of `double_t` is played, 32 times by whoever draws at random, and the
+returns are averaged. Three walkers, with the replies and the extra call of the paper's code (`as_published`):
+
+    wall      walks into a wall until the end: the paper's minimum
+    random    any of the four moves, beside the paper's dataset, 85 % of whose moves are random (appendix D.1)
+    shortest  `agents:pathfinder`: the paper's maximum
+
+Fully observed, minimum and maximum are to be equal to the paper's (-101 and -6.84). Partially observed, the maximum is
+not: our walker knows the map and keeps the set of cells it may be in, and no policy that does so is better than it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sonde
+from sonde import metrics
+from sonde.rollout import Plan, collect
+
+PUBLISHED = {
+    "lmrl": {"wall": -101.0, "random": -83.0, "shortest": -6.84},
+    "lmrl_partial": {"wall": -101.0, "random": -83.0, "shortest": -25.75},
+}
+PUBLISHED_NAMES = {"wall": "minimum", "random": "dataset", "shortest": "maximum"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stuck(sonde.ProgramPolicy):
+    """Walks up and, once that is a wall, into it for good. The goal is the lowest cell, so no way up reaches it."""
+
+    def act_now(self, view: sonde.View) -> sonde.Action:
+        return sonde.Action(view.say("move up"))
+
+
+def returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estimate:
+    """Mean return over the starts, k episodes each; the interval resamples starts."""
+    rows: dict[str, list[float]] = {}
+    for t in collect(env, {"agent": policy}, env.tasks("test"), Plan(k=k)):
+        rows.setdefault(t.task.id, []).append(sum(turn.rewards["agent"] for turn in t.turns))
+    return metrics.mean(list(rows.values()))
+
+
+def measured(preset: str, rollouts: int) -> Mapping[str, metrics.Estimate]:
+    """The three walkers on one preset."""
+    env = sonde.make("maze", preset=preset, as_published=True)
+    return {
+        "wall": returns(env, Stuck(), 1),
+        "random": returns(env, sonde.make("agents:random"), rollouts),
+        "shortest": returns(env, sonde.make("agents:pathfinder"), 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rollouts", type=int, default=32, help="episodes per start of the random walker")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    found = {preset: measured(preset, args.rollouts) for preset in PUBLISHED}
+    if args.json:
+        print(json.dumps({p: {k: vars(v) for k, v in rows.items()} for p, rows in found.items()}, indent=1))
+        return
+    print(f"{'preset':14}{'walker':10}{'in the paper':>22}  ours")
+    for preset, rows in found.items():
+        for walker, estimate in rows.items():
+            paper = f"{PUBLISHED_NAMES[walker]} {PUBLISHED[preset][walker]:.2f}"
+            print(f"{preset:14}{walker:10}{paper:>22}  {estimate}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""Maze: the paper's numbers, walks by hand, replies, splits, generated mazes, and what a partial view hides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde.core import Episode, TabularFilter, Task, UserError
+from sonde.envs._rules.grids import MAPS, MOVES, distances, free_cells, generate, moved, opened, read_move, walls
+from sonde.envs.maze import Maze
+from sonde.testing import check_env
+
+LMRL = Maze()
+PARTIAL = Maze(preset="lmrl_partial")
+PAIRS = Maze(preset="pairs")
+
+
+def play(env: Maze, task: Task, *texts: str) -> Episode:
+    ep = Episode.begin(env, task)
+    for text in texts:
+        ep = ep.step(text)
+    return ep
+
+
+def rewards(ep: Episode) -> list[float]:
+    return [turn.rewards["agent"] for turn in ep.turns]
+
+
+# --- the paper's numbers ---------------------------------------------------------------------------------------------
+
+
+def test_the_mean_of_the_shortest_walks_is_the_papers_maximum() -> None:
+    tasks = LMRL.tasks("test")
+    assert len(tasks) == 25 and {t.hidden["goal"] for t in tasks} == {(8, 6)}
+    assert (1, 1) in {t.hidden["start"] for t in tasks}
+    assert sum(1 - int(t.tags["distance"]) for t in tasks) == -171  # -6.84 * 25
+
+
+def test_the_maps_of_the_paper() -> None:
+    double_t, umaze = MAPS["double_t"], MAPS["umaze"]
+    assert (len(double_t), len(double_t[0]), len(free_cells(double_t))) == (10, 13, 26)
+    assert (len(umaze), len(umaze[0]), len(free_cells(umaze))) == (5, 5, 7)
+    # By hand: 2 right, 4 down, 3 right, 3 down; and over the bow of the U.
+    assert distances(double_t, (8, 6))[(1, 1)] == 12
+    assert distances(umaze, (3, 3))[(3, 1)] == 6
+    assert LMRL.task({"start": [1, 1]}).public == {"map": "double_t", "goal": (8, 6), "start": (1, 1)}
+    assert Maze(preset="umaze").task({"start": [3, 1]}).hidden["goal"] == (3, 3)
+
+
+def test_as_published_a_walk_into_the_wall_costs_101() -> None:
+    env = Maze(as_published=True)
+    ep = play(env, env.task({"start": [1, 1]}), *["move up"] * 101)
+    assert sum(rewards(ep)) == -101.0 and ep.outcome is not None
+    assert (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
+
+
+def test_as_published_no_move_costs_four_and_is_answered_with_the_observation_alone() -> None:
+    env = Maze(as_published=True)
+    ep = play(env, env.task({"start": [1, 1]}), "hello", "move right", "right")
+    assert rewards(ep) == [-4.0, -1.0, -4.0]
+    assert ep.turns[0].told == "Map double_t. Goal 8 6. You are at 1 1. Open: right."
+    assert ep.turns[1].told == ep.turns[2].told == "Map double_t. Goal 8 6. You are at 1 2. Open: left, right."
+    over = play(env, env.task({"start": [1, 1]}), *["hello"] * 101)
+    assert sum(rewards(over)) == -401.0
+
+
+def test_the_call_after_the_last_move_moves_nothing() -> None:
+    env = Maze(as_published=True, max_turns=2)
+    ep = play(env, env.task({"start": [6, 6]}), "move down", "move down")
+    assert rewards(ep) == [-1.0, -1.0] and ep.turns[-1].info["position"] == (7, 6)
+    plain = Maze(max_turns=2)
+    won = play(plain, plain.task({"start": [6, 6]}), "move down", "move down")
+    assert won.outcome is not None and won.outcome.success and rewards(won) == [-1.0, 0.0]
+
+
+# --- a walk by hand --------------------------------------------------------------------------------------------------
+
+
+def test_a_walk_by_hand() -> None:
+    ep = play(LMRL, LMRL.task({"start": [5, 4]}), "move right", "move up", "Move right.", "move down", "move down")
+    assert [t.info["position"] for t in ep.turns] == [(5, 5), (5, 5), (5, 6), (6, 6), (7, 6)]
+    assert [t.info["result"] for t in ep.turns] == ["moved", "blocked", "moved", "moved", "moved"]
+    assert [t.info["walls"] for t in ep.turns][2:4] == [("up",), ("left", "right")]
+    ep = ep.step("move down")
+    assert rewards(ep) == [-1.0] * 5 + [0.0] and ep.turns[-1].told == "You have reached the goal."
+    assert ep.outcome is not None and ep.outcome.success and ep.to_act is None
+
+
+def test_every_turn_is_told_in_one_form_and_rendered_whole() -> None:
+    task = PAIRS.task({"map": "cross", "start": [4, 6], "goal": [1, 6]})
+    ep = play(PAIRS, task, "move left")
+    rules, now = ep.messages["agent"][0].content.split("\n\n")
+    assert now == "Map cross. Goal 1 6. You are at 4 6. Open: up, down, left, right."
+    assert len(rules.split()) <= 70 and len(now.split()) <= 16
+    assert ep.turns[0].told == "Map cross. Goal 1 6. You are at 4 5. Open: left, right."
+    assert ep.view().rendered == f"{rules}\n\n{ep.turns[0].told}"
+
+
+def test_no_move_costs_a_move_and_is_told_so() -> None:
+    env = Maze(preset="pairs", max_turns=2)
+    ep = play(env, env.task({"map": "umaze", "start": [3, 1], "goal": [3, 3]}), "jump", "move up")
+    assert rewards(ep) == [-1.0, -1.0] and [t.info["result"] for t in ep.turns] == ["invalid", "moved"]
+    assert ep.turns[0].told.startswith("That is no move. Say move up, move down, move left or move right. Map umaze.")
+    assert ep.turns[1].told == "Map umaze. Goal 3 3. You are at 2 1. Open: up, down. No moves are left."
+    assert ep.outcome is not None and ep.outcome.kind == "timeout"
+
+
+def test_what_is_read_as_a_move() -> None:
+    for said, meant in (
+        ("move up", "up"), ("  MOVE  Left!\n", "left"), ("**move down**.", "down"), ('"move right"', "right"),
+        ("<Answer>move up</Answer>", "up"), ("I think so. <answer> Move up. </answer>", "up"),
+        ("<think>move down</think>move up", "up"), ("no tag before </think>\n\nmove up", "up"),
+        ("<Think><Answer>move down</Answer></Think><Answer>move left</Answer>", "left"),
+        ("", None), ("up", None), ("move", None), ("move north", None), ("move up move down", None),
+        ("I move up", None), ("move up\nmove down", None), ("<think>move up</think>", None),
+        ("<think>move up", None), ("move up<think>", None), ("move up</think>", None), ("<Answer>move up", None),
+        ("<Answer></Answer>move up", None), ("<Answer>move up, move left</Answer>", None),
+        ("move up" + " " * 5000, "up"), ("move " + " " * 5000 + "up", None),
+    ):  # fmt: skip
+        assert read_move(said) == meant, said
+
+
+# --- splits ----------------------------------------------------------------------------------------------------------
+
+
+def pair(task: Task) -> tuple[Any, ...]:
+    return task.hidden["map"], task.hidden["start"], task.hidden["goal"]
+
+
+def test_pairs_are_split_by_hash_and_disjoint() -> None:
+    test, train = ([*PAIRS.tasks(s)] for s in ("test", "train"))
+    assert (len(test), len(train)) == (1189, 2289)
+    assert len({pair(t) for t in (*test, *train)}) == len(test) + len(train)
+    for t in (*test, *train):
+        assert 2 <= int(t.tags["distance"]) <= 14 and t.tags["group"] == t.public["map"]
+    per_map = Counter(t.tags["group"] for t in test)
+    assert set(per_map) == set(MAPS) and min(n for name, n in per_map.items() if name != "umaze") >= 60
+    # 7 free cells are 42 pairs, 12 of them neighbours: 30 for both splits.
+    assert per_map["umaze"] + Counter(t.tags["group"] for t in train)["umaze"] == 30
+    # A prefix is a mixed sample: 100 of 1189 tasks, 4 to 23 % of which each of the seven larger maps has.
+    assert len({t.tags["group"] for t in test[:100]}) >= 7
+
+
+def test_one_map_of_the_pairs() -> None:
+    spiral = Maze(preset="pairs", grid="spiral")
+    assert {pair(t) for t in spiral.tasks("test")} == {pair(t) for t in PAIRS.tasks("test") if pair(t)[0] == "spiral"}
+
+
+@pytest.mark.parametrize("preset", ["lmrl", "lmrl_partial", "umaze"])
+def test_training_has_other_goals(preset: str) -> None:
+    env = Maze(preset=preset)
+    tested, trained = ({t.hidden["goal"] for t in env.tasks(s)} for s in ("test", "train"))
+    n = len(free_cells(MAPS[env.tasks("test")[0].public["map"]]))
+    assert len(tested) == 1 and len(trained) == n - 1 and not tested & trained
+    assert (len(env.tasks("test")), len(env.tasks("train"))) == (n - 1, (n - 1) ** 2)
+
+
+def test_generated_mazes_are_in_one_split_and_can_be_walked() -> None:
+    env = Maze(preset="generated")
+    test, train = ([env.tasks(s)[i] for i in range(100)] for s in ("test", "train"))
+    assert not {t.hidden["grid"] for t in test} & {t.hidden["grid"] for t in train}
+    for task in (*test, *train):
+        steps = distances(task.hidden["grid"], task.hidden["goal"])[task.hidden["start"]]
+        assert str(steps) == task.tags["distance"] and 1 <= steps <= env.turns
+    assert len({t.tags["size"] for t in train}) == 16
+    small = Maze(preset="generated", size=7)
+    assert {t.tags["size"] for t in small.tasks("test")} == {"7x7"}
+    assert not {t.hidden["grid"] for t in small.tasks("test")} & {t.hidden["grid"] for t in small.tasks("train")}
+
+
+@pytest.mark.parametrize("size", [7, 11, 15])
+def test_generated_mazes_are_connected(size: int) -> None:
+    for seed in range(20):
+        tree, looped = (generate(size, size, Random(seed), loops) for loops in (0.0, 0.3))
+        rooms = (size // 2) ** 2
+        assert len(free_cells(tree)) == 2 * rooms - 1  # a tree: one passage less than rooms
+        for layout in (tree, looped):
+            assert set(distances(layout, (1, 1))) == set(free_cells(layout))
+            assert set(layout[0] + layout[-1]) == {"#"} and {row[0] + row[-1] for row in layout} == {"##"}
+        assert set(free_cells(tree)) <= set(free_cells(looped))
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_named_maps_are_whole(name: str) -> None:
+    layout = MAPS[name]
+    cells = free_cells(layout)
+    for goal in cells:
+        paths = distances(layout, goal)
+        assert set(paths) == set(cells)
+        for cell in cells:
+            assert set(walls(layout, cell)) | set(opened(layout, cell)) == {"up", "down", "left", "right"}
+            near = [paths[moved(layout, cell, d)] for d in opened(layout, cell)]
+            assert cell == goal or paths[cell] == 1 + min(near)
+
+
+# --- what a partial view hides ---------------------------------------------------------------------------------------
+
+
+def test_a_partial_view_hides_the_start_among_those_that_look_alike() -> None:
+    task = PARTIAL.task({"start": [2, 3]})
+    assert task.public == {"map": "double_t", "goal": (8, 6), "open": ("up", "down")}
+    ep = play(PARTIAL, task, "move down", "move down", "move down")
+    told = [m.content for m in ep.messages["agent"]]
+    assert "#############\n#.....#.....#\n" in told[0] and told[0].endswith("Map double_t. Goal 8 6. Open: up, down.")
+    assert [t.told for t in ep.turns][-1] == "Map double_t. Goal 8 6. Open: up, right."
+    assert not any("position" in t.info or "You are at" in t.told for t in ep.turns)
+    assert ep.view().rendered is None
+    # Vertical corridors: 3 cells left, 3 right, 2 below. Down leads nowhere new at first for 6 of them ...
+    beliefs = [set(play(PARTIAL, task, *["move down"] * n).posterior().hypotheses) for n in range(4)]  # type: ignore[union-attr]
+    left, right, below = ({(r, c) for r in rows} for rows, c in (((2, 3, 4), 3), ((2, 3, 4), 9), ((6, 7), 6)))
+    assert beliefs[0] == left | right | below
+    # ... the lowest ones turn, or reach the goal; and one that turns right is in the left corner.
+    assert beliefs[1] == {(2, 3), (3, 3), (2, 9), (3, 9), (6, 6)}
+    assert beliefs[2] == {(2, 3), (2, 9)} and beliefs[3] == {(2, 3)}
+    assert sum(ep.information_gain() or ()) == pytest.approx(3.0)
+
+
+def test_the_posterior_is_what_brute_force_leaves() -> None:
+    task = PARTIAL.tasks("test")[9]
+    rng = Random(3)
+    ep = Episode.begin(PARTIAL, task)
+    layout, told = MAPS["double_t"], task.public["open"]
+    alive = {c: c for c in free_cells(layout) if c != (8, 6) and opened(layout, c) == told}
+    for _ in range(25):
+        direction = rng.choice(("up", "down", "left", "right"))
+        ep = ep.step(f"move {direction}")
+        if ep.to_act is None:
+            break
+        alive = {s: moved(layout, c, direction) for s, c in alive.items()}
+        seen = set(ep.turns[-1].info["walls"])
+        alive = {s: c for s, c in alive.items() if c != (8, 6) and set(walls(layout, c)) == seen}
+        belief = ep.posterior()
+        assert belief is not None and set(belief.hypotheses) == set(alive)
+        assert all(p == pytest.approx(1 / len(alive)) for p in belief.probs)
+    assert len(ep.turns) > 5
+
+
+def test_with_a_full_view_nothing_is_hidden() -> None:
+    for env in (LMRL, PAIRS, Maze(preset="generated")):
+        task = env.tasks("test")[0]
+        assert env.filter(task.public) is None
+        ((p, hidden),) = env.prior(task.public)
+        assert p == 1.0 and env.start(task.public, hidden) == Episode.begin(env, task).state
+    assert isinstance(PARTIAL.filter(PARTIAL.tasks("test")[0].public), TabularFilter)
+
+
+# --- configuration ---------------------------------------------------------------------------------------------------
+
+
+def test_own_mazes() -> None:
+    grid = ["#####", "#...#", "#####"]
+    ep = play(LMRL, LMRL.task({"grid": grid, "start": [1, 1], "goal": [1, 3]}), "move right", "move right")
+    assert ep.outcome is not None and ep.outcome.success
+    assert "#####\n#...#\n#####\n\nGoal 1 3. You are at 1 1. Open: right." in ep.messages["agent"][0].content
+
+
+@pytest.mark.parametrize(
+    ("hidden", "field"),
+    [
+        (None, "hidden"), ({}, "hidden"), ({"start": [1, 1], "size": 5}, "hidden"), ([1, 1], "hidden"),
+        ({"start": [1, 1], "map": "umaze", "grid": ["###"]}, "hidden"), ({"start": [0, 0]}, "hidden: start"),
+        ({"start": [1, True]}, "hidden: start"), ({"start": "11"}, "hidden: start"),
+        ({"start": [-2, 6]}, "hidden: start"),
+        ({"start": [8, 6]}, "hidden: goal"), ({"start": [1, 1], "goal": [9, 9]}, "hidden: goal"),
+        ({"start": [1, 1], "map": "comb"}, "hidden: goal"), ({"start": [1, 1], "map": "park"}, "hidden: map"),
+        ({"start": [1, 1], "map": []}, "hidden: map"), ({"start": [1, 1], "grid": "###"}, "hidden: grid"),
+        ({"start": [1, 1], "grid": ["####", "#.##", "###"]}, "hidden: grid"),
+        ({"start": [1, 1], "grid": ["####", "#. #", "####"]}, "hidden: grid"),
+        ({"start": [1, 1], "grid": ["####", "#...", "####"]}, "hidden: grid"),
+        ({"start": [1, 1], "grid": ["#####", "#.#.#", "#####"], "goal": [1, 3]}, "hidden: goal"),
+        ({"start": [1, 1], "grid": ["#" * 30] * 30}, "hidden: grid"),
+    ],
+)  # fmt: skip
+def test_bad_hidden_setups_are_refused(hidden: Any, field: str) -> None:
+    with pytest.raises(UserError, match=rf"^maze: {field}: got"):
+        LMRL.task(hidden)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"preset": "lmlr"}, {"grid": "park"}, {"preset": "generated", "grid": "comb"}, {"observed": "half"},
+        {"size": 9}, {"preset": "generated", "size": 8}, {"preset": "generated", "size": 17},
+        {"preset": "pairs", "as_published": True}, {"max_turns": 0},
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=rf"^maze: {list(wrong)[-1]}: "):
+        Maze(**wrong)
+
+
+def test_moves_by_preset() -> None:
+    assert [Maze(preset=p).spec.max_turns for p in Maze.presets] == [100, 100, 100, 100, 20]
+    assert Maze(as_published=True).spec.max_turns == 101 and Maze(max_turns=7).spec.max_turns == 7
+    assert sonde.build(Maze(grid="comb", observed="partial").config) == Maze(grid="comb", observed="partial")
+    assert Episode.begin(LMRL, LMRL.tasks("test")[0]).view().legal == MOVES
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"grid": "comb"}, {"preset": "lmrl_partial", "as_published": True}, {"preset": "umaze", "observed": "partial"},
+        {"preset": "generated", "observed": "partial", "size": 7}, {"preset": "pairs", "observed": "partial"},
+    ],
+)  # fmt: skip
+def test_other_configurations_keep_the_contract(config: dict[str, Any]) -> None:
+    check_env(Maze(**config), episodes=12)

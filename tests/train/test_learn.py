@@ -1,0 +1,212 @@
+"""From names to trained models, and PAPRIKA's pipeline: every stage runs, resumes, and is refused where it must be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
+from sonde.core.types import Action
+from sonde.models.chat import Chat
+from sonde.paprika import Paprika, run
+from sonde.rollout import Plan, collect
+from sonde.store import Run
+from sonde.train.curriculum import UCB, Curriculum
+from sonde.train.gather import Game, Picks, gather, trajectories
+from sonde.train.learn import DATA, Learning, learn, learn_online, load_model, prepare
+from sonde.train.selection import SFTRule
+from sonde.train.settings import TrainSettings
+
+from .asking import WORDS, Asking
+from .tiny import tiny_model, tiny_tokenizer
+
+ENV = Asking()
+NAMED = {"name": f"{Asking.__module__}:{Asking.__qualname__}"}
+QUICK = {"lr": 3e-3, "batch_size": 8, "micro_batch": 8, "warmup": 0.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knower(ProgramPolicy):
+    """Asks, then says the colour it was told."""
+
+    def act_now(self, view: View) -> Action:
+        return Action("ask" if view.turn == 0 else view.messages[-1].content)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a random model that knows the game's few words."""
+    folder, tokenizer = tmp_path_factory.mktemp("model"), tiny_tokenizer(WORDS)
+    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def policy(model: str) -> Any:
+    backend = {"name": "models:hf", "model": model}
+    return build({"name": "agents:llm", "model": backend, "temperature": 1.0, "min_p": 0.0, "max_new_tokens": 2})
+
+
+def played(model: str, k: int = 24) -> list[Trajectory]:
+    return collect(ENV, {AGENT: policy(model)}, ENV.tasks("train"), Plan(k=k))
+
+
+def settings(folder: Path, **changes: Any) -> TrainSettings:
+    return TrainSettings(folder=str(folder), **{**QUICK, **changes})
+
+
+def pipeline(model: str, **changes: Any) -> Paprika:
+    usual: dict[str, Any] = {
+        "model": model, "envs": (NAMED,), "k": 24, "temperature": 1.0, "min_p": 0.0, "test_temperature": 1.0,
+        "test_min_p": 0.0, "test_k": 2, "agent": {"max_new_tokens": 2}, "changes": {"sft": QUICK, "rpo": QUICK},
+        "presets": {"sft": "tiny_sft", "rpo": "tiny_rpo"},
+    }  # fmt: skip
+    return Paprika(**{**usual, **changes})
+
+
+# --- learn -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", ["sft", "rpo", "kto", "rwr"])
+def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp_path: Path) -> None:
+    done = learn(model, objective, played(model), settings(tmp_path / "t"))
+    data = json.loads((tmp_path / "t" / DATA).read_text())
+    assert data["objective"] == objective and data["items"] > 0 and data["rows"]["agent_tokens"] > 0
+    assert done.steps == len(done.history) > 0
+    assert load_model(str(done.model))[0].config.vocab_size == load_model(model)[0].config.vocab_size
+
+
+def test_a_program_is_learned_from_by_encoding_what_it_said(model: str, tmp_path: Path) -> None:
+    lessons = collect(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=8))
+    rules = Learning(sft=SFTRule(distinct=False))
+    done = learn(model, "sft", lessons, settings(tmp_path / "t", epochs=30.0), learning=rules)
+    after = collect(ENV, {AGENT: policy(str(done.model))}, ENV.tasks("test"), Plan(k=8))
+    assert sum(t.outcome.success for t in after if t.outcome) >= 0.9 * len(after)
+
+
+def test_tokens_of_another_tokenizer_are_refused(model: str) -> None:
+    other = Chat(tiny_tokenizer(WORDS + " more words in front of the others".upper()), label="other", template={})
+    shuffled = Chat(tiny_tokenizer(" ".join(reversed(WORDS.split()))), label="shuffled", template={})
+    episodes = played(model)
+    assert prepare("sft", episodes, other).items  # the same ids mean the same words
+    with pytest.raises(UserError, match="whose tokenizer is not that of 'shuffled'"):
+        prepare("sft", episodes, shuffled)
+    assert prepare("sft", episodes, shuffled, Learning(encode=True)).items
+
+
+def test_nothing_to_learn_from_is_said(model: str) -> None:
+    lost = [t for t in played(model) if t.outcome and not t.outcome.success]
+    with pytest.raises(UserError, match="train sft: nothing to learn from"):
+        prepare("sft", lost, Chat(load_model(model)[1], label=model, template={}))
+
+
+def test_unknown_objectives_and_models_are_named(model: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="objective: unknown name 'grpo'"):
+        prepare("grpo", [], Chat(load_model(model)[1], label=model, template={}))
+    with pytest.raises(UserError, match="cannot be loaded"):
+        load_model(str(tmp_path))
+
+
+def test_online_by_name(model: str, tmp_path: Path) -> None:
+    games = [Game(ENV, ENV.tasks("train"), "asking")]
+    done = learn_online(model, games, settings(tmp_path / "t", max_steps=2))
+    assert done.steps == 2 and json.loads((tmp_path / "t" / DATA).read_text())["objective"] == "grpo"
+
+
+# --- gather ----------------------------------------------------------------------------------------------------------
+
+
+def picks(n: int) -> Picks:
+    curriculum = Curriculum(groups={"easy": 3, "hard": 3}, bandit=UCB(), replacement=False)
+    return Picks(curriculum=curriculum, n=n, by="difficulty", at_once=2)
+
+
+def test_a_curriculum_picks_tasks_and_goes_on_where_it_stopped(model: str, tmp_path: Path) -> None:
+    games = [Game(ENV, ENV.tasks("train"), "asking")]
+    count: list[Trajectory] = []
+    gather(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "a", picks=picks(4), on_done=count.append)
+    assert len(count) == 8
+    gather(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "a", picks=picks(8), on_done=count.append)
+    assert len(count) == 16
+    straight = gather(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "b", picks=picks(8))
+    again = trajectories([Run.load(tmp_path / "a" / "asking")])
+    assert [t.id for t in again] == [t.id for t in trajectories(straight)]
+    assert {t.seed for t in again} == {0, 1}  # six tasks: the seventh pick is a second world
+
+
+# --- the pipeline ----------------------------------------------------------------------------------------------------
+
+
+def test_the_pipeline_runs_improves_its_data_and_is_not_done_twice(model: str, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def watch(title: str, total: int, before: int) -> Any:
+        from contextlib import nullcontext
+
+        seen.append(title)
+        return nullcontext()
+
+    outcome = run(pipeline(model), tmp_path / "p", watch=watch)
+    assert [stage.name for stage in outcome.stages] == ["base", "round-1-sft", "round-1-rpo"]
+    lines = json.loads((tmp_path / "p" / "round-1" / "selection.json").read_text())["total"]
+    assert lines["trajectories"] == 144 and lines["sft"] > 0 and 0 < lines["pairs"] <= 6
+    assert outcome.stages[1].evaluations[0].metrics["success"] is not None
+    assert outcome.gains[0].n_tasks == 6
+    first = len(seen)
+    again = run(pipeline(model), tmp_path / "p", watch=watch)
+    assert seen[first:] == ["round 1: Asking-plain"]  # asks the folder, and plays nothing
+    assert again.to_json() == outcome.to_json()
+
+
+def test_rounds_continue_from_the_model_before(model: str, tmp_path: Path) -> None:
+    outcome = run(
+        pipeline(model, rounds=2, stages=("sft",), curriculum="ucb", by="difficulty", n_tasks=4, k=64), tmp_path
+    )
+    assert [stage.name for stage in outcome.stages] == ["base", "round-1-sft", "round-2-sft"]
+    data = json.loads((tmp_path / "round-2" / "sft" / DATA).read_text())
+    assert data["model"] == outcome.stages[1].model
+    seeds = {t.seed for t in Run.load(tmp_path / "round-2" / "play" / "Asking-plain")}
+    assert min(seeds) == 1
+
+
+def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
+    run(pipeline(model, stages=("sft",)), tmp_path / "p")
+    with pytest.raises(UserError, match=r"another configuration: paprika\.k: got 12"):
+        run(pipeline(model, stages=("sft",), k=12), tmp_path / "p")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("mine")
+    with pytest.raises(UserError, match="was not begun by this command"):
+        run(pipeline(model), tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"envs": ()}, "paprika: envs"),
+        ({"stages": ("grpo",)}, "paprika: stages"),
+        ({"presets": {"sft": "huge"}}, r"paprika: presets\.sft"),
+        ({"curriculum": "greedy", "n_tasks": 2}, "paprika: curriculum"),
+        ({"curriculum": "ucb"}, "paprika: n_tasks"),
+        ({"k": 0}, "paprika: k"),
+        ({"changes": {"sft": {"speed": 1}}}, "train: setting"),
+    ],
+)
+def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        pipeline("m", **changes)
+
+
+def test_configuration_both_ways() -> None:
+    config = pipeline("m", held_out=({"name": "wordle"},))
+    saved = config.to_json()
+    settings_ = saved.pop("settings")
+    assert Paprika.from_json(saved) == config and set(settings_) == {"sft", "rpo"}
+    with pytest.raises(UserError, match="paprika: unknown name 'env'"):
+        Paprika.from_json({"model": "m", "envs": [], "env": 1})
