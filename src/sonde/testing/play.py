@@ -217,7 +217,7 @@ def episodes_replay(p: Probe) -> None:
 def nothing_leaks(p: Probe) -> None:
     """Worlds of equal public part, met with the same words and the same answers to them, look the same to the agent."""
     for i in range(min(4, p.episodes)):
-        eps, n = p.worlds(i, p.episodes), 0
+        eps, n = list({ep.state: ep for ep in p.worlds(i, p.episodes)}.values()), 0
         while eps:
             groups = _grouped(eps)
             eps = max(groups.values(), key=len)
@@ -228,10 +228,11 @@ def nothing_leaks(p: Probe) -> None:
 
 
 def _grouped(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
-    """Episodes by what the agent was told; whatever else it may see must be equal within a group."""
+    """Episodes by what the agent was told last (they agree up to there); whatever else it may see must be equal within
+    a group."""
     groups: defaultdict[Hashable, list[Episode]] = defaultdict(list)
     for ep in eps:
-        groups[tuple(m.content for m in ep.messages[AGENT])].append(ep)
+        groups[tuple(m.content for m in ep.messages[AGENT][-2:])].append(ep)
     # Where another seat speaks before the agent, its words are part of what the agent hears first.
     spoken = all(ep.turns or ep.opening for group in groups.values() for ep in group)
     require(len(groups) == 1 or spoken, _INTRO)
@@ -250,7 +251,7 @@ _INTRO = "the first message depends on what is hidden: it differs between worlds
 def _seen(ep: Episode) -> dict[str, Any]:
     """Everything but the messages that an agent may see or compute."""
     view: View = ep.view()
-    seen: dict[str, Any] = {"the end of the episode": ep.to_act is None, "info": [dict(t.info) for t in ep.turns]}
+    seen: dict[str, Any] = {"the end of the episode": ep.to_act is None, "info": [dict(t.info) for t in ep.turns[-1:]]}
     if ep.to_act is not None:
         seen |= {"legal": view.legal and list(view.legal), "private": dict(view.private), "rendered": view.rendered}
         seen |= {"transitions": view.transitions, "public": view.public}
