@@ -10,6 +10,7 @@ The same configuration continues the same folder: finished episodes are never pl
 from __future__ import annotations
 
 import json
+import re
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -44,6 +45,7 @@ from .store import Run
 from .task_files import read_tasks
 
 EVALUATION = "evaluation.json"
+_POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,10 +270,15 @@ def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
         if not isinstance(at, dict):
             raise UserError(f"override: {path}: {key} is not a mapping")
     try:
-        at[last] = yaml.safe_load(text)
+        at[last] = _value(text)
     except (ValueError, yaml.YAMLError) as e:  # an impossible date is a ValueError
         raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
     return result
+
+
+def _value(text: str) -> Json:
+    """What a text says, as YAML; numbers such as 1e-4, which YAML 1.1 takes for text, too."""
+    return float(text) if _POWER.fullmatch(text.strip()) else yaml.safe_load(text)
 
 
 def _copied(values: Json) -> Json:

@@ -11,13 +11,16 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from sonde.core import Env, UserError, build, invalid, unknown
+from sonde.core import Env, UserError, build, invalid, names, unknown
+from sonde.core.config import check_types
 from sonde.core.types import Json
 from sonde.paprika import PAPER, TINY, Outcome, Paprika
 from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
+from sonde.train.credit import RewardMix
+from sonde.train.curriculum import BANDITS
 from sonde.train.gather import Game, trajectories
 from sonde.train.groups import OnlineSettings
 from sonde.train.learn import OFFLINE, PAIRED, Learning, learn, learn_online
@@ -65,7 +68,7 @@ def train(
     chosen = _settings(settings or _usual(objective), folder, parts["settings"])
     if objective in ONLINE:
         games = [_game(name, preset, n_tasks) for name in sources]
-        online = OnlineSettings(**{"context": context, **parts["online"]})
+        online = _online({"context": context, **parts["online"]})
         done = learn_online(model, games, chosen, online=online, options=parts["objective"], resume=resume)
     elif objective in OFFLINE:
         rules = _rules(objective, parts["rule"], context, encode, chosen.seed)
@@ -183,6 +186,24 @@ def _rules(objective: str, rule: Mapping[str, Json], context: str, encode: bool,
     return Learning(**made, context=context, encode=encode, seed=seed)  # type: ignore[arg-type]
 
 
+def _online(values: Mapping[str, Json]) -> OnlineSettings:
+    """`rewards` are names with their weights, or one of the published mixes; `bandit` is a name."""
+    known = [name for name in OnlineSettings.__dataclass_fields__ if name != "credit"]
+    for key in values:
+        if key not in known:
+            raise unknown("--set online", key, known)
+    check_types("--set online", OnlineSettings, values)
+    made = dict(values)
+    if "rewards" in made:
+        mix = made["rewards"]
+        made["rewards"] = RewardMix(mix) if isinstance(mix, Mapping) else RewardMix.published(mix)
+    if "bandit" in made:
+        if made["bandit"] not in BANDITS:
+            raise unknown("--set online.bandit", made["bandit"], BANDITS)
+        made["bandit"] = BANDITS[made["bandit"]]()
+    return OnlineSettings(**made)
+
+
 def _game(name: str, preset: str | None, n: int | None) -> Game:
     env = build(_named(name, preset))
     if not isinstance(env, Env):
@@ -192,8 +213,8 @@ def _game(name: str, preset: str | None, n: int | None) -> Game:
 
 
 def _named(name: str, preset: str | None) -> dict[str, Json]:
-    """An environment as NAME or NAME:PRESET."""
-    short, _, own = name.partition(":")
+    """An environment as NAME or NAME:PRESET; a plug-in's name has a colon of its own."""
+    short, _, own = name.partition(":") if name.partition(":")[0] in names("envs") else (name, "", "")
     return {"name": short, **({"preset": own or preset} if own or preset else {})}
 
 

@@ -1,0 +1,140 @@
+"""`sonde train` and `sonde paprika` as a person meets them: what they write, show and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from typer.testing import CliRunner
+
+from sonde.cli.app import app
+from sonde.core import SondeError
+
+from ..train.asking import WORDS, Asking
+from ..train.tiny import tiny_model, tiny_tokenizer
+
+GAME = f"{Asking.__module__}:{Asking.__qualname__}"
+FAST = ["-o", "settings.lr=3e-3", "-o", "settings.batch_size=8"]
+GRPO = ["train", "grpo", GAME, "--model", "model", "--out", "o", "--settings", "tiny_grpo"]
+SAMPLING = ["-o", "temperature=1.0", "-o", "min_p=0.0", "-o", "test_temperature=1.0", "-o", "test_min_p=0.0"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tokenizer = tiny_tokenizer(WORDS)
+    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+
+
+def invoke(*args: str) -> Any:
+    return CliRunner().invoke(app, list(args), env={"COLUMNS": "120"})
+
+
+def run(*args: str) -> str:
+    result = invoke(*args)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def mistake(*args: str) -> str:
+    result = invoke(*args)
+    assert result.exit_code != 0, result.output
+    return str(result.exception) if isinstance(result.exception, SondeError) else result.output
+
+
+def play(folder: str = "played") -> str:
+    sampling = [
+        "-o",
+        "seats.agent.temperature=1.0",
+        "-o",
+        "seats.agent.min_p=0.0",
+        "-o",
+        "seats.agent.max_new_tokens=2",
+    ]
+    run("rollout", GAME, folder, "--model", "model", "-k", "24", *sampling)
+    return folder
+
+
+def test_training_on_recorded_episodes() -> None:
+    played = play()
+    shown = run("train", "sft", played, "--model", "model", "--out", "sft", "--settings", "tiny_sft", *FAST)
+    assert "written: sft/model" in shown and "loss" in shown
+    assert Path("sft/history.jsonl").is_file() and Path("sft/model/model.safetensors").is_file()
+    settings = json.loads(Path("sft/settings.json").read_text())
+    assert settings["lr"] == 3e-3 and settings["batch_size"] == 8 and settings["epochs"] == 3.0
+    found = json.loads(
+        run("train", "rpo", played, "--model", "sft/model", "--out", "rpo", "--settings", "tiny_rpo", "--json",
+            *FAST, "-o", "objective.beta=0.5", "-o", "rule.per_task=2")
+    )  # fmt: skip
+    assert found["model"] == "rpo/model" and found["last"]["step"] == found["steps"]
+    data = json.loads(Path("rpo/data.json").read_text())
+    assert data["options"] == {"beta": 0.5} and data["learning"]["pairs"]["per_task"] == 2
+
+
+def test_training_while_playing() -> None:
+    shown = run("train", "grpo", GAME, "--model", "model", "--out", "grpo", "--settings", "tiny_grpo",
+                "-o", "settings.batch_size=8", "-o", "settings.max_steps=2", "-o", "online.k=4",
+                "-o", "objective.clip_low=0.1", "-o", "online.rewards={success: 1, turns: -0.02}", "-o", "online.bandit=ucb")  # fmt: skip
+    assert "written: grpo/model" in shown
+    rows = [json.loads(line) for line in Path("grpo/history.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [1, 2] and rows[-1]["episodes"] == 16
+
+
+def test_the_pipeline_and_its_report() -> None:
+    args = [
+        "paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", "-k", "24", "-o", "agent.max_new_tokens=2",
+        "-o", "test_k=2", *SAMPLING, "-o", "changes.sft.lr=3e-3",
+    ]  # fmt: skip
+    shown = run(*args, "--report", "page.html")
+    assert "base" in shown and "round-1-rpo" in shown and "paired by task" in shown
+    assert "<html" in Path("page.html").read_text()[:400].lower()
+    found = json.loads(run(*args, "--json"))
+    assert [stage["name"] for stage in found["stages"]] == ["base", "round-1-sft", "round-1-rpo"]
+    assert "begun with another configuration" in mistake(*args, "--rounds", "2")
+
+
+def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
+    Path("run.yaml").write_text(
+        f"model: model\nenvs: [{{name: '{GAME}'}}]\nstages: [sft]\npresets: {{sft: tiny_sft}}\nk: 24\ntest_k: 1\n"
+        "temperature: 1.0\nmin_p: 0.0\nagent: {max_new_tokens: 2}\n"
+    )
+    shown = run("paprika", "--out", "p", "--config", "run.yaml", "--tests", "4")
+    assert "round-1-sft" in shown
+    assert json.loads(Path("p/paprika.json").read_text())["tests"] == 4
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["train", "ppo", "x", "--model", "model", "--out", "o"], "objective: unknown name 'ppo'"),
+        (["train", "sft", "x", "--model", "model", "--out", "o"], "x is not a run folder"),
+        (
+            ["train", "sft", "x", "--model", "model", "--out", "o", "--settings", "big"],
+            "--settings: unknown name 'big'",
+        ),
+        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "lr=1"], "--set: got 'lr=1'"),
+        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.rate=1"], "train: setting"),
+        (["train", "rpo", "x", "--model", "model", "--out", "o", "-o", "rule.best=1"], "--set rule"),
+        (["train", "grpo", "wordl", "--model", "model", "--out", "o", "--settings", "tiny_grpo"], "did you mean"),
+        ([*GRPO, "-o", "online.speed=1"], "--set online: unknown name 'speed'"),
+        ([*GRPO, "-o", "online.bandit=greedy"], "--set online.bandit: unknown name 'greedy'"),
+        ([*GRPO, "-o", "online.rewards=all"], "rewards: unknown name 'all'"),
+        (["paprika", "--out", "p", "--model", "model"], "paprika: missing envs"),
+        (["paprika", "--out", "p", "wordle"], "paprika: missing model"),
+        (["paprika", "--out", "p", "wordle", "--model", "m", "--settings", "huge"], "--settings"),
+    ],
+)
+def test_mistakes_are_one_clear_line(args: list[str], message: str) -> None:
+    assert message in mistake(*args)
+
+
+@pytest.mark.parametrize("command", ["train", "paprika"])
+def test_help(command: str) -> None:
+    assert "Usage" in run(command, "--help")
