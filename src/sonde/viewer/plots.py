@@ -22,13 +22,15 @@ _BINS = 20
 
 
 @contextmanager
-def axes(height: float = HEIGHT, left: float = 0.12, right: float = 0.97, bottom: float = 0.5) -> Iterator[Any]:
-    """Axes on a figure of our style; `bottom` in inches."""
+def axes(
+    height: float = HEIGHT, left: float = 0.12, right: float = 0.97, bottom: float = 0.5, width: float = WIDTH
+) -> Iterator[Any]:
+    """Axes on a figure of our style; `height`, `bottom` and `width` in inches."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     with rc_context(STYLE):
-        figure = Figure((WIDTH, height))
+        figure = Figure((width, height))
         yield figure.subplots(
             gridspec_kw={"left": left, "right": right, "bottom": bottom / height, "top": 1 - 0.12 / height}
         )
@@ -124,7 +126,7 @@ def lost_in_all(rows: Sequence[tuple[Agent, Losses]], name: str) -> str:
                 left += value
             share = f" {100 * sum(found.taken) / found.offered:.0f} %" if found.offered > 0 else " n/a"
             ax.text(left, y, share, va="center", fontsize=8.5)
-        _row_names(ax, [agent for agent, _ in rows])
+        row_names(ax, [agent for agent, _ in rows])
         ax.set(xlabel="bits on offer per episode, and the share taken", ylim=(len(rows) - 0.5, -0.5))
         ax.spines.left.set_visible(False)
         ax.grid(axis="x")
@@ -173,20 +175,26 @@ def line(ax: Any, agent: Agent, x: Sequence[float], y: Sequence[float], *, marke
 def label_ends(ax: Any, ends: Sequence[tuple[float, Agent]]) -> None:
     """Names at the right end of lines, moved apart where they would overlap."""
     low, high = ax.get_ylim()
-    step = 0.085 * (high - low)
-    places = [0.0] * len(ends)
-    order = sorted(range(len(ends)), key=lambda i: ends[i][0])
-    for rank, i in enumerate(order):
-        below = places[order[rank - 1]] + step if rank else low
-        places[i] = max(ends[i][0], below)
-    excess = max(0.0, places[order[-1]] - high) if order else 0.0
-    for rank, i in enumerate(reversed(order)):
-        places[i] = min(places[i], high - rank * step) if excess else places[i]
+    places = apart([end for end, _ in ends], low, high)
     for place, (_, agent) in zip(places, ends, strict=True):
         ax.text(
             1.02, (place - low) / (high - low), agent.short, transform=ax.transAxes, va="center", fontsize=8.5,
             color=agent.colour, gid=f"agent-{agent.number}",
         )  # fmt: skip
+
+
+def apart(ends: Sequence[float], low: float, high: float) -> list[float]:
+    """Where to write names beside lines that end at `ends`, on an axis from `low` to `high`: none over another."""
+    step = 0.085 * (high - low)
+    places = [0.0] * len(ends)
+    order = sorted(range(len(ends)), key=lambda i: ends[i])
+    for rank, i in enumerate(order):
+        below = places[order[rank - 1]] + step if rank else low
+        places[i] = max(ends[i], below)
+    excess = max(0.0, places[order[-1]] - high) if order else 0.0
+    for rank, i in enumerate(reversed(order)):
+        places[i] = min(places[i], high - rank * step) if excess else places[i]
+    return places
 
 
 def _shares(counts: Mapping[float, int], n: int) -> dict[float, float]:
@@ -210,13 +218,14 @@ def _ridge(
                     patch = ax.bar(x, scale * share, width, base + scale * under.get(x, 0.0), color=agent.colour)
                     patch.patches[0].set(alpha=alpha, gid=f"agent-{agent.number}")
             ax.text(1.02, base + 0.12, note, transform=ax.get_yaxis_transform(), fontsize=8.5)
-        _row_names(ax, [row[0] for row in rows][::-1], 0.12)
+        row_names(ax, [row[0] for row in rows][::-1], 0.12)
         ax.spines.left.set_visible(False)
         ax.set(ylim=(-0.04, len(rows)))
         yield ax
 
 
-def _row_names(ax: Any, agents: Sequence[Agent], shift: float = 0.0) -> None:
+def row_names(ax: Any, agents: Sequence[Agent], shift: float = 0.0) -> None:
+    """Names left of rows, in place of ticks."""
     ax.set_yticks([])
     for y, agent in enumerate(agents):
         ax.text(

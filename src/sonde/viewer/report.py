@@ -1,4 +1,4 @@
-"""One self-contained HTML page about runs: what was run, how well it went, where bits were lost, and what was said.
+"""One self-contained HTML page about runs and trainings: how well it went, where bits were lost, what was said.
 
 The page loads nothing: style, script and figures are in it, and its content policy forbids everything else. All that
 a model, an environment or a configuration says is escaped by the template. Equal runs give a byte-identical page.
@@ -17,24 +17,25 @@ from typing import Any
 from sonde.core import UserError, invalid
 from sonde.metrics import Estimate
 
-from . import exploration, headline, plots
+from . import exploration, headline, plots, stages, training
+from .histories import History, histories
 from .loading import Agent, Loaded, Section, Source, cast_agents, open_source, read, sections
 from .losses import CAUSES, MEANINGS, Losses, losses
 from .text import indented, pieces, plain
 from .transcripts import Transcript, choose, transcripts
 
 
-def write_report(folders: Sequence[Path], to: Path, *, transcripts: int = 6) -> Path:
-    """Write the page about these run folders to `to` and return it.
+def write_report(folders: Sequence[Path], to: Path, *, transcripts: int = 6, training: Sequence[Path] = ()) -> Path:
+    """Write the page about these run folders and folders of trainings to `to` and return it.
 
     `transcripts` episodes of each run are shown in full. Raises `UserError` for a folder that is no run, or has no
-    evaluation, or one that does not fit its episodes.
+    evaluation, or one that does not fit its episodes, and for one in `training` that has no history.
     """
-    if not folders:
-        raise UserError("report: got no run folders, allowed: at least one")
+    if not folders and not training:
+        raise UserError("report: got no run folders and no trainings, allowed: at least one")
     if transcripts < 0:
         raise invalid("transcripts", transcripts, "0 or more")
-    page = render([Path(folder) for folder in folders], transcripts)
+    page = render([Path(folder) for folder in folders], transcripts, [Path(folder) for folder in training])
     to = Path(to)
     to.parent.mkdir(parents=True, exist_ok=True)
     # A lone surrogate cannot be encoded; where text may hold one, it is shown by its code already.
@@ -42,19 +43,20 @@ def write_report(folders: Sequence[Path], to: Path, *, transcripts: int = 6) -> 
     return to
 
 
-def render(folders: Sequence[Path], n_transcripts: int) -> str:
+def render(folders: Sequence[Path], n_transcripts: int, trained: Sequence[Path] = ()) -> str:
     """The page as text."""
     sources = [open_source(folder) for folder in dict.fromkeys(folders)]
     agents = cast_agents(sources)
+    trainings = histories(trained, sources, agents)
     runs: list[Loaded] = []
     chosen: dict[int, list[tuple[str, Any]]] = {}
     for source, agent in zip(sources, agents, strict=True):
         picked = choose(source.evaluation.rows, n_transcripts)
         runs.append(read(source, [row.trajectory for _, row in picked], agent))
         chosen[id(runs[-1])] = picked
-    found = [_shown(section, chosen) for section in sections(runs)]
     return _template().render(
-        sections=found,
+        sections=[_shown(section, chosen, trainings) for section in sections(runs)],
+        trainings=training.shown(trainings, alone=not runs),
         agents=sorted({a.number: a for a in agents}.values(), key=lambda a: a.number),
         versions=_versions(sources),
         n_runs=len(runs),
@@ -76,6 +78,7 @@ class Shown:
     runs: Sequence[ShownRun]
     figures: dict[str, str | None]
     by_turn: Sequence[tuple[Agent, str]]
+    gains: Sequence[str]
     nothing_to_learn: bool
     scale: tuple[Estimate, Estimate] | None
     reference: str
@@ -96,27 +99,31 @@ class ShownRun:
     notes: Sequence[str] = field(default=())
 
 
-def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]]) -> Shown:
+def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]], trainings: Sequence[History]) -> Shown:
     runs = [_shown_run(run, chosen[id(run)]) for run in section.runs]
     known = [(r.run.agent, r.losses) for r in runs if r.losses is not None]
     if all(found.offered <= 0 for _, found in known):
         known = []
-    names = section.env.spec.reference, section.env.spec.floor
+    compared = stages.stages(section, trainings)
     return Shown(
         section=section,
         runs=runs,
-        figures=_figures(section, known),
+        figures=_figures(section, known, compared),
         by_turn=_by_turn(section, known),
+        gains=stages.gains(compared) if compared else (),
         nothing_to_learn=not known and any(r.losses is not None for r in runs),
         scale=headline.scale(section.runs[0]),
-        reference=names[0],
+        reference=section.env.spec.reference,
         split=section.runs[0].evaluation.split,
     )
 
 
-def _figures(section: Section, known: Sequence[tuple[Agent, Losses]]) -> dict[str, str | None]:
+def _figures(
+    section: Section, known: Sequence[tuple[Agent, Losses]], compared: Sequence[Loaded]
+) -> dict[str, str | None]:
     name = section.anchor
     return {
+        "stages": stages.figure(compared, f"{name}-st", section.title) if compared else None,
         "success": plots.success(section, f"{name}-s"),
         "turns": plots.turns(section, f"{name}-t"),
         "entropy": plots.entropy(section, f"{name}-h"),
@@ -175,7 +182,7 @@ def _template() -> Any:
     from jinja2 import DictLoader, Environment, StrictUndefined
 
     env = Environment(
-        loader=DictLoader({"report.html.j2": _asset("report.html.j2")}),
+        loader=DictLoader({name: _asset(name) for name in ("report.html.j2", "training.html.j2")}),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
