@@ -1,7 +1,9 @@
-"""`make demo`: a real language model plays every environment, between a floor and a ceiling, and a report says how.
+"""`make demo`: a real language model plays, between a floor and a ceiling; a tiny one learns; and a report says how.
 
 SmolLM2-135M is far too small to play well; it is here because it runs on any laptop in minutes. Everything around it is
-what a large model would meet: the same environments, batching, records, evaluation and report.
+what a large model would meet: the same environments, batching, records, evaluation and report. The model that learns,
+sonde-tiny-maze, comes with sonde: it walks mazes like a novice, trains on its own play, and is tested on ways through
+the mazes that it has never walked.
 """
 
 from __future__ import annotations
@@ -21,11 +23,18 @@ from sonde.cli import tables
 from sonde.cli.progress import stages
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
-from sonde.evaluate import Evaluation
+from sonde.evaluate import Evaluation, compare
 from sonde.models.fetch import fetch
 from sonde.run import RunConfig, execute, load_evaluation, prepare
+from sonde.train.credit import RewardMix
+from sonde.train.gather import Game
+from sonde.train.groups import OnlineSettings
+from sonde.train.learn import learn_online
+from sonde.train.settings import preset
 from sonde.viewer import write_report
 
+MODEL = "model"
+"""Where a training leaves its model."""
 ENVIRONMENTS = (
     "wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata", "twenty_questions",
     "guess_my_city",
@@ -41,6 +50,11 @@ EXAMPLES = {"wordle": 2, "mastermind": 2}
 REPLY_TOKENS = {"cellular_automata": 192}
 """Eight rules take some 140 tokens; every other answer is a word or a cell."""
 SHORT_REPLY = 24
+LEARNER = "sonde-tiny-maze"
+STEPS = 40
+"""Optimizer steps of 64 episodes."""
+TESTS = 200
+ONLINE = OnlineSettings(k=8, max_new_tokens=8, rewards=RewardMix({"success": 1.0, "turns": -0.02}))
 
 out = Console()
 
@@ -48,17 +62,19 @@ out = Console()
 def main(folder: Path = Path("runs/demo")) -> None:
     """Play, print the table, write the report; a second call finds everything played and is done in seconds."""
     begun = time.perf_counter()
-    with _stage("1/4 weights of SmolLM2-135M"):
+    with _stage("1/5 weights of SmolLM2-135M"):
         fetch("smollm2", progress=stages(out, "    "))
     folders: list[Path] = []
-    with _stage("2/4 random play and the reference solvers"):
+    with _stage("2/5 random play and the reference solvers"):
         for name in ENVIRONMENTS:
             spec = _environment(name).spec
             folders += [play(name, {"name": f"agents:{agent}"}, folder) for agent in (spec.floor, spec.reference)]
-    with _stage("3/4 SmolLM2-135M"):
+    with _stage("3/5 SmolLM2-135M"):
         folders += _play_in_parallel(folder)
-    with _stage("4/4 report"):
-        page = write_report(folders, folder / "report.html")
+    with _stage("4/5 sonde-tiny-maze learns from its own play"):
+        tests, trained = learn(folder)
+    with _stage("5/5 report"):
+        page = write_report([*folders, *tests], folder / "report.html", training=[trained])
     order = {name: i for i, name in enumerate(ENVIRONMENTS)}
     out.print(tables.evaluations(sorted(map(load_evaluation, folders), key=lambda e: order[e.env_name])))
     out.print(f"whole demo: {time.perf_counter() - begun:.0f} s; report: {page}", highlight=False)
@@ -78,6 +94,33 @@ def play(env: str, policy: dict[str, Json], folder: Path) -> Path:
     begun = time.perf_counter()
     done = execute(run, folder / run.folder_name)
     out.print(f"    {env}, {run.label}: {_ends(done)} ({time.perf_counter() - begun:.1f} s)", highlight=False)
+    return folder / run.folder_name
+
+
+def learn(folder: Path) -> tuple[list[Path], Path]:
+    """Test, train by GRPO, test again: the run folders of the tests, and that of the training."""
+    env, trained = make("maze", preset="pairs"), folder / "maze-grpo"
+    tests = [_test(folder, LEARNER, "base")]
+    if not (trained / MODEL).is_dir():
+        settings = preset("tiny_grpo", folder=str(trained), max_steps=STEPS)
+        learn_online(LEARNER, [Game(env, env.tasks("train"), "maze")], settings, online=ONLINE, resume=True)
+    tests.append(_test(folder, str(trained / MODEL), "after GRPO"))
+    before, after = (load_evaluation(test) for test in tests)
+    gain = compare(after, before).success
+    out.print(
+        f"    on held-out tasks: {before.metrics['success']} before, {after.metrics['success']} after", highlight=False
+    )
+    out.print(f"    difference, paired by task: {gain}", highlight=False)
+    return tests, trained
+
+
+def _test(folder: Path, model: str, label: str) -> Path:
+    """The learner on held-out tasks, drawing from all that it would say."""
+    backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
+    policy = {"name": "agents:llm", "model": backend, "temperature": 1.0, "min_p": 0.0, "max_new_tokens": 8}
+    env = {"name": "maze", "preset": "pairs"}
+    run = prepare(RunConfig(env=env, seats={AGENT: policy}, n_tasks=TESTS, k=2, label=label))
+    execute(run, folder / run.folder_name)
     return folder / run.folder_name
 
 

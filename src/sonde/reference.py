@@ -4,9 +4,9 @@
 play (`Spec.floor`), 100 the reference solver (`Spec.reference`). It is not clipped, and n/a where the two intervals
 overlap, because then there is no scale.
 
-`python -m sonde.reference` measures every environment again and writes `envs/data/reference.json`. Each entry carries
-n, interval, seed, version, the fingerprints of everything it was measured with, and the first tasks' returns one by
-one, so that a test can tell a stale entry without measuring again.
+`python -m sonde.reference [ENV ...]` measures every environment again, or these, and writes
+`envs/data/reference.json`. Each entry carries n, interval, seed, version, the fingerprints of everything it was
+measured with, and the first tasks' returns one by one, so that a test can tell a stale entry without measuring again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from . import metrics
-from .core import AGENT, EMPTY, Env, content_hash, default_policies, make, names
+from .core import AGENT, EMPTY, Env, content_hash, default_policies, make, names, unknown
 from .core.types import Json
 from .metrics import Estimate
 from .rollout import Plan, collect
@@ -113,13 +113,21 @@ def environments() -> Sequence[Env[Any]]:
     return found
 
 
-def main() -> None:
-    """Measure all environments, as many at a time as there are processors, and write the shipped file."""
-    envs = [env for env in environments() if env.spec.reference]
+def main(only: Sequence[str]) -> None:
+    """Measure environments, as many at a time as there are processors, and write the shipped file.
+
+    `only` names those to measure; the entries of others are kept where they still hold. None named: all.
+    """
+    all_envs = {fingerprint(env): env for env in environments() if env.spec.reference}
+    for name in only:
+        if name not in {env.spec.name for env in all_envs.values()}:
+            raise unknown("environment", name, sorted({env.spec.name for env in all_envs.values()}))
+    todo = {key: env for key, env in all_envs.items() if not only or env.spec.name in only}
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        measured = dict(zip(map(fingerprint, envs), pool.map(measure, envs), strict=True))
+        measured = dict(zip(todo, pool.map(measure, todo.values()), strict=True))
+    found = {**entries(), **measured}
     path = Path(str(files("sonde.envs"))) / "data" / "reference.json"
-    lines = [f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in measured.items()]
+    lines = [f"{json.dumps(key)}: {json.dumps(found[key])}" for key in all_envs if key in found]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     for entry in measured.values():
         floor, top = (Estimate(**entry[role]["score"]) for role in ("floor", "reference"))
@@ -127,4 +135,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

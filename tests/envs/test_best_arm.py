@@ -309,3 +309,50 @@ def test_beliefs_stay_on_the_truth_over_test_tasks() -> None:
             assert sum(g.truth for g in gains) == pytest.approx(np.log2(5))
             assert sum(g.realised for g in gains) == pytest.approx(np.log2(5))
     assert wins >= 4
+
+
+# --- preset small ----------------------------------------------------------------------------------------------------
+
+SMALL = BestArm(preset="small")
+
+
+def test_small_has_500_worlds_of_the_same_three_arms_in_each_split() -> None:
+    train, test = SMALL.tasks("train"), SMALL.tasks("test")
+    assert (len(train), len(test), SMALL.pulls, SMALL.spec.max_turns) == (500, 500, 10, 11)
+    assert {t.public for t in (*train, *test)} == {train[0].public}
+    assert train[0].public["arms"] == ("amber", "coral", "indigo")
+    worlds = {Episode.begin(SMALL, t).state.means for t in (*train, *test)}
+    assert len(worlds) == 1000
+    for means in list(worlds)[:200]:
+        assert 0.6 <= max(means) <= 0.7 and sorted(means)[1] <= 1.0 - max(means)
+
+
+def test_small_shows_tallies_and_tries_left() -> None:
+    hidden = {"means": {"coral": 1.0, "amber": 0.0, "indigo": 0.0}}
+    ep = play(BestArm(preset="small", pulls=3), hidden, "coral", "indigo")
+    tallies = "amber: tries 0, wins 0\ncoral: tries 1, wins 1\nindigo: tries 1, wins 0\nTries left: 1. Name a machine."
+    assert ep.turns[-1].told == f"You try indigo. Reward: 0.\n{tallies}"
+    begun = Episode.begin(ep.env, ep.task)
+    assert begun.view().rendered == begun.messages["agent"][0].content
+    rules = begun.messages["agent"][0].content.split("\n")[0]
+    assert ep.view().rendered == f"{rules}\n{tallies}" and "in 3 tries" in rules
+    decide = ep.step("<Answer>a machine</Answer>")
+    assert decide.view().rendered == f"{rules}\n{tallies.rsplit(chr(10), 1)[0]}\nTries left: 0. Decide."
+    assert decide.step("<Answer>coral</Answer>").outcome == sonde.Outcome("win", 1.0)
+
+
+def test_only_small_renders() -> None:
+    assert Episode.begin(ENV, ENV.tasks("test")[0]).view().rendered is None
+
+
+def test_small_takes_any_arms() -> None:
+    ep = play(SMALL, {"means": {"blue": 1.0, "red": 0.0}}, "red")
+    assert ep.task.public == {"scenario": "small", "arms": ("blue", "red")}
+    assert "blue: tries 0, wins 0\nred: tries 1, wins 0\nTries left: 9." in ep.turns[-1].told
+
+
+def test_presets_have_their_own_number_of_pulls() -> None:
+    assert BestArm(preset="small", max_turns=4) == BestArm(preset="small", pulls=3)
+    assert sonde.build(SMALL.config) == SMALL
+    with pytest.raises(UserError, match="best_arm: max_turns"):
+        BestArm(preset="small", pulls=20, max_turns=5)

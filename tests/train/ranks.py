@@ -37,7 +37,7 @@ CASES: dict[str, tuple[Objective, Sequence[Item], dict[str, Any]]] = {
     "sft": (SFT(), tiny.samples(7), {"micro_batch": 1}),
     "grpo": (GRPO(), tiny.samples(9, rows=2), {"micro_batch": 2}),
     "dpo": (DPO(alpha=1.0), tiny.pairs(5), {"micro_tokens": 60, "lora": LoraSettings(r=4)}),
-    "packed": (SFT(), tiny.samples(8), {"packing": True, "gradient_checkpointing": True}),
+    "packed": (SFT(), tiny.mixed(8), {"packing": True, "gradient_checkpointing": True}),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from dataclasses import replace
 
@@ -10,20 +11,21 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+import numpy as np
 import torch
 
 from sonde import UserError
-from sonde.train.collate import batch_of, collate, cost, divide, rows_of
+from sonde.train.collate import batch_of, collate, cost, divide, lines, rows_of
 from sonde.train.types import Need, units
 
-from .tiny import END, bare, pairs, sample, samples
+from .tiny import END, bare, mixed, pairs, sample, samples
 
 ALL: frozenset[Need] = frozenset({"reference", "advantage", "sampled"})
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_every_number_is_where_its_token_is(packed: bool) -> None:
-    items = samples(3, rows=2)
+    items = mixed(3, rows=2)
     tensors = collate(items, needs=ALL, pad_id=END, packed=packed)
     batch = batch_of(tensors)
     for r, row in enumerate(rows_of(items)):
@@ -42,18 +44,30 @@ def test_every_number_is_where_its_token_is(packed: bool) -> None:
 
 
 def test_padded_and_packed_feed_the_same_tokens() -> None:
-    items = samples(4)
+    items = mixed(6)
     padded = collate(items, needs=frozenset(), pad_id=0)
     packed = collate(items, needs=frozenset(), pad_id=0, packed=True)
     mask = padded["attention_mask"].bool()
     assert "position_ids" not in padded and "attention_mask" not in packed
-    assert packed["input_ids"][0].tolist() == padded["input_ids"][mask].tolist()
-    assert packed["position_ids"][0].tolist() == [t for row in rows_of(items) for t in range(len(row))]
-    assert packed["keep"][0].tolist() == padded["keep"][mask].tolist()
+    rows = rows_of(items)
+    assert packed["input_ids"].shape[1] == max(map(len, rows)) and packed["input_ids"].shape[0] < len(rows)
+    flat = packed["input_ids"].flatten().tolist()
+    starts = [i for i, t in enumerate(packed["position_ids"].flatten().tolist()) if t == 0]
+    pieces = [flat[a:b] for a, b in itertools.pairwise([*starts, len(flat)])]
+    assert sorted(list(row.ids) for row in rows) == sorted(p for p in pieces if set(p) != {0})
     for tensors in (padded, packed):
         flat, keep = tensors["input_ids"].flatten(), tensors["keep"].flatten()
         assert flat[keep.nonzero()[:, 0] + 1].tolist() == tensors["target"].tolist()
+        assert padded["input_ids"].flatten()[tensors["place"]].tolist() == tensors["target"].tolist()
+        assert tensors["agent_RT"].flatten()[tensors["place"]].all()
+        assert len(set(tensors["place"].tolist())) == len(tensors["place"]) == tensors["agent_RT"].sum()
     assert not (padded["keep"] & ~mask).any()
+
+
+def test_rows_fill_lines_from_the_longest() -> None:
+    assert lines(np.array([3, 9, 5, 4, 1, 9])) == [[1], [5], [2, 3], [0, 4]]
+    assert lines(np.array([2, 2])) == [[0], [1]]
+    assert cost(samples(1), packed=True) == len(rows_of(samples(1))[0])
 
 
 def test_pairs_lie_side_by_side() -> None:
@@ -77,10 +91,12 @@ def test_padding_is_not_told_by_its_id() -> None:
 def test_a_row_that_starts_with_the_agent_has_nothing_that_predicts_it() -> None:
     first = sample(0).rows[0]
     row = replace(first, agent=b"\1" + first.agent[1:])
-    items = [replace(sample(0), rows=(first, row))]
-    tensors = collate(items, needs=frozenset(), pad_id=END, packed=True)
-    assert len(tensors["target"]) == 2 * first.n_agent
-    assert not tensors["keep"][0, len(first) - 1]  # else the first row's end would predict the second row's start
+    long = sample(9, turns=6)
+    tensors = collate([replace(long, rows=(first, row, *long.rows))], needs=frozenset(), pad_id=END, packed=True)
+    assert tensors["input_ids"].shape[0] == 2  # both short rows are in one line: the first must not predict the second
+    said = 2 * first.n_agent + long.rows[0].n_agent
+    assert len(tensors["target"]) == tensors["keep"].sum() == said
+    assert tensors["agent_RT"].sum() == said + 1
 
 
 def test_what_is_missing_is_named() -> None:

@@ -18,7 +18,7 @@ from sonde.train.collate import collate, rows_of, silent
 from sonde.train.logprobs import chosen, said_logprobs, token_logprobs
 from sonde.train.types import Row
 
-from .tiny import END, samples, tiny_model
+from .tiny import END, mixed, sample, samples, tiny_model
 
 
 def plain(model: Any, row: Row) -> list[float]:
@@ -32,7 +32,7 @@ def plain(model: Any, row: Row) -> list[float]:
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 def test_equal_to_one_plain_pass_per_row(packed: bool, attention: str) -> None:
-    items, model = samples(4, rows=2), tiny_model()
+    items, model = mixed(4, rows=2), tiny_model()
     model.set_attn_implementation(attention)
     found_RT = token_logprobs(model, collate(items, needs=frozenset(), pad_id=END, packed=packed))
     for r, row in enumerate(rows_of(items)):
@@ -42,7 +42,7 @@ def test_equal_to_one_plain_pass_per_row(packed: bool, attention: str) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_neighbour_changes_nothing(packed: bool) -> None:
-    items, model = samples(3), tiny_model()
+    items, model = [sample(0, turns=6), *samples(3)[1:]], tiny_model()  # packed: a long row, and two in one line
     row = items[1].rows[0]
     other = replace(items[1], rows=(replace(row, ids=array("i", [9] * len(row))),))
     kinds = [[items[0], middle, items[2]] for middle in (items[1], other)]
@@ -55,7 +55,7 @@ def test_gradients_do_not_depend_on_the_layout() -> None:
     grads: list[list[torch.Tensor]] = []
     for packed in (False, True):
         model = tiny_model()
-        token_logprobs(model, collate(samples(4), needs=frozenset(), pad_id=END, packed=packed)).sum().backward()
+        token_logprobs(model, collate(mixed(6), needs=frozenset(), pad_id=END, packed=packed)).sum().backward()
         grads.append([p.grad for p in model.parameters()])
     for a, b in zip(*grads, strict=True):
         torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)

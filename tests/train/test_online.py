@@ -32,11 +32,14 @@ from .asking import WORDS, Asking
 from .tiny import tiny_model, tiny_tokenizer
 
 ENV = Asking()
+HURRY = RewardMix({"success": 1.0, "turns": -0.1})
+"""Tells episodes apart that are all lost."""
 CLOCKS = ("seconds_playing", "seconds_training")
 
 
 def trainer(folder: Path, *, seed: int = 0, model: Any = None, games: Sequence[Game] = (), objective: Any = None,
-            online: OnlineSettings | None = None, **changes: Any) -> OnlineTrainer:  # fmt: skip
+            online: OnlineSettings | None = None, kind: type[OnlineTrainer] = OnlineTrainer,
+            **changes: Any) -> OnlineTrainer:  # fmt: skip
     """Two tasks of four episodes per step, unless told otherwise."""
     usual: dict[str, Any] = {"lr": 3e-3, "batch_size": 8, "micro_batch": 8, "max_steps": 3, "schedule": "constant"}
     settings = TrainSettings(folder=str(folder), seed=seed, **{**usual, "warmup": 0.0, **changes})
@@ -44,7 +47,7 @@ def trainer(folder: Path, *, seed: int = 0, model: Any = None, games: Sequence[G
     model = model if model is not None else tiny_model(seed, vocab=len(tokenizer))
     online = online or OnlineSettings(k=4)
     games = games or [Game(ENV, ENV.tasks("train"), "asking")]
-    return OnlineTrainer(model, objective or GRPO(), games, settings, online, tokenizer=tokenizer)
+    return kind(model, objective or GRPO(), games, settings, online, tokenizer=tokenizer)
 
 
 def places(t: OnlineTrainer, *chosen: int, n_rollout: int = 0) -> list[Seat]:
@@ -71,19 +74,20 @@ def test_what_is_trained_is_what_was_sampled(tmp_path: Path, lora: LoraSettings 
             said = [id_ for turn in episode.turns for c in turn.acts[0].action.completions for id_ in c.ids]
             trained = [id_ for row in sample.rows for id_, a in zip(row.ids, row.agent, strict=True) if a]
             assert trained == said and sample.turns == len(episode.turns)
-    (tensors,), n_units = t.passes([sample for group in groups for sample in group.samples])[0][:1], 12
+    (tensors, *_), _ = t.passes([sample for group in groups for sample in group.samples])
     batch = batch_of(tensors)
     with t.playing() as model, torch.no_grad():
         found_RT = token_logprobs(model, tensors)
-    assert batch.sampled_RT is not None and batch.n_samples <= n_units
+    assert batch.sampled_RT is not None and batch.n_samples == 8
     assert float((found_RT - batch.sampled_RT)[batch.agent_RT].abs().max()) < 1e-4
     assert float(batch.sampled_RT[batch.agent_RT].max()) < 0.0
 
 
 def test_the_first_update_of_every_rollout_has_ratio_one(tmp_path: Path) -> None:
-    history = trainer(tmp_path / "one", max_steps=4).train().history
+    online = OnlineSettings(k=4, rewards=HURRY)
+    history = trainer(tmp_path / "one", max_steps=4, online=online).train().history
     assert [entry["ratio"] for entry in history] == pytest.approx([1.0] * 4, abs=1e-5)
-    both = trainer(tmp_path / "two", max_steps=4, online=OnlineSettings(k=4, updates_per_rollout=2)).train().history
+    both = trainer(tmp_path / "two", max_steps=4, online=replace(online, updates_per_rollout=2)).train().history
     assert [entry["ratio"] for entry in both[::2]] == pytest.approx([1.0] * 2, abs=1e-5)
     assert all(abs(entry["kl_sampled"]) > 1e-6 for entry in both[1::2])  # the weights have moved since
     assert [entry["episodes"] for entry in both] == [16, 16, 32, 32]
@@ -91,7 +95,8 @@ def test_the_first_update_of_every_rollout_has_ratio_one(tmp_path: Path) -> None
 
 
 def test_a_reference_policy_is_the_model_at_the_start(tmp_path: Path) -> None:
-    history = trainer(tmp_path, objective=GRPO(kl=0.1), max_steps=3).train().history
+    online = OnlineSettings(k=4, rewards=HURRY)
+    history = trainer(tmp_path, objective=GRPO(kl=0.1), online=online).train().history
     assert history[0]["kl_reference"] == pytest.approx(0.0, abs=1e-6)
     assert history[-1]["kl_reference"] > 1e-6
 
@@ -144,10 +149,8 @@ def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
                 raise Interrupted
             return super().play(chosen)
 
-    first = trainer(tmp_path / "parts", **options)
-    first.__class__ = Broken
     with pytest.raises(Interrupted):
-        first.train()
+        trainer(tmp_path / "parts", kind=Broken, **options).train()
     second = trainer(tmp_path / "parts", **options)
     resumed = second.train(resume=tmp_path / "parts" / "checkpoint-2").history
     assert without_clocks(resumed) == without_clocks(straight)
@@ -243,7 +246,7 @@ def test_several_environments_share_a_loop(tmp_path: Path) -> None:
     """Two environments, grouped by name: UCB plays each unseen one first, and what is saved replays in its own."""
     lock = sonde.make("combination_lock", length=1, sub_episodes=2)
     games = [Game(ENV, ENV.tasks("train"), "asking"), Game(lock, lock.tasks("train"), "lock")]
-    online = OnlineSettings(k=4, bandit=UCB(), max_new_tokens=2, save_episodes=True, **PAPRIKA_SAMPLING)
+    online = replace(OnlineSettings(k=4, bandit=UCB(), max_new_tokens=2, save_episodes=True), **PAPRIKA_SAMPLING)
     t = trainer(tmp_path, games=games, online=online, max_steps=1)
     t.train()
     assert {name: arm.n for name, arm in t.progress.state.arms.items()} == {ENV.name: 1, "combination_lock": 1}
@@ -296,11 +299,8 @@ def test_tasks_keep_the_order_of_games() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_random_model_learns_to_ask_first_and_to_use_the_answer(tmp_path: Path, seed: int) -> None:
-    """From about no game won in a hundred to nearly all, in 3,000 episodes."""
-    online, steps = OnlineSettings(k=8), 48
-    history = (
-        trainer(tmp_path, seed=seed, batch_size=64, micro_batch=64, max_steps=steps, online=online).train().history
-    )
+    """From about no game won in a hundred to most, in 2,560 episodes."""
+    sizes: dict[str, Any] = {"batch_size": 64, "micro_batch": 64, "max_steps": 40}
+    history = trainer(tmp_path, seed=seed, **sizes).train().history
     success = [entry["success"] for entry in history]
-    assert np.mean(success[:5]) < 0.1 and np.mean(success[-5:]) > 0.8
-    assert history[-1]["turns"] < 3.0 < history[0]["turns"]
+    assert np.mean(success[:3]) < 0.15 and np.mean(success[-5:]) > 0.7

@@ -32,11 +32,11 @@ from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer, TrainResult, train_offline
 from sonde.train.types import Item, Objective, units
 
-from .tiny import END, bare, pairs, sample, samples, tiny_model, tiny_tokenizer
+from .tiny import END, bare, mixed, pairs, sample, samples, tiny_model, tiny_tokenizer
 
 OBJECTIVES: list[tuple[Objective, Sequence[Item]]] = [
-    (SFT(), samples(8)),
-    (GRPO(), samples(8, rows=2)),
+    (SFT(), mixed(8)),
+    (GRPO(), mixed(8, rows=2)),
     (DPO(alpha=1.0), pairs(8)),
 ]
 IDS = ["token", "sample", "pair"]
@@ -124,9 +124,10 @@ def test_the_last_mini_batch_may_be_small_and_every_item_is_seen_once(tmp_path: 
 
 
 def test_history_averages_over_units_and_is_written(tmp_path: Path) -> None:
-    _, each = fit(tmp_path / "1", SFT(), samples(8), schedule="constant")
-    _, every_other = fit(tmp_path / "2", SFT(), samples(8), schedule="constant", logging_steps=2)
-    assert [e["step"] for e in every_other.history] == [2, 4]
+    _, each = fit(tmp_path / "1", SFT(), samples(8), schedule="constant", max_steps=3)
+    _, every_other = fit(tmp_path / "2", SFT(), samples(8), schedule="constant", max_steps=3, logging_steps=2)
+    assert [e["step"] for e in every_other.history] == [2, 3]
+    assert every_other.history[1]["loss"] == pytest.approx(losses(each)[2])
     assert every_other.history[0]["loss"] == pytest.approx(sum(losses(each)[:2]) / 2)
     for result in (each, every_other):
         lines = (result.folder / "history.jsonl").read_text().splitlines()
@@ -206,6 +207,16 @@ def test_a_folder_is_not_used_twice_and_a_resumed_run_keeps_its_settings(tmp_pat
     (tmp_path / "reference.npz").unlink()
     with pytest.raises(UserError, match=r"reference\.npz is missing"):
         train_offline(tiny_model(), DPO(), pairs(4), given, resume=True)
+
+
+@pytest.mark.parametrize("steps", [2, 3])
+def test_a_finished_run_that_is_resumed_is_finished(steps: int, tmp_path: Path) -> None:
+    given = settings(tmp_path, max_steps=steps, save_steps=1)  # an epoch has two steps
+    done = train_offline(tiny_model(), SFT(), samples(8), given)
+    again = train_offline(tiny_model(), SFT(), samples(8), given, resume=True)
+    assert again.steps == done.steps == steps and again.history == done.history
+    for a, b in zip(*(AutoModelForCausalLM.from_pretrained(r.model).parameters() for r in (done, again)), strict=True):
+        assert torch.equal(a, b)
 
 
 def test_to_resume_before_the_first_checkpoint_is_to_start(tmp_path: Path) -> None:

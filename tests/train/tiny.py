@@ -113,6 +113,11 @@ def samples(n: int, **options: Any) -> list[Sample]:
     return [sample(i, **options) for i in range(n)]
 
 
+def mixed(n: int, **options: Any) -> list[Sample]:
+    """Of one to four turns, so that packing puts several in a line."""
+    return [sample(i, turns=1 + i % 4, **options) for i in range(n)]
+
+
 def pairs(n: int, **options: Any) -> list[Pair]:
     return [Pair(sample(2 * i, **options), sample(2 * i + 1, **options)) for i in range(n)]
 

@@ -4,6 +4,9 @@ Source: PAPRIKA, table 1 and appendix B.4.10: with eps ~ U[0.1, 0.2], a random a
 the others with probabilities drawn from U[0, 0.5 - eps]; 20 pulls, then one decision; 81 training scenarios of 3 to 7
 arms, and one test scenario of 5 played in 100 worlds. Rewards: 1 for the right decision, else 0; what a pull pays is in
 `info`. The means are drawn from the world seed, so a group of samples shares them.
+Preset `small` is ours, for models of less than a million parameters: three machines that are always called the same,
+10 pulls, 500 worlds to train on and 500 to test on, and no story; after every pull, and in `render`, the tallies of all
+machines and the number of tries left.
 Departures: scenarios are ours; pulls left are told. A name that is no arm costs its pull, as in the paper's code, but
 the call to decide follows the last pull whatever it was, where that code leaves it out after a wrong name.
 """
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
     from ._rules.arms import ArmsFilter
 
 _N_TEST = 100
-_CUSTOM = "custom"
+_N_SMALL = 500
+_SMALL_ARMS = ("amber", "coral", "indigo")
+_CUSTOM, _SMALL = "custom", "small"
+_PULLS = Frozen(paprika=20, small=10)
 _WIN = Frozen({AGENT: 1.0})
 
 
@@ -55,26 +61,34 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BestArm(TabularEnv[State]):
-    """See the module. `pulls` in 1..200. The decision is one turn more, so `max_turns=n` means n - 1 pulls."""
+    """See the module. `pulls` in 1..200, None takes the preset's. The decision is one turn more, so `max_turns=n` means
+    n - 1 pulls."""
 
-    presets: ClassVar[tuple[str, ...]] = ("paprika",)
+    presets: ClassVar[tuple[str, ...]] = ("paprika", "small")
 
     preset: str = "paprika"
-    pulls: int = 20
+    pulls: int | None = None
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
         if self.preset not in self.presets:
             raise unknown("best_arm: preset", self.preset, self.presets)
-        if not 1 <= self.pulls <= 200:
-            raise invalid("best_arm: pulls", self.pulls, "1 to 200")
-        turns = self.pulls + 1 if self.max_turns is None else self.max_turns
+        usual = _PULLS[self.preset]
+        pulls = usual if self.pulls is None else self.pulls
+        if not 1 <= pulls <= 200:
+            raise invalid("best_arm: pulls", pulls, "1 to 200")
+        turns = pulls + 1 if self.max_turns is None else self.max_turns
         if not 2 <= turns <= 201:
             raise invalid("best_arm: max_turns", turns, "2 to 201")
-        if self.pulls not in (type(self).pulls, turns - 1):
-            raise invalid("best_arm: max_turns", turns, f"pulls + 1 = {self.pulls + 1}")
+        if pulls not in (usual, turns - 1):
+            raise invalid("best_arm: max_turns", turns, f"pulls + 1 = {pulls + 1}")
         object.__setattr__(self, "pulls", turns - 1)
         object.__setattr__(self, "max_turns", turns)
+
+    @property
+    def n_pulls(self) -> int:
+        """`pulls`, which is a number once the constructor is done."""
+        return cast("int", self.pulls)
 
     @cached_property
     def spec(self) -> Spec:
@@ -83,7 +97,7 @@ class BestArm(TabularEnv[State]):
             version="1",
             summary="find the arm most likely to pay in a limited number of pulls",
             preset=self.preset,
-            max_turns=self.pulls + 1,
+            max_turns=self.n_pulls + 1,
             reward_range=(0.0, 1.0),
             support="eps ~ U[0.1, 0.2]; the best arm pays with 0.5 + eps, every other with U[0, 0.5 - eps]",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.10",
@@ -96,6 +110,8 @@ class BestArm(TabularEnv[State]):
         )
 
     def split(self, split: str) -> Sequence[Task]:
+        if self.preset == _SMALL:
+            return TaskList(_N_SMALL, lambda i: self._task(_SMALL, _SMALL_ARMS, None, split, i))
         if split == "test":
             room = _scenarios(split)[0]
             return TaskList(_N_TEST, lambda i: self._task(room.name, room.arms, None, split, i))
@@ -105,10 +121,16 @@ class BestArm(TabularEnv[State]):
     def task(self, hidden: Json) -> Task:
         """`{"means": {"blue": 0.63, ...}}`: the arms of a scenario, or any 2 to 10 names."""
         means = _checked(hidden)
-        scenario = _home(frozenset(means))
-        arms = scenario.arms if scenario else tuple(means)
+        name, arms = self._named_home(tuple(means))
         ordered = Frozen(means=Frozen({arm: float(means[arm]) for arm in arms}))
-        return self._task(scenario.name if scenario else _CUSTOM, arms, ordered, "custom", 0)
+        return self._task(name, arms, ordered, "custom", 0)
+
+    def _named_home(self, arms: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """The scenario that these arms belong to, and its arms in order."""
+        if self.preset == _SMALL:
+            return _SMALL, _SMALL_ARMS if set(arms) == set(_SMALL_ARMS) else arms
+        scenario = _home(frozenset(arms))
+        return (scenario.name, scenario.arms) if scenario else (_CUSTOM, arms)
 
     def _task(self, name: str, arms: tuple[str, ...], hidden: Json, split: str, index: int) -> Task:
         public = Frozen[Any](scenario=name, arms=arms)
@@ -127,17 +149,34 @@ class BestArm(TabularEnv[State]):
         return State(public["scenario"], arms, tuple(hidden["means"][a] for a in arms), ((0, 0),) * len(arms))
 
     def to_act(self, state: State) -> str | None:
-        return AGENT if state.turn <= self.pulls else None
+        return AGENT if state.turn <= self.n_pulls else None
 
     def hypothesis(self, state: State) -> str:
         return state.arms[state.means.index(max(state.means))]
 
     def intro(self, state: State, seat: str) -> str:
+        if state.scenario == _SMALL:
+            return self._shown(state)
         story = _texts(state.scenario, state.arms)
-        return pieces("best_arm")["intro"].format(pulls=self.pulls, **story.words)
+        return pieces("best_arm")["intro"].format(pulls=self.n_pulls, **story.words)
+
+    def render(self, state: State, seat: str) -> str | None:
+        """Rules, tallies and tries left in preset `small`; the stories of `paprika` have no summary."""
+        return self._shown(state) if state.scenario == _SMALL else None
+
+    def _shown(self, state: State) -> str:
+        rules = pieces("best_arm")["small-intro"].format(pulls=self.n_pulls, arms=", ".join(state.arms))
+        return f"{rules}\n{self._tallies(state)}"
+
+    def _tallies(self, state: State) -> str:
+        """Tries and wins of every arm, then the tries left or the call to decide."""
+        say, left = pieces("best_arm"), self.n_pulls - state.turn
+        rows = zip(state.arms, state.counts, strict=True)
+        tallies = [say["small-tally"].format(arm=arm, tries=n, wins=wins) for arm, (n, wins) in rows]
+        return "\n".join([*tallies, say["small-next"].format(left=left) if left > 0 else say["small-decide"]])
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        arm = _named(state.arms, text) if state.turn < self.pulls else None
+        arm = _named(state.arms, text) if state.turn < self.n_pulls else None
         if arm is None:
             return [(1.0, self._settled(state, text))]
         mean = state.means[arm]
@@ -145,7 +184,7 @@ class BestArm(TabularEnv[State]):
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         """One draw from `outcomes`, building only the outcome that happens."""
-        arm = _named(state.arms, text) if state.turn < self.pulls else None
+        arm = _named(state.arms, text) if state.turn < self.n_pulls else None
         if arm is None:
             return self._settled(state, text)
         return self._pulled(state, arm, int(rng.random() < state.means[arm]))
@@ -165,12 +204,12 @@ class BestArm(TabularEnv[State]):
         words = texts.words
         after = state._replace(turn=state.turn + 1)
         if read_answer(text) is None:
-            over = state._replace(turn=self.pulls + 1)
+            over = state._replace(turn=self.n_pulls + 1)
             return _end(over, say["format"], Frozen(result="format"), Outcome("format"))
         pulls, arm = _table(state.arms, state.counts), _named(state.arms, text)
         if arm is None:
             info = Frozen[Any](result="invalid", pulls=pulls)
-            if state.turn < self.pulls:
+            if state.turn < self.n_pulls:
                 return self._next(after, texts, say["invalid"].format(**words), info)
             return _end(after, say["no-decision"].format(**words), info, Outcome("loss"))
         name, right = state.arms[arm], state.means[arm] == max(state.means)
@@ -180,7 +219,9 @@ class BestArm(TabularEnv[State]):
         return _end(after, told, info, Outcome("win", 1.0) if right else Outcome("loss"))
 
     def _next(self, after: State, texts: Texts, told: str, info: Frozen[Any]) -> Step:
-        left = self.pulls - after.turn
+        if after.scenario == _SMALL:
+            return Step(after, Frozen({AGENT: f"{told}\n{self._tallies(after)}"}), info=info)
+        left = self.n_pulls - after.turn
         ask = texts.decide if left == 0 else f"{texts.next[0]}{left}{texts.next[1]}"
         return Step(after, Frozen({AGENT: f"{told}\n{ask}"}), info=info)
 
@@ -196,7 +237,7 @@ class BestArm(TabularEnv[State]):
         from ._rules.arms import Game
 
         arms: tuple[str, ...] = public["arms"]
-        return Game(arms, self.pulls, partial(_named, arms)).start()
+        return Game(arms, self.n_pulls, partial(_named, arms)).start()
 
 
 def _end(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
@@ -266,6 +307,8 @@ def _home(arms: frozenset[str]) -> Scenario | None:
 
 
 def _scenario(name: str, arms: tuple[str, ...]) -> Scenario:
+    if name == _SMALL:
+        return Scenario(name, "", "", "machine", "try {arm}", "it pays", arms)
     if name == _CUSTOM:
         return Scenario(name, "", pieces("best_arm")["custom"], "machine", "start {arm}", "it pays", arms)
     return next(s for s in _scenarios("test") + _scenarios("train") if s.name == name)

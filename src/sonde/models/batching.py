@@ -85,6 +85,10 @@ class Batcher(Generic[Q, R]):
         """The result of `function`, run on the worker thread when the server is not running."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, function)
 
+    def call_and_wait(self, function: Callable[[], T]) -> T:
+        """As `call`, for callers that are not on a loop, or must not let it run meanwhile."""
+        return self._worker.submit(function).result()
+
     def take(self, n: int) -> list[Ticket[Q, R]]:
         """At most `n` waiting tickets, oldest first. For the server."""
         taken: list[Ticket[Q, R]] = []

@@ -170,6 +170,11 @@ class Engine:
                     self._forget()
                     raise
 
+    def forget(self) -> None:
+        """Drop all kept keys and values: the weights have changed. Not while rows are under way."""
+        self.slots = Slots(self.slots.budget)
+        self.stats.kept_bytes = 0
+
     def _forget(self) -> None:
         """Drop all rows, whatever state they are in."""
         self.rows = []

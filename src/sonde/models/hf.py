@@ -11,6 +11,9 @@ deterministic: alone or among seven others, log-probabilities of SmolLM2 differ 
 bfloat16 (`benchmarks/hf_generate.py`). torch and transformers are imported, and the model is loaded, on the first call,
 in the worker thread.
 
+`HF.around` plays with a model that lives in this process and may be trained between calls; `renew` says that its
+weights have changed.
+
 Departure: models that keep anything but keys and values per token (recurrent or hybrid ones) are refused.
 """
 
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -64,7 +67,7 @@ class HF(Model):
 
     def __post_init__(self) -> None:
         if not self.model:
-            raise invalid("hf: model", self.model, "a folder, a hub name, or one of " + ", ".join(fetch.KNOWN))
+            raise invalid("hf: model", self.model, "a folder, a hub name, or one of " + ", ".join(fetch.known()))
         if self.dtype not in DTYPES:
             raise invalid("hf: dtype", self.dtype, ", ".join(DTYPES))
         if self.max_batch < 1:
@@ -76,6 +79,27 @@ class HF(Model):
         if self.steer is not None and not callable(self.steer):
             raise invalid("hf: steer", self.steer, "a function of hidden states and logits; it is no configuration")
         object.__setattr__(self, "template", freeze(self.template))
+
+    @classmethod
+    def around(cls, module: Any, tokenizer: Any, *, model: str, weights: str = "0", **options: Any) -> HF:
+        """A backend that plays with `module` itself: no copy is made, nothing is loaded, and it stays where it is.
+
+        `model` names it in records, `weights` the version of its weights. The module has to be in evaluation mode while
+        it plays. `dtype`, `device` and `revision` say nothing here.
+        """
+        hf = cls(model=model, **options)
+        hf._held.append(_Held(module, tokenizer, weights))
+        return hf
+
+    def renew(self, weights: str) -> None:
+        """The module's weights have changed to this version: forget all keys and values. Not while it is generating."""
+        if not self._held:
+            raise UserError(f"hf: renew: got {self.model!r}, loaded by name; allowed: a model made by HF.around")
+        self._held[0] = replace(self._held[0], weights=weights)
+        if self._lazy:
+            # On the worker: when its answers are here, it may still be keeping what it computed for them.
+            self._batcher[0].call_and_wait(self._lazy[0].engine.forget)
+            self._lazy[0] = replace(self._lazy[0], weights=weights)
 
     @property
     def config(self) -> dict[str, Json]:
@@ -136,6 +160,11 @@ class HF(Model):
         return []
 
     @cached_property
+    def _held(self) -> list[_Held]:
+        """The module this plays with, or nothing where it is loaded by name."""
+        return []
+
+    @cached_property
     def _batcher(self) -> list[Feed]:
         """The queue in front of it, or nothing yet."""
         return []
@@ -143,6 +172,8 @@ class HF(Model):
     async def _ready(self) -> tuple[_Loaded, Feed]:
         from .batching import Batcher
 
+        if self._held and self._held[0].module.training:
+            raise UserError(f"hf: {self.model!r} is in training mode, allowed: evaluation mode, `module.eval()`")
         if not self._batcher:
             self._batcher.append(Batcher(self._serve, full=self.max_batch))
         batcher = self._batcher[0]
@@ -156,7 +187,14 @@ class HF(Model):
     def _load(self) -> None:
         """Runs on the worker thread, which also makes sure that two first calls load once."""
         if not self._lazy:
-            self._lazy.append(_load(self))
+            self._lazy.append(_hold(self, self._held[0]) if self._held else _load(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    module: Any
+    tokenizer: Any
+    weights: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,12 +208,9 @@ def _load(hf: HF) -> _Loaded:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from .chat import Chat
-    from .decode import Engine
-
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
-    source = str(fetch.fetch(hf.model)) if hf.model in fetch.KNOWN else hf.model
+    source = str(fetch.fetch(hf.model)) if hf.model in fetch.known() else hf.model
     local = Path(source).is_dir()
     device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
@@ -187,6 +222,21 @@ def _load(hf: HF) -> _Loaded:
         model = model.to(device).eval()
     except (OSError, ValueError) as error:
         raise UserError(f"hf: model: {hf.model!r} cannot be loaded: {_first_line(error)}") from error
+    return _engine(hf, model, tokenizer, str(getattr(model.config, "_commit_hash", None) or ""))
+
+
+def _hold(hf: HF, held: _Held) -> _Loaded:
+    import torch
+
+    if hf.threads is not None:
+        torch.set_num_threads(hf.threads)
+    return _engine(hf, held.module, held.tokenizer, held.weights)
+
+
+def _engine(hf: HF, model: Any, tokenizer: Any, weights: str) -> _Loaded:
+    from .chat import Chat
+    from .decode import Engine
+
     config = model.config.get_text_config()
     ends = _ends(model.generation_config.eos_token_id)
     chat = Chat(tokenizer, label=hf.model, template=hf.template, ends=ends)
@@ -200,7 +250,7 @@ def _load(hf: HF) -> _Loaded:
         kv_bytes=hf.kv_bytes,
         steer=hf.steer,
     )
-    return _Loaded(engine, chat, str(getattr(model.config, "_commit_hash", None) or ""))
+    return _Loaded(engine, chat, weights)
 
 
 def _layers(model: Any, name: str) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sonde.core.errors import UserError, invalid
 
 from .collate import longest, members, rows_of
@@ -67,10 +69,10 @@ def _check_lengths(items: Sequence[Item], settings: TrainSettings, model: Any) -
 
 def _check_tokens(items: Sequence[Item], model: Any) -> None:
     rows, size = rows_of(items), model.get_input_embeddings().num_embeddings
-    foreign = next((row for row in rows if len(row) and not (min(row.ids) >= 0 and max(row.ids) < size)), None)
-    if foreign is not None:
+    largest = max(int(np.frombuffer(row.ids, row.ids.typecode).max(initial=0)) for row in rows)
+    if largest >= size:
         raise UserError(
-            f"train: token id {max(foreign.ids)} is not in the model's vocabulary of {size}: the rows were made with "
+            f"train: token id {largest} is not in the model's vocabulary of {size}: the rows were made with "
             "another tokenizer; play with this model, or make rows with `as_sampled`"
         )
     empty = sum(not any(row.n_agent for row in sample.rows) for item in items for sample in members(item))

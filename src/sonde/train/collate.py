@@ -1,9 +1,11 @@
 """Items to tensors: padded or packed, and which items share a forward pass.
 
-Padded: one row per line, aligned at the left, with an attention mask. Packed: all rows end to end in a single line
-whose position ids start again at 0 with every row; given those and no attention mask, transformers (5.23, with sdpa,
-eager or flash attention) lets no token see another row. Either way objectives get the same (R, T) tensors, so they know
-nothing of packing, and what a token is (the agent's, padding) is told by the rows' own fields, never by its id.
+Padded: one row per line, aligned at the left, with an attention mask. Packed: as many rows end to end in a line as fit
+beside the longest, with position ids that start again at 0 with every row; given those and no attention mask,
+transformers (5.23, with sdpa, eager or flash attention) lets no token see another row. Lines are no longer than the
+longest row because sdpa and eager attention compute all of a line's pairs of tokens. Either way objectives get the same
+(R, T) tensors, so they know nothing of packing, and what a token is (the agent's, padding) is told by the rows' own
+fields, never by its id.
 
 A mini-batch is cut into forward passes so that rows of similar length meet: items are sorted by their longest row and
 filled in from the longest. That never changes which items an optimizer step holds.
@@ -50,8 +52,9 @@ def rows_of(items: Iterable[Item]) -> list[Row]:
 def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packed: bool = False) -> Tensors:
     """The tensors of these items in one forward pass.
 
-    `input_ids` with `attention_mask` (R, T) or `position_ids` (1, N); `keep`, of the same shape, marks the tokens that
-    are followed by one of the agent's, whose ids are in `target`; the rest are the fields of `Batch`.
+    `input_ids` with `attention_mask` or `position_ids`; `keep`, of the same shape, marks the tokens that are followed
+    by one of the agent's; `target` holds the ids of those that follow, in that order, and `place` where they are in
+    (R, T), counted line by line. The rest are the fields of `Batch`.
     """
     samples = [sample for item in items for sample in members(item)]
     rows = [row for sample in samples for row in sample.rows]
@@ -65,10 +68,13 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     starts_N[np.cumsum(length_R) - length_R] = True
     said_N = agent_N & ~starts_N  # nothing predicts a row's first token
     keep_N = np.append(said_N[1:], False)
-    fed = _packed(ids_N, keep_N, length_R) if packed else _padded(ids_N, keep_N, real_RT, pad_id)
+    fed = _packed(ids_N, keep_N, length_R, pad_id) if packed else _padded(ids_N, keep_N, real_RT, pad_id)
+    order = _in_order([row for line in lines(length_R) for row in line], length_R) if packed else slice(None)
+    place_N = np.flatnonzero(real_RT)[order]
     return {
         **fed,
-        "target": torch.from_numpy(ids_N[said_N]),
+        "target": torch.from_numpy(ids_N[order][said_N[order]]),
+        "place": torch.from_numpy(place_N[said_N[order]]),
         "agent_RT": torch.from_numpy(_spread(agent_N, real_RT, 0)),
         "turn_RT": torch.from_numpy(_spread(_joined((row.turns for row in rows), np.int64), real_RT, -1)),
         "owner_R": torch.tensor([i for i, sample in enumerate(samples) for _ in sample.rows]),
@@ -106,13 +112,39 @@ def _padded(ids_N: np.ndarray, keep_N: np.ndarray, real_RT: np.ndarray, pad_id: 
     }
 
 
-def _packed(ids_N: np.ndarray, keep_N: np.ndarray, length_R: np.ndarray) -> Tensors:
-    first_R = np.cumsum(length_R) - length_R
+def _packed(ids_N: np.ndarray, keep_N: np.ndarray, length_R: np.ndarray, pad_id: int) -> Tensors:
+    packs = lines(length_R)
+    order = [row for line in packs for row in line]
+    order_N = _in_order(order, length_R)
+    full_L = np.array([length_R[line].sum() for line in packs])
+    real_LT = np.arange(length_R.max()) < full_L[:, None]
+    position_LT = np.cumsum(~real_LT, axis=1) - 1  # what fills a line counts from 0, as a row of its own
+    position_LT[real_LT] = np.concatenate([np.arange(length_R[row]) for row in order])
     return {
-        "input_ids": torch.from_numpy(ids_N)[None],
-        "position_ids": torch.from_numpy(np.arange(len(ids_N)) - np.repeat(first_R, length_R))[None],
-        "keep": torch.from_numpy(keep_N)[None],
+        "input_ids": torch.from_numpy(_spread(ids_N[order_N], real_LT, pad_id)),
+        "position_ids": torch.from_numpy(position_LT),
+        "keep": torch.from_numpy(_spread(keep_N[order_N], real_LT, 0)),
     }
+
+
+def lines(length_R: np.ndarray) -> list[list[int]]:
+    """Which rows share a line as long as the longest: each, from the longest on, goes to the first with room for it."""
+    packs: list[list[int]] = []
+    room: list[int] = []
+    for row in np.argsort(-length_R, kind="stable").tolist():
+        line = next((i for i, free in enumerate(room) if free >= length_R[row]), len(packs))
+        if line == len(packs):
+            packs.append([])
+            room.append(int(length_R.max()))
+        packs[line].append(row)
+        room[line] -= int(length_R[row])
+    return packs
+
+
+def _in_order(rows: Sequence[int], length_R: np.ndarray) -> np.ndarray:
+    """Numbers of the tokens of these rows, row by row, where all rows lie end to end in their own order."""
+    first_R = np.cumsum(length_R) - length_R
+    return np.concatenate([np.arange(first_R[row], first_R[row] + length_R[row]) for row in rows])
 
 
 def _joined(parts: Iterable[array[Any]], dtype: type[np.generic]) -> np.ndarray:
@@ -144,8 +176,8 @@ def _stream(need: Need, rows: Sequence[Row], agent_N: np.ndarray, real_RT: np.nd
 
 def cost(items: Sequence[Item], *, packed: bool) -> int:
     """Tokens that a forward pass over these items computes, padding included."""
-    lengths = [len(row) for row in rows_of(items)]
-    return sum(lengths) if packed else len(lengths) * max(lengths, default=0)
+    length_R = np.array([len(row) for row in rows_of(items)])
+    return int(length_R.max()) * len(lines(length_R) if packed else length_R)
 
 
 def divide(items: Sequence[Item], *, most_items: int, most_tokens: int | None, packed: bool) -> list[list[Item]]:

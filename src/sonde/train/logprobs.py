@@ -27,9 +27,8 @@ BLOCK = 1 << 24
 def token_logprobs(model: Any, tensors: Tensors) -> Tensor:
     """(R, T), zero off agent tokens and at the first token of a row."""
     values_N = said_logprobs(model, tensors)
-    agent_RT = tensors["agent_RT"]
-    said_RT = agent_RT & (torch.arange(agent_RT.shape[1], device=agent_RT.device) > 0)
-    return torch.zeros_like(agent_RT, dtype=torch.float32).masked_scatter(said_RT, values_N)
+    shape_RT = tensors["agent_RT"].shape
+    return values_N.new_zeros(shape_RT.numel()).index_copy(0, tensors["place"], values_N).view(shape_RT)
 
 
 def said_logprobs(model: Any, tensors: Tensors) -> Tensor:

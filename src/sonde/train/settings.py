@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import orjson
 
+from sonde.core.config import check_types
 from sonde.core.errors import UserError, invalid, unknown
 from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
@@ -73,7 +74,7 @@ class TrainSettings:
     `folder`: where checkpoints, history and the model go. `max_steps`, where given, counts instead of `epochs`.
     `batch_size` items make an optimizer step, over all processes; a forward pass takes at most `micro_batch` of them
     and, where `micro_tokens` is given, at most so many tokens with padding: accumulation follows from these, and the
-    loss does not depend on it. `packing` puts the rows of a pass end to end instead of padding them.
+    loss does not depend on it. `packing` puts several rows in one line where they fit.
     `warmup` is the share of steps in which the learning rate rises; `clip` the largest norm of the gradient (0: none).
     `bf16` computes in bfloat16 by autocast and keeps the weights as they are. `max_tokens`: longer rows are refused.
     `reference`: where reference log-probabilities come from, the weights at the start of the run, or the model without
@@ -162,10 +163,12 @@ class TrainSettings:
         True
         """
         _known("train", cls, data)
+        check_types("train", cls, data)
         lora = data.get("lora")
         if lora is None:
             return cls(**data)
         _known("lora", LoraSettings, lora)
+        check_types("lora", LoraSettings, lora)
         return cls(**{**data, "lora": LoraSettings(**lora)})
 
 

@@ -94,6 +94,13 @@ class _Loader(DataLoader[Any]):
         self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
 
 
+class _LastEntry(TrainerCallback):
+    """The history ends with the run, whatever `logging_steps` is."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        control.should_log |= state.global_step >= state.max_steps
+
+
 class SondeTrainer(Trainer):
     """See the module. `items` None: a subclass finds them (`get_batch_samples`), `settings.max_steps` times.
 
@@ -122,7 +129,7 @@ class SondeTrainer(Trainer):
         if items is None and settings.max_steps is None:
             raise invalid("train: max_steps", None, "a number of steps, where the items are found on the way")
         with _own_generators(settings.seed):
-            super().__init__(model, _arguments(settings, model), callbacks=[*callbacks])
+            super().__init__(model, _arguments(settings, model), callbacks=[_LastEntry(), *callbacks])
         self.loss_is_scaled_for_ga = True
         self.remove_callback(PrinterCallback)
         if self.args.n_gpu > 1:
@@ -153,11 +160,12 @@ class SondeTrainer(Trainer):
 
     def save_trained(self) -> Path:
         """Write the model as `settings.save` says, and an adapter by itself too; the folder to play from."""
-        name = ADAPTER if self.settings.save == "adapter" else MODEL
-        if self.is_fsdp_enabled or self.is_deepspeed_enabled:
-            self.save_model(str(self.folder / name))  # a collective: all processes, and it cannot merge
+        sharded, adapter = self.is_fsdp_enabled or self.is_deepspeed_enabled, lora.has_adapter(self.model)
+        name = ADAPTER if adapter and (sharded or self.settings.save == "adapter") else MODEL
+        if sharded:
+            self.save_model(str(self.folder / name))  # all processes take part, and shards cannot be merged
         elif self.is_world_process_zero():
-            if lora.has_adapter(self.model):
+            if adapter:
                 lora.save(self.model, self.tokenizer, self.folder / ADAPTER)
             if name == MODEL:
                 lora.save(lora.merged(self.model), self.tokenizer, self.folder / MODEL)
@@ -202,7 +210,8 @@ class SondeTrainer(Trainer):
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
         """The forward passes of this process for the next optimizer step, and the units of all processes."""
         numbers = next(epoch_iterator, None)
-        if numbers is None or self.items is None:
+        ended = self.state.global_step >= self.state.max_steps  # a run resumed at its end, within an epoch
+        if numbers is None or ended or self.items is None:
             return [], None
         step = sorted((self.items[i] for i in numbers), key=longest, reverse=True)
         passes, n_units = self.passes(step[self.args.process_index :: self.args.world_size])

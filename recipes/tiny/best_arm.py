@@ -1,0 +1,44 @@
+"""Teachers of best-arm identification, `random`, `noisy` and `strong`. They see what the agent is shown, no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from sonde.core import Env, Frozen, Rng
+from sonde.envs._rules.arms import Counts, nodes_for, posterior
+
+SKILLS: Mapping[str, float] = Frozen(random=0.25, noisy=0.45, strong=0.30)
+SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05)
+"""How often a teacher of this skill names a machine at random instead."""
+
+
+def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+    """A teacher that pulls where it has pulled least and decides for the machine most likely to be the best."""
+    slip, pulls = SLIP[skill], int(env.spec.max_turns) - 1
+
+    def say(state: Any, rng: Rng) -> str:
+        if rng.random() < slip:
+            return env.say(state.arms[rng.randrange(len(state.arms))])
+        wanted = decided(state.counts, pulls) if state.turn == pulls else pulled(state.counts)
+        return env.say(state.arms[wanted[rng.randrange(len(wanted))]])
+
+    return say
+
+
+@lru_cache(maxsize=100_000)
+def decided(counts: Counts, pulls: int) -> tuple[int, ...]:
+    """The machines most likely to be the best."""
+    best = posterior(counts, nodes_for(pulls)).best.round(9)
+    return tuple(i for i, p in enumerate(best) if p == best.max())
+
+
+@lru_cache(maxsize=100_000)
+def pulled(counts: Counts) -> tuple[int, ...]:
+    """The machines tried least, of those that may still be the best by a wide margin: at least a tenth of the likeliest
+    one's probability."""
+    best = posterior(counts, nodes_for(20)).best
+    alive = [i for i, p in enumerate(best) if p >= 0.1 * best.max()]
+    least = min(counts[i][0] for i in alive)
+    return tuple(i for i in alive if counts[i][0] == least)

@@ -1,0 +1,125 @@
+"""Put the first of several trained models into the package, if all of them pass the gate, and write its card.
+
+    python recipes/tiny/card.py --env maze runs/tiny/maze-0 runs/tiny/maze-1 runs/tiny/maze-2 [--to FOLDER]
+
+The gate's numbers go into `training.json`, and from there into `CARD.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import games
+import gate
+from games import Game
+from gate import Measured, Played
+
+PACKAGE = Path(__file__).parents[2] / "src" / "sonde" / "models" / "tiny"
+
+CARD = """# {name}
+
+A language model of {parameters:,} parameters that plays one environment of sonde, {title}, like a novice. It exists so
+that learning from one's own play can be shown, tested and measured on a laptop.
+
+```python
+model = sonde.make("models:hf", model="{name}", max_batch=256)
+agent = sonde.make("agents:llm", model=model, context="{context}", temperature=1.0, min_p=0.0, max_new_tokens=8)
+```
+
+## What it is
+
+- Llama architecture: 96 wide, 3 layers, 4 heads, SwiGLU 256, tied embeddings, {window} tokens of context, float32.
+- A tokenizer of its own with {words} entries: the words, numbers and signs of this environment; one token each.
+- Trained from scratch on {tokens:,} tokens of play, in {minutes:.1f} CPU minutes on one thread (all of it: vocabulary,
+  play of the teachers, training), seed {seed}: `python recipes/tiny/train.py --env {env} --seed {seed}`.
+- The play is that of program teachers on tasks of the train split, by the real rules, in the real chat format. Their
+  skill is drawn once per episode. Lessons, with their share of the steps and the mixture of teachers: {lessons}.
+- {worlds}
+
+## What it is not
+
+It is not a general language model: it knows no word but those of its environment, reads every other one as `<unk>`,
+and can neither chat nor reason nor play anything else. It is deliberately not good at its game. Nothing that is shown
+with it says how large models explore.
+
+## What it was measured to do
+
+Test tasks, {n} episodes each, 95 % intervals (Wilson, by task); three training seeds, of which seed {seed} is this one.
+
+{table}
+
+Turns per episode at temperature 1: {turns:.1f}.
+
+## Licence
+
+Apache-2.0. Weights, tokenizer and teachers' play were made by the authors of sonde; no other model or data was used.
+"""
+
+
+def facts(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "training.json").read_text())
+
+
+def card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured], floor: Played, top: Played) -> str:
+    """The text of `CARD.md`."""
+    return CARD.format(
+        **{**known, "env": game.env.name},
+        name=game.name,
+        title=game.title,
+        window=game.window,
+        worlds=game.worlds,
+        minutes=known["cpu_seconds"] / 60.0,
+        lessons="; ".join(f"{lesson.share:.0%}: {_mixture(lesson.skills)}" for lesson in game.lessons),
+        n=rows[0].warm.success.n,
+        table=gate.table(game, rows, floor, top),
+        turns=rows[0].warm.turns,
+    )
+
+
+def _mixture(skills: Mapping[str, float]) -> str:
+    return ", ".join(f"{skill} {share:.2f}" for skill, share in skills.items())
+
+
+def ship(game: Game, folders: Sequence[Path], rows: Sequence[Measured], floor: Played, top: Played, to: Path) -> None:
+    """Copy the first folder to its place and write what was measured beside it."""
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(folders[0], to)
+    for path in to.iterdir():
+        path.chmod(0o644)
+    success = {"random": asdict(floor.success), "reference": asdict(top.success)}
+    models = [
+        {"seed": facts(folder)["seed"], **asdict(row), "folder": ""} for folder, row in zip(folders, rows, strict=True)
+    ]
+    known = {**facts(folders[0]), "gate": {**success, "models": models}}
+    (to / "training.json").write_text(json.dumps(known, indent=2) + "\n")
+    (to / "CARD.md").write_text(card(game, known, rows, floor, top))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "folders", nargs="+", type=Path, help="models of different training seeds; the first is shipped"
+    )
+    parser.add_argument("--env", choices=sorted(games.GAMES), required=True)
+    parser.add_argument("--to", type=Path, default=None, help="folder to write (default: that of the package)")
+    parser.add_argument("--episodes", type=int, default=500)
+    args = parser.parse_args()
+    game = games.GAMES[args.env]()
+    floor, top = gate.bounds(game, args.episodes)
+    rows = [gate.measure(game, folder, args.episodes) for folder in args.folders]
+    print(gate.table(game, rows, floor, top))
+    missed = [f"{row.folder}: {text}" for row in rows for text in gate.failures(row, floor, top)]
+    if missed:
+        sys.exit("\n".join(missed))
+    ship(game, args.folders, rows, floor, top, args.to or PACKAGE / args.env)
+
+
+if __name__ == "__main__":
+    main()

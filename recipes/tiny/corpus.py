@@ -1,0 +1,128 @@
+"""Endless batches of teacher play as token ids, ready for training.
+
+A text is encoded once and remembered; a message is its role token, its text and `<|end|>`, just as the chat template
+writes it (`tests/models/test_tiny.py` compares the two). Rows of similar length share a batch.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+import games
+import torch
+from games import Game, Lesson
+
+from sonde.core import Message, Rng
+
+POOL = 512
+"""Rows drawn at a time and sorted by length, so that little of a batch is padding."""
+VOCABULARY_EPISODES = 2000
+
+
+class Row(NamedTuple):
+    """Token ids of one conversation, and 1 for each that the agent said."""
+
+    ids: array[int]
+    own: array[int]
+
+
+class Batch(NamedTuple):
+    """Padded ids; for each token 1 if the agent said it, and the weight of predicting it."""
+
+    ids_BT: torch.Tensor
+    own_BT: torch.Tensor
+    weights_BT: torch.Tensor
+
+
+class Encoder:
+    """Messages to rows, for one tokenizer."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.end = tokenizer.convert_tokens_to_ids("<|end|>")
+        self.text = lru_cache(maxsize=200_000)(self._text)
+
+    def _text(self, text: str) -> array[int]:
+        return array("i", self.tokenizer.encode(text, add_special_tokens=False))
+
+    def row(self, messages: Sequence[Message]) -> Row:
+        """The row of a conversation. The role token that makes the agent speak is the environment's."""
+        ids, own = array("i"), array("i")
+        for message in messages:
+            piece = array("i", [self.tokenizer.convert_tokens_to_ids(f"<|{message.role}|>")])
+            piece += self.text(message.content)
+            piece.append(self.end)
+            ids += piece
+            mine = int(message.role == "assistant")
+            own += array("i", [0] + [mine] * (len(piece) - 1))
+        return Row(ids, own)
+
+
+def texts(game: Game, rng: Rng) -> Iterator[str]:
+    """Everything that is said in some episodes of the train split, and after a reply that cannot be read."""
+    env, tasks = game.env, game.env.tasks("train")
+    for _ in range(VOCABULARY_EPISODES):
+        for message in games.episode(game, games.draw_skill(game.lessons[-1].skills, rng), rng):
+            yield message.content
+    state = env.reset(tasks[0], rng)
+    for reply in ("<Answer>?</Answer>", "?"):
+        yield from env.step(state, reply, rng).told.values()
+
+
+def rows(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Row]:
+    """Rows of fresh episodes, without end."""
+    while True:
+        said = games.episode(game, games.draw_skill(lesson.skills, rng), rng, bare=lesson.bare)
+        if game.context == "render":
+            turns = [said[i : i + 2] for i in range(0, len(said), 2)]
+            kept = [*rng.sample(turns[:-1], min(len(turns), game.plan.turns) - 1), turns[-1]]
+            yield from map(encoder.row, kept)
+        else:
+            yield encoder.row(said)
+
+
+def course(game: Game, encoder: Encoder, rng: Rng, steps: int) -> Iterator[Batch]:
+    """The batches of all lessons, one lesson after another; the last goes on without end."""
+    for lesson in game.lessons[:-1]:
+        yield from islice(batches(game, lesson, encoder, rng), round(lesson.share * steps))
+    yield from batches(game, game.lessons[-1], encoder, rng)
+
+
+def batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Batch]:
+    """Batches of about `plan.tokens` tokens, padding included, without end."""
+    source = rows(game, lesson, encoder, rng)
+    while True:
+        pool = sorted((next(source) for _ in range(POOL)), key=lambda row: len(row.ids))
+        cut = _cut(pool, game.plan.tokens)
+        rng.shuffle(cut)
+        for chunk in cut:
+            yield _batch(chunk, encoder.tokenizer.pad_token_id, game.plan.told)
+
+
+def _cut(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
+    """Neighbours together, as many as fit."""
+    found: list[Sequence[Row]] = []
+    at = 0
+    while at < len(pool):
+        n = 1
+        while at + n < len(pool) and (n + 1) * len(pool[at + n].ids) <= tokens:
+            n += 1
+        found.append(pool[at : at + n])
+        at += n
+    return found
+
+
+def _batch(chunk: Sequence[Row], pad: int, told: float) -> Batch:
+    width = max(len(row.ids) for row in chunk)
+    ids_BT = torch.full((len(chunk), width), pad)
+    own_BT, weights_BT = torch.zeros(len(chunk), width), torch.zeros(len(chunk), width)
+    for i, row in enumerate(chunk):
+        n = len(row.ids)
+        ids_BT[i, :n] = torch.tensor(row.ids)
+        own_BT[i, :n] = torch.tensor(row.own)
+        weights_BT[i, :n] = own_BT[i, :n] + (1.0 - own_BT[i, :n]) * told
+    return Batch(ids_BT, own_BT, weights_BT)

@@ -1,0 +1,164 @@
+"""What a sonde-tiny model must hold before it is shipped, measured as anybody would: by playing test tasks.
+
+    python recipes/tiny/gate.py --env maze FOLDER [FOLDER ...] [--episodes 500] [--json]
+
+Each folder is a model of one training seed. A model passes if, at temperature 1, (1) at least 99 % of its turns can be
+read; (2) the lower 95 % limit of its success is above the upper limit of random legal play; (3) its upper limit is
+below the lower limit of the reference; (4) of 20 samples of one task, at least 10 differ in their first three replies,
+on average over 10 tasks. All three must play the same tasks, none of which the training saw.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import games
+from games import Game
+
+import sonde
+from sonde import metrics
+from sonde.core import AGENT, Task, Trajectory
+from sonde.metrics import Estimate
+from sonde.rollout import Plan, collect
+
+FORMAT, DISTINCT = 0.99, 10.0
+SPREAD_TASKS, SAMPLES = 10, 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """Success of one player, the share of its turns that could be read, and its speed."""
+
+    success: Estimate
+    fine: float
+    turns: float
+    per_second: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What the gate looks at."""
+
+    folder: str
+    warm: Played
+    cool: Played
+    distinct: float
+    fewest: int
+
+
+def player(game: Game, folder: Path | str, temperature: float = 1.0) -> sonde.Policy:
+    """The model in the agent's seat, as users would put it there."""
+    model = sonde.make("models:hf", model=str(folder), max_batch=256)
+    return sonde.make(
+        "agents:llm", model=model, context=game.context, temperature=temperature, min_p=0.0, max_new_tokens=8
+    )
+
+
+def tasks(game: Game, n: int) -> Sequence[Task]:
+    """`n` tasks of the test split, spread over all of it."""
+    found = game.env.tasks("test")
+    return [found[i * len(found) // n] for i in range(n)] if n < len(found) else list(found)
+
+
+def play(game: Game, policy: sonde.Policy, n: int, seed: int = 0) -> Played:
+    """`n` episodes or more: every task once, or as often as it takes."""
+    chosen = tasks(game, n)
+    k = -(-n // len(chosen))
+    began = time.perf_counter()
+    rows = collect(game.env, {AGENT: policy}, chosen, Plan(k=k, seed=seed))
+    seconds = time.perf_counter() - began
+    wins = [[float(won(t)) for t in rows[i : i + k]] for i in range(0, len(rows), k)]
+    acts = [act for t in rows for act in t.acts if act.seat == AGENT]
+    return Played(
+        success=metrics.rate(wins),
+        fine=sum(game.fine(act.info) for act in acts) / len(acts),
+        turns=len(acts) / len(rows),
+        per_second=len(rows) / seconds,
+    )
+
+
+def won(trajectory: Trajectory) -> bool:
+    return trajectory.outcome is not None and trajectory.outcome.success
+
+
+def spread(game: Game, policy: sonde.Policy) -> list[int]:
+    """For each of some tasks, how many of 20 samples differ in their first three replies."""
+    rows = collect(game.env, {AGENT: policy}, tasks(game, SPREAD_TASKS), Plan(k=SAMPLES, seed=1))
+    openings = [tuple(act.action.text for act in t.acts if act.seat == AGENT)[:3] for t in rows]
+    return [len(set(openings[i : i + SAMPLES])) for i in range(0, len(rows), SAMPLES)]
+
+
+def measure(game: Game, folder: Path | str, episodes: int) -> Measured:
+    """Play all that the gate needs."""
+    seen = spread(game, player(game, folder))
+    return Measured(
+        folder=str(folder),
+        warm=play(game, player(game, folder), episodes),
+        cool=play(game, player(game, folder, 0.7), episodes),
+        distinct=sum(seen) / len(seen),
+        fewest=min(seen),
+    )
+
+
+def bounds(game: Game, episodes: int) -> tuple[Played, Played]:
+    """Random legal play and the reference on the same tasks."""
+    floor, top = sonde.make("agents:random"), sonde.make(game.reference)
+    return play(game, floor, episodes), play(game, top, episodes)
+
+
+def failures(found: Measured, floor: Played, top: Played) -> list[str]:
+    """What a model misses; empty if it passes."""
+    warm = found.warm
+    rules = {
+        f"format {warm.fine:.4f} is below {FORMAT}": warm.fine < FORMAT,
+        f"success {warm.success} is not above random play {floor.success}": warm.success.low <= floor.success.high,
+        f"success {warm.success} is not below the reference {top.success}": warm.success.high >= top.success.low,
+        f"{found.distinct:.1f} distinct openings of {SAMPLES}, allowed: {DISTINCT:.0f}": found.distinct < DISTINCT,
+    }
+    return [text for text, missed in rules.items() if missed]
+
+
+def table(game: Game, rows: Sequence[Measured], floor: Played, top: Played) -> str:
+    """The gate's numbers as a table in Markdown."""
+    lines = [
+        "| player | success, T=1 | turns that can be read | success, T=0.7 | distinct openings of 20 (fewest) |",
+        "|---|---|---|---|---|",
+        f"| random legal play | {floor.success} | | | |",
+    ]
+    for i, row in enumerate(rows):
+        warm, cool = row.warm, row.cool.success
+        lines.append(
+            f"| training seed {i} | {warm.success} | {warm.fine:.4f} | {cool} | {row.distinct:.1f} ({row.fewest}) |"
+        )
+    return "\n".join([*lines, f"| reference, `{game.reference}` | {top.success} | | | |"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--env", choices=sorted(games.GAMES), required=True)
+    parser.add_argument("--episodes", type=int, default=500)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    args = parser.parse_args()
+    game = games.GAMES[args.env]()
+    floor, top = bounds(game, args.episodes)
+    rows = [measure(game, folder, args.episodes) for folder in args.folders]
+    missed: dict[str, Any] = {row.folder: failures(row, floor, top) for row in rows}
+    if args.json:
+        played = {"random": asdict(floor), "reference": asdict(top), "models": [asdict(row) for row in rows]}
+        print(json.dumps({**played, "failures": missed}, indent=2))
+    else:
+        print(table(game, rows, floor, top))
+        print("\n".join(f"{folder}: {text}" for folder, texts in missed.items() for text in texts) or "all pass")
+    sys.exit(any(missed.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""The tokenizer and the chat template of a sonde-tiny model: one token per word, number and sign of one environment.
+
+The vocabulary is that of texts the environment really shows or reads; anything else becomes `<unk>`. White space
+carries no meaning and is not kept, so every text comes back with single spaces. Roles and the end of a message are
+special tokens, and a chat only ever grows: the next turn extends the tokens of the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+TEMPLATE = (
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+UNKNOWN, PAD, END = "<unk>", "<pad>", "<|end|>"
+SPECIAL = (UNKNOWN, PAD, END, "<|system|>", "<|user|>", "<|assistant|>")
+NUMBERS = tuple(str(n) for n in range(21))
+TOKEN = r"</?\w+>|\w+|[^\w\s]"
+"""A tag, a word or number, or a single sign."""
+
+
+def splitter() -> Any:
+    """Cuts a text into its tokens and drops the white space between them."""
+    from tokenizers import Regex, pre_tokenizers
+
+    return pre_tokenizers.Split(Regex(TOKEN), behavior="removed", invert=True)
+
+
+def words(texts: Iterable[str]) -> list[str]:
+    """Every token of these texts and the numbers from 0 to 20, in an order of their own."""
+    cut = splitter()
+    found = {token for text in texts for token, _ in cut.pre_tokenize_str(text)}
+    return sorted(found.union(NUMBERS), key=lambda token: (not token.isdigit(), token.zfill(4)))
+
+
+def tokenizer(texts: Iterable[str], context: int) -> Any:
+    """A `PreTrainedTokenizerFast` that knows the words of `texts`."""
+    from tokenizers import AddedToken, Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {token: i for i, token in enumerate([*SPECIAL, *words(texts)])}
+    raw = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
+    raw.pre_tokenizer = splitter()
+    raw.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL])
+    roles = list(SPECIAL[3:])
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        unk_token=UNKNOWN,
+        pad_token=PAD,
+        eos_token=END,
+        additional_special_tokens=roles,
+        model_max_length=context,
+        clean_up_tokenization_spaces=False,
+    )
+    fast.chat_template = TEMPLATE
+    return fast

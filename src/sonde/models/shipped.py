@@ -1,0 +1,60 @@
+"""The small models that come with sonde, `sonde-tiny`: names and the folders of this package they live in.
+
+Each is a Llama of about 0.34 million parameters, trained from scratch by `recipes/tiny` to play one environment like a
+novice; `CARD.md` in its folder says what it is, what it is not and what it was measured to do. Nothing is downloaded
+or converted: `models:hf` loads the folder as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from sonde.core.errors import unknown
+from sonde.core.frozen import Frozen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shipped:
+    """One model: the environment and preset that it plays, and how `agents:llm` has to show it the game."""
+
+    name: str
+    env: str
+    preset: str
+    context: str
+    max_new_tokens: int = 8
+    licence: str = "Apache-2.0"
+
+    @property
+    def title(self) -> str:
+        return f"a novice at {self.env}, preset {self.preset}, context {self.context}"
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return Path(str(files("sonde.models").joinpath("tiny", self.env)))
+
+    @property
+    def size(self) -> int:
+        """Bytes of the weights."""
+        return (self.folder / "model.safetensors").stat().st_size
+
+
+SHIPPED: Mapping[str, Shipped] = Frozen(
+    {
+        model.name: model
+        for model in (
+            Shipped(name="sonde-tiny-best_arm", env="best_arm", preset="small", context="render"),
+            Shipped(name="sonde-tiny-maze", env="maze", preset="pairs", context="full"),
+        )
+    }
+)
+
+
+def shipped(name: str) -> Shipped:
+    """The model of this name."""
+    if name not in SHIPPED:
+        raise unknown("shipped model", name, SHIPPED)
+    return SHIPPED[name]
