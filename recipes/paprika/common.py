@@ -13,15 +13,16 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import sonde
-from sonde.core import AGENT, Task, Trajectory, make
+from sonde.core import AGENT, Task, Trajectory, UserError, make
 from sonde.evaluate import Evaluation, evaluate
 from sonde.metrics import Estimate, difference_over_seeds
 from sonde.rollout import Plan, collect
+from sonde.train.credit import RewardMix
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings
 from sonde.train.learn import Learning, learn, learn_online
@@ -32,16 +33,18 @@ FOLDER = Path("runs/recipes/paprika")
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A model that ships with sonde, the environment it plays and how it is shown the game."""
+    """A model that ships with sonde, the environment it plays and how it is shown the game. `max_turns` None is the
+    preset's."""
 
     model: str
     env: str
     preset: str
     context: str = "full"
+    max_turns: int | None = None
 
     @property
     def game(self) -> sonde.Env[Any]:
-        return make(self.env, preset=self.preset)
+        return make(self.env, preset=self.preset, max_turns=self.max_turns)
 
 
 MAZE = Subject(model="sonde-tiny-maze", env="maze", preset="pairs")
@@ -59,7 +62,7 @@ class Budget(NamedTuple):
     seeds: int
 
 
-FULL = Budget(tasks=64, k=40, tests=500, test_k=4, seeds=3)
+FULL = Budget(tasks=64, k=30, tests=250, test_k=4, seeds=3)
 QUICK = Budget(tasks=24, k=12, tests=60, test_k=2, seeds=1)
 
 
@@ -70,13 +73,20 @@ def arguments(doc: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, help="training seeds (default 3)")
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of models and plots (default {FOLDER})")
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="seeds at a time")
+    parser.add_argument("--model", help="another model than the one that ships, by folder or name")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     return parser
 
 
-def budget(args: argparse.Namespace) -> Budget:
-    found = QUICK if args.quick else FULL
+def budget(args: argparse.Namespace, full: Budget = FULL, quick: Budget = QUICK) -> Budget:
+    """What was asked for."""
+    found = quick if args.quick else full
     return found if args.seeds is None else found._replace(seeds=args.seeds)
+
+
+def subject_of(args: argparse.Namespace, subject: Subject) -> Subject:
+    """The subject, with the model that was asked for."""
+    return subject if args.model is None else replace(subject, model=args.model)
 
 
 # --- playing and training --------------------------------------------------------------------------------------------
@@ -110,6 +120,7 @@ def offline(
     subject: Subject, model: str, objective: str, played: Sequence[Trajectory], folder: Path, seed: int, **changes: Any
 ) -> str:
     """Train on episodes with the `tiny_*` settings of the objective's family; the folder of the model."""
+    without_bars()
     name = "tiny_sft" if objective == "sft" else "tiny_rpo"
     settings = preset(name, folder=str(folder), seed=seed, **changes)
     return str(learn(model, objective, played, settings, learning=Learning(context=subject.context, seed=seed)).model)
@@ -119,9 +130,36 @@ def online(
     subject: Subject, model: str, tasks: Sequence[Task], folder: Path, seed: int, steps: int, **more: Any
 ) -> str:
     """GRPO on these tasks; the folder of the model."""
+    without_bars()
     settings = preset("tiny_grpo", folder=str(folder), seed=seed, max_steps=steps)
-    rules = OnlineSettings(context=subject.context, max_new_tokens=8, **more)
+    rules = OnlineSettings(context=subject.context, max_new_tokens=8, rewards=REWARDS, **more)
     return str(learn_online(model, [Game(subject.game, tasks, subject.env)], settings, online=rules).model)
+
+
+def without_bars() -> None:
+    """No progress bar per file that is loaded: there are dozens."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+
+
+REWARDS = RewardMix({"success": 1.0, "turns": -0.02})
+"""What GRPO maximises: success, in few turns, as PAPRIKA's pairs do."""
+
+TRAINED = {"SFT": "sft", "SFT + RPO": "rpo", "GRPO": "grpo"}
+"""What `objectives.py` trains, and where it puts it."""
+
+
+def trained_models(out: Path, subject: Subject, seed: int) -> dict[str, str]:
+    """The models that `objectives.py` left in a folder. Raises `UserError` where there are none."""
+    here = out / "objectives" / subject.env / f"seed-{seed}"
+    found = {name: here / part / "model" for name, part in TRAINED.items()}
+    for path in found.values():
+        if not (path / "config.json").is_file():
+            raise UserError(
+                f"{path} is missing; run objectives.py {subject.env} first, with the same --out, --seeds and --quick"
+            )
+    return {name: str(path) for name, path in found.items()}
 
 
 # --- evaluating ------------------------------------------------------------------------------------------------------
@@ -164,6 +202,17 @@ def wins(e: Evaluation) -> list[list[float]]:
 def gain(after: Sequence[Tested], before: Sequence[Tested]) -> Estimate:
     """The mean difference in success over training seeds."""
     return difference_over_seeds([wins(t.evaluation) for t in after], [wins(t.evaluation) for t in before])
+
+
+def success_over_seeds(tests: Sequence[Tested]) -> Estimate:
+    """The mean success over training seeds; its interval resamples seeds and tasks."""
+    tables = [wins(t.evaluation) for t in tests]
+    return difference_over_seeds(tables, [[[0.0] for _ in table] for table in tables])
+
+
+def win_rate(played: Sequence[Trajectory]) -> float:
+    """The share of episodes that were won."""
+    return sum(t.outcome is not None and t.outcome.success for t in played) / len(played)
 
 
 def among_legal(t: Tested) -> float:
@@ -234,6 +283,33 @@ def save(folder: Path, name: str, found: Mapping[str, Any]) -> Path:
     path = folder / f"{name}.json"
     path.write_text(json.dumps(found, indent=2, default=_plain), "utf-8")
     return path
+
+
+class Part(NamedTuple):
+    """A table of a report."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+def publish(
+    args: argparse.Namespace, name: str, parts: Sequence[Part], found: Mapping[str, Any], plot: Path | None = None
+) -> None:
+    """Save the numbers of an experiment, say where its plot is, and print its tables, or with `--json` the numbers."""
+    numbers = {**found, "quick": args.quick, "cpu_seconds": round(cpu_seconds(), 1)}
+    path = save(args.out / name, name, numbers)
+    if args.json:
+        print(json.dumps(numbers, indent=2, default=_plain))
+        return
+    for part in parts:
+        show(*part)
+    print(f"CPU seconds in all: {cpu_seconds():.0f}; written: {', '.join(str(p) for p in (path, plot) if p)}")
+
+
+def cpu_seconds() -> float:
+    """Of this process and of those it started and waited for."""
+    return sum(os.times()[:4])
 
 
 def _plain(value: Any) -> Any:

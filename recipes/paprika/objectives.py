@@ -3,7 +3,7 @@
     python recipes/paprika/objectives.py [maze|best_arm] [--quick] [--json]
 
 The paper's figures 2, 5, 7 and 17: success, pass@4, turns and information per turn on held-out tasks. The model plays
-64 training tasks 40 times each; SFT and RPO learn from these 2,560 episodes, GRPO plays as many on the way (40 steps of
+64 training tasks 30 times each; SFT and RPO learn from these 1,920 episodes, GRPO plays as many on the way (30 steps of
 8 tasks x 8 samples). All models are evaluated at temperature 1, untruncated. Shown beside: the base model at
 temperature 0, SFT on the wins of a teacher (the reference solver) on the same tasks, success among the episodes without
 an illegal reply (what learning the format alone could bring), random legal play and the reference solver.

@@ -2,7 +2,7 @@
 
     python recipes/tiny/card.py --env maze runs/tiny/maze-0 runs/tiny/maze-1 runs/tiny/maze-2 [--to FOLDER]
 
-The gate's numbers go into `training.json`, and from there into `CARD.md`.
+The gate's numbers are those that `gate.py` left in the folders; they go into `training.json` and `CARD.md`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import games
 import gate
 from games import Game
-from gate import Measured, Played
+from gate import Measured
 
 PACKAGE = Path(__file__).parents[2] / "src" / "sonde" / "models" / "tiny"
 
@@ -67,7 +67,7 @@ def facts(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "training.json").read_text())
 
 
-def card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured], floor: Played, top: Played) -> str:
+def card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured]) -> str:
     """The text of `CARD.md`."""
     return CARD.format(
         **{**known, "env": game.env.name},
@@ -76,9 +76,9 @@ def card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured], floor: 
         window=game.window,
         worlds=game.worlds,
         minutes=known["cpu_seconds"] / 60.0,
-        lessons="; ".join(f"{lesson.share:.0%}: {_mixture(lesson.skills)}" for lesson in game.lessons),
-        n=rows[0].warm.success.n,
-        table=gate.table(game, rows, floor, top),
+        lessons="; ".join(f"{lesson.share:.0%} {_mixture(lesson.skills)}" for lesson in game.lessons),
+        n=rows[0].episodes,
+        table=gate.table(game, rows),
         turns=rows[0].warm.turns,
     )
 
@@ -87,38 +87,33 @@ def _mixture(skills: Mapping[str, float]) -> str:
     return ", ".join(f"{skill} {share:.2f}" for skill, share in skills.items())
 
 
-def ship(game: Game, folders: Sequence[Path], rows: Sequence[Measured], floor: Played, top: Played, to: Path) -> None:
+def ship(game: Game, folders: Sequence[Path], rows: Sequence[Measured], to: Path) -> None:
     """Copy the first folder to its place and write what was measured beside it."""
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(folders[0], to)
+    shutil.copytree(folders[0], to, ignore=shutil.ignore_patterns("gate.json"))
     for path in to.iterdir():
         path.chmod(0o644)
-    success = {"random": asdict(floor.success), "reference": asdict(top.success)}
-    models = [
-        {"seed": facts(folder)["seed"], **asdict(row), "folder": ""} for folder, row in zip(folders, rows, strict=True)
-    ]
-    known = {**facts(folders[0]), "gate": {**success, "models": models}}
+    measured = [{"seed": facts(folder)["seed"], **asdict(row)} for folder, row in zip(folders, rows, strict=True)]
+    known = {**facts(folders[0]), "gate": measured}
     (to / "training.json").write_text(json.dumps(known, indent=2) + "\n")
-    (to / "CARD.md").write_text(card(game, known, rows, floor, top))
+    (to / "CARD.md").write_text(card(game, known, rows))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "folders", nargs="+", type=Path, help="models of different training seeds; the first is shipped"
-    )
+    parser.add_argument("folders", nargs="+", type=Path, help="models of training seeds 0, 1, ...; seed 0 is shipped")
     parser.add_argument("--env", choices=sorted(games.GAMES), required=True)
     parser.add_argument("--to", type=Path, default=None, help="folder to write (default: that of the package)")
-    parser.add_argument("--episodes", type=int, default=500)
     args = parser.parse_args()
     game = games.GAMES[args.env]()
-    floor, top = gate.bounds(game, args.episodes)
-    rows = [gate.measure(game, folder, args.episodes) for folder in args.folders]
-    print(gate.table(game, rows, floor, top))
-    missed = [f"{row.folder}: {text}" for row in rows for text in gate.failures(row, floor, top)]
+    rows = [gate.load(folder) for folder in args.folders]
+    print(gate.table(game, rows))
+    missed = [
+        f"{folder}: {text}" for folder, row in zip(args.folders, rows, strict=True) for text in gate.failures(row)
+    ]
     if missed:
         sys.exit("\n".join(missed))
-    ship(game, args.folders, rows, floor, top, args.to or PACKAGE / args.env)
+    ship(game, args.folders, rows, args.to or PACKAGE / args.env)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """What a sonde-tiny model must hold before it is shipped, measured as anybody would: by playing test tasks.
 
-    python recipes/tiny/gate.py --env maze FOLDER [FOLDER ...] [--episodes 500] [--json]
+    python recipes/tiny/gate.py --env maze FOLDER [FOLDER ...] [--episodes 500]
 
-Each folder is a model of one training seed. A model passes if, at temperature 1, (1) at least 99 % of its turns can be
-read; (2) the lower 95 % limit of its success is above the upper limit of random legal play; (3) its upper limit is
-below the lower limit of the reference; (4) of 20 samples of one task, at least 10 differ in their first three replies,
-on average over 10 tasks. All three must play the same tasks, none of which the training saw.
+Each folder is a model of one training seed; what is measured is written into it, as `gate.json`. A model passes if, at
+temperature 1, (1) at least 99 % of its turns can be read; (2) the lower 95 % limit of its success is above the upper
+limit of random legal play; (3) its upper limit is below the lower limit of the reference; (4) of 20 samples of one
+task, at least 10 differ in their first three replies, on average over 10 tasks. All three play the same tasks, none of
+which the training saw.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Played:
 class Measured:
     """What the gate looks at."""
 
-    folder: str
+    episodes: int
+    floor: Played
+    top: Played
     warm: Played
     cool: Played
     distinct: float
@@ -96,10 +99,12 @@ def spread(game: Game, policy: sonde.Policy) -> list[int]:
 
 
 def measure(game: Game, folder: Path | str, episodes: int) -> Measured:
-    """Play all that the gate needs."""
+    """Play all that the gate needs: the model, random legal play and the reference, on the same tasks."""
     seen = spread(game, player(game, folder))
     return Measured(
-        folder=str(folder),
+        episodes=episodes,
+        floor=play(game, sonde.make("agents:random"), episodes),
+        top=play(game, sonde.make(game.reference), episodes),
         warm=play(game, player(game, folder), episodes),
         cool=play(game, player(game, folder, 0.7), episodes),
         distinct=sum(seen) / len(seen),
@@ -107,15 +112,23 @@ def measure(game: Game, folder: Path | str, episodes: int) -> Measured:
     )
 
 
-def bounds(game: Game, episodes: int) -> tuple[Played, Played]:
-    """Random legal play and the reference on the same tasks."""
-    floor, top = sonde.make("agents:random"), sonde.make(game.reference)
-    return play(game, floor, episodes), play(game, top, episodes)
+def save(found: Measured, folder: Path) -> None:
+    (folder / "gate.json").write_text(json.dumps(asdict(found), indent=2) + "\n")
 
 
-def failures(found: Measured, floor: Played, top: Played) -> list[str]:
+def load(folder: Path) -> Measured:
+    """What was measured and saved in a folder."""
+
+    def played(row: dict[str, Any]) -> Played:
+        return Played(**{**row, "success": Estimate(**row["success"])})
+
+    row = json.loads((folder / "gate.json").read_text())
+    return Measured(**{key: played(value) if isinstance(value, dict) else value for key, value in row.items()})
+
+
+def failures(found: Measured) -> list[str]:
     """What a model misses; empty if it passes."""
-    warm = found.warm
+    warm, floor, top = found.warm, found.floor, found.top
     rules = {
         f"format {warm.fine:.4f} is below {FORMAT}": warm.fine < FORMAT,
         f"success {warm.success} is not above random play {floor.success}": warm.success.low <= floor.success.high,
@@ -125,8 +138,9 @@ def failures(found: Measured, floor: Played, top: Played) -> list[str]:
     return [text for text, missed in rules.items() if missed]
 
 
-def table(game: Game, rows: Sequence[Measured], floor: Played, top: Played) -> str:
-    """The gate's numbers as a table in Markdown."""
+def table(game: Game, rows: Sequence[Measured]) -> str:
+    """The gate's numbers, one row per training seed from 0 on, as a table in Markdown."""
+    floor, top = rows[0].floor, rows[0].top
     lines = [
         "| player | success, T=1 | turns that can be read | success, T=0.7 | distinct openings of 20 (fewest) |",
         "|---|---|---|---|---|",
@@ -145,19 +159,16 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--env", choices=sorted(games.GAMES), required=True)
     parser.add_argument("--episodes", type=int, default=500)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     args = parser.parse_args()
     game = games.GAMES[args.env]()
-    floor, top = bounds(game, args.episodes)
-    rows = [measure(game, folder, args.episodes) for folder in args.folders]
-    missed: dict[str, Any] = {row.folder: failures(row, floor, top) for row in rows}
-    if args.json:
-        played = {"random": asdict(floor), "reference": asdict(top), "models": [asdict(row) for row in rows]}
-        print(json.dumps({**played, "failures": missed}, indent=2))
-    else:
-        print(table(game, rows, floor, top))
-        print("\n".join(f"{folder}: {text}" for folder, texts in missed.items() for text in texts) or "all pass")
-    sys.exit(any(missed.values()))
+    missed: list[str] = []
+    for folder in args.folders:
+        found = measure(game, folder, args.episodes)
+        save(found, folder)
+        missed += [f"{folder}: {text}" for text in failures(found)]
+    print(table(game, [load(folder) for folder in args.folders]))
+    print("\n".join(missed) or "all pass")
+    sys.exit(bool(missed))
 
 
 if __name__ == "__main__":

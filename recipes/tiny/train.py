@@ -92,10 +92,10 @@ def main() -> None:
 
 def judge(game: Game, folder: Path, episodes: int) -> int:
     """Print the gate's table; 0 if the model passes, else 1."""
-    floor, top = gate.bounds(game, episodes)
     found = gate.measure(game, folder, episodes)
-    print(gate.table(game, [found], floor, top))
-    missed = gate.failures(found, floor, top)
+    gate.save(found, folder)
+    print(gate.table(game, [found]))
+    missed = gate.failures(found)
     print("\n".join(missed) or "passes the gate")
     return int(bool(missed))
 

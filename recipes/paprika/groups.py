@@ -1,0 +1,151 @@
+"""Leave-one-out and single group: does what is learned on some maps help on another?
+
+    python recipes/paprika/groups.py [--quick] [--json] [--seeds N] [--workers N]
+
+The paper's figure 3 (and 13), with the four largest maps of `maze` as groups of tasks. The model plays 24 training
+tasks of every map 40 times each, once per seed. For every map G three models learn from parts of that play, by SFT and
+then RPO: *leave-one-out* from the other three maps, *single* from G alone, *full* from all four. Each is tested on 100
+held-out pairs of G, 4 samples each, at temperature 1, untruncated.
+
+Departures: the paper's groups are ten games, ours four maps of one game, which the model has all seen before (it was
+trained from scratch to walk them like a novice); what crosses from map to map is the will to take the way that it
+knows, not a strategy. Leave-one-out sees three times as many episodes as single, full four times, as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import charts
+from common import (
+    MAZE,
+    Budget,
+    Part,
+    Subject,
+    Tested,
+    arguments,
+    budget,
+    gain,
+    offline,
+    over_seeds,
+    play,
+    publish,
+    subject_of,
+    success_over_seeds,
+    test_tasks,
+    tested,
+    train_tasks,
+    win_rate,
+)
+
+from sonde.core import Trajectory
+from sonde.metrics import Estimate
+
+MAPS = ("comb", "double_t", "ladder", "spiral")
+FULL = Budget(tasks=24, k=40, tests=100, test_k=4, seeds=3)
+QUICK = Budget(tasks=6, k=12, tests=12, test_k=2, seeds=1)
+KINDS = ("leave-one-out", "single", "full")
+
+
+class Result(NamedTuple):
+    """What one seed gave: tests by map and kind of training, and how many episodes of each map were won in play."""
+
+    tests: dict[str, dict[str, Tested]]
+    won: dict[str, float]
+
+
+def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, maps: Sequence[str]) -> Result:
+    """Play every map, train on its part and test."""
+    here = folder / f"seed-{seed}"
+    played = {
+        name: play(subject, subject.model, train_tasks(subject, b.tasks, seed, [name]), b.k, seed) for name in maps
+    }
+    full = train(subject, [t for part in played.values() for t in part], here / "full", seed)
+    tests: dict[str, dict[str, Tested]] = {}
+    for name in maps:
+        others = [t for other, part in played.items() if other != name for t in part]
+        models = {
+            "base": subject.model,
+            "leave-one-out": train(subject, others, here / f"without-{name}", seed),
+            "single": train(subject, played[name], here / f"only-{name}", seed),
+            "full": full,
+        }
+        tasks = test_tasks(subject, b.tests, [name])
+        tests[name] = {kind: tested(subject, model, tasks, b.test_k, kind) for kind, model in models.items()}
+    return Result(tests, {name: win_rate(part) for name, part in played.items()})
+
+
+def train(subject: Subject, played: Sequence[Trajectory], folder: Path, seed: int) -> str:
+    """SFT, then RPO from there, on the same episodes."""
+    sft = offline(subject, subject.model, "sft", played, folder / "sft", seed)
+    return offline(subject, sft, "rpo", played, folder / "rpo", seed)
+
+
+class Row(NamedTuple):
+    """One map: success of the base model and of each kind of training, and what each gained over base."""
+
+    name: str
+    success: dict[str, Estimate]
+    gains: dict[str, Estimate]
+
+
+def row(name: str, results: Sequence[Result]) -> Row:
+    found = {kind: [r.tests[name][kind] for r in results] for kind in ("base", *KINDS)}
+    return Row(
+        name,
+        {kind: success_over_seeds(tests) for kind, tests in found.items()},
+        {kind: gain(found[kind], found["base"]) for kind in KINDS},
+    )
+
+
+def verdict(rows: Sequence[Row]) -> dict[str, Any]:
+    """What the paper counts: on how many groups each beats base, and full beats single."""
+    n = len(rows)
+    better = {kind: sum(r.gains[kind].mean > 0 for r in rows) for kind in KINDS}
+    surely = {kind: sum(r.gains[kind].low > 0 for r in rows) for kind in KINDS}
+    full = sum(r.success["full"].mean > r.success["single"].mean for r in rows)
+    matches = sum(r.success["leave-one-out"].mean >= r.success["single"].mean for r in rows)
+    return {
+        "groups": n, "better_than_base": better, "interval_above_0": surely, "full_above_single": full,
+        "leave_one_out_matches_single": matches,
+    }  # fmt: skip
+
+
+def report(results: Sequence[Result], rows: Sequence[Row]) -> list[Part]:
+    """The tables."""
+    kinds = ("base", *KINDS)
+    n = len(results)
+    won = {r.name: sum(result.won[r.name] for result in results) / n for r in rows}
+    said = verdict(rows)
+    counts = [
+        [kind, f"{said['better_than_base'][kind]} of {len(rows)}", f"{said['interval_above_0'][kind]} of {len(rows)}"]
+        for kind in KINDS
+    ]
+    return [
+        Part(f"success on held-out pairs of a map, {n} seeds", ["map", "won in play", *kinds],
+             [[r.name, won[r.name], *(r.success[kind].mean for kind in kinds)] for r in rows]),
+        Part("minus base, 95 % interval over seeds and tasks", ["map", *KINDS],
+             [[r.name, *(str(r.gains[kind]) for kind in KINDS)] for r in rows]),
+        Part("maps on which it is better than base", ["", "mean", "interval above 0"], counts),
+        Part("between kinds", ["", "maps"], [
+            ["full above single", f"{said['full_above_single']} of {len(rows)}"],
+            ["leave-one-out at least single", f"{said['leave_one_out_matches_single']} of {len(rows)}"],
+        ]),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    args = arguments(__doc__).parse_args()
+    b, maps = budget(args, FULL, QUICK), MAPS[:2] if args.quick else MAPS
+    results = over_seeds(one_seed, b.seeds, args.workers, subject_of(args, MAZE), b, args.out / "groups", maps)
+    rows = [row(name, results) for name in maps]
+    series = {kind: [r.success[kind] for r in rows] for kind in ("base", *KINDS)}
+    plot = charts.bars(args.out / "groups" / "groups.png", maps, series)
+    found = {"rows": rows, "verdict": verdict(rows), "won": [r.won for r in results], "seeds": b.seeds}
+    publish(args, "groups", report(results, rows), found, plot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""What is kept: does a model that learns to win forget what it knew and was not trained on?
+
+    python recipes/paprika/objectives.py maze            # trains the models of (a), once
+    python recipes/paprika/smollm2.py                    # trains the model of (b), once
+    python recipes/paprika/retention.py [--quick] [--json] [--seeds N]
+
+The paper's table 2 tests its models on standard benchmarks, which models of this size cannot take. In their place
+stands the negative log-likelihood, in nats per token, of text that training never put a loss on, before and after:
+
+(a) the maze models of `objectives.py`: what the *environment* says (where a move led and which ways are open there) in
+    walks on held-out pairs. The small model was trained from scratch to predict these words, with a weight of 0.1, so
+    they are what it knows of the world; SFT, RPO and GRPO look at the agent's words only. The walkers move at random or
+    the shortest way by turns, as its first teachers did.
+(b) SmolLM2 of `smollm2.py`: 24 passages of plain English on this and that, written for this test (`plain_english.txt`).
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import charts
+from common import (
+    MAZE,
+    TRAINED,
+    Budget,
+    Part,
+    Subject,
+    arguments,
+    budget,
+    publish,
+    subject_of,
+    trained_models,
+    without_bars,
+)
+
+from sonde.agents.pathfinder import Pathfinder
+from sonde.core import AGENT, Action, ProgramPolicy, Rng, Task, Trajectory, UserError, View, make
+from sonde.envs._rules.grids import MOVES
+from sonde.metrics import Estimate, difference_over_seeds
+from sonde.models.chat import Chat
+from sonde.models.fetch import fetch
+from sonde.rollout import Plan, collect
+from sonde.train.data import rows
+from sonde.train.learn import load_model
+from sonde.train.reference import Referee
+from sonde.train.tokenise import as_sampled
+from sonde.train.types import Row, Sample
+
+SLIPS = (1.0, 0.6, 0.2)
+"""How often the walkers move at random."""
+TEXT = Path(__file__).with_name("plain_english.txt")
+BETWEEN = "<|endoftext|>"
+"""What stood between the documents that SmolLM2 was trained on."""
+FULL = Budget(tasks=0, k=1, tests=100, test_k=1, seeds=3)
+QUICK = Budget(tasks=0, k=1, tests=12, test_k=1, seeds=1)
+
+Nats = list[list[float]]
+"""Per text, the mean negative log-likelihood of its tokens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walker(ProgramPolicy):
+    """Makes any of the four moves at random, into walls too, or else takes the shortest way."""
+
+    slip: float
+
+    def act_now(self, view: View) -> Action:
+        rng = Rng(view.seed)
+        if rng.random() < self.slip:
+            return Action(view.say(MOVES[rng.randrange(len(MOVES))]))
+        return Pathfinder().act_now(view)
+
+
+# --- likelihood ------------------------------------------------------------------------------------------------------
+
+
+def told(row: Row) -> Row:
+    """The same tokens, with those marked that the environment said after the agent first spoke. What it said before
+    cannot be predicted: where the walk begins, and the goal."""
+    begun = row.agent.index(1)
+    marks = bytes(int(i > begun and not mine) for i, mine in enumerate(row.agent))
+    return replace(row, agent=marks, turns=array("i", [0 if mark else -1 for mark in marks]), logprobs=None)
+
+
+def passage(ids: Sequence[int], start: int) -> Row:
+    """A text of its own: everything is marked but the token that starts it."""
+    n = len(ids)
+    return Row(ids=array("i", [start, *ids]), agent=b"\0" + b"\1" * n, turns=array("i", [-1] + [0] * n))
+
+
+def nats(module: Any, pad_id: int, given: Sequence[Row]) -> Nats:
+    """The mean negative log-likelihood of each row's marked tokens."""
+    samples = [
+        Sample(rows=(row,), trajectory=str(i), group="", task="", env="", kind="", score=0.0, rewards=(), tags={})
+        for i, row in enumerate(given)
+    ]
+    scored = Referee(model=module.eval(), pad_id=pad_id)(samples)
+    return [[_mean_nats(sample.rows[0])] for sample in scored if isinstance(sample, Sample)]
+
+
+def _mean_nats(row: Row) -> float:
+    values = [v for v in row.reference or () if not math.isnan(v)]
+    return -sum(values) / len(values)
+
+
+# --- (a) the world of the maze models --------------------------------------------------------------------------------
+
+
+def walks(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
+    """A walk of every walker on every task."""
+    game = subject.game
+    return [t for slip in SLIPS for t in collect(game, {AGENT: Walker(slip=slip)}, tasks, Plan())]
+
+
+def world(subject: Subject, model: str, walked: Sequence[Trajectory]) -> Nats:
+    """How well a model predicts what the environment says."""
+    module, tokenizer = load_model(model)
+    chat = Chat(tokenizer, label=model, template={})
+    shown = make("agents:llm", model=make("models:hf", model=model), context=subject.context)
+    found = [told(row) for t in walked if len(t.turns) > 1 for row in rows(as_sampled(t, shown, chat))]
+    return nats(module, tokenizer.pad_token_id, found)
+
+
+# --- (b) plain English for SmolLM2 -----------------------------------------------------------------------------------
+
+
+def english(model: str, passages: Sequence[str]) -> Nats:
+    """How well a model predicts the passages."""
+    module, tokenizer = load_model(model)
+    start = tokenizer.convert_tokens_to_ids(BETWEEN)
+    given = [passage(tokenizer.encode(text, add_special_tokens=False), start) for text in passages]
+    return nats(module, tokenizer.pad_token_id, given)
+
+
+# --- report ----------------------------------------------------------------------------------------------------------
+
+
+class Kept(NamedTuple):
+    """A model before and after training: nats per token, and the change with its interval over seeds and texts."""
+
+    name: str
+    texts: int
+    before: float
+    after: float
+    change: Estimate
+
+
+def kept(name: str, before: Nats, after: Sequence[Nats]) -> Kept:
+    change = difference_over_seeds(after, [before] * len(after))
+    start = sum(map(sum, before)) / len(before)
+    return Kept(name, len(before), start, start + change.mean, change)
+
+
+def maze_part(args: Any, b: Budget) -> list[Kept]:
+    """The models of every training seed. Raises `UserError` where they are missing."""
+    subject = subject_of(args, MAZE)
+    models: list[Mapping[str, str]] = [trained_models(args.out, subject, seed) for seed in range(b.seeds)]
+    walked = walks(subject, subject.game.tasks("test")[: b.tests])
+    before = world(subject, subject.model, walked)
+    return [kept(f"maze, {name}", before, [world(subject, m[name], walked) for m in models]) for name in TRAINED]
+
+
+def smollm2_part(model: Path) -> list[Kept]:
+    """SmolLM2, if `smollm2.py` has trained it."""
+    if not (model / "config.json").is_file():
+        return []
+    passages = TEXT.read_text("utf-8").splitlines()
+    return [kept("SmolLM2, SFT", english(str(fetch("smollm2")), passages), [english(str(model), passages)])]
+
+
+def report(found: Sequence[Kept], skipped: str) -> list[Part]:
+    """The table."""
+    heads = ["", "texts", "before", "after", "change", "perplexity, after / before"]
+    cells = [[k.name, k.texts, k.before, k.after, _signed(k.change), math.exp(k.change.mean)] for k in found]
+    return [Part(f"nats per token of what was not trained on{skipped}", heads, cells)]
+
+
+def _signed(e: Estimate) -> str:
+    return f"{e.mean:+.4f} [{e.low:+.4f}, {e.high:+.4f}]"
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    args = parser.parse_args()
+    without_bars()
+    model = args.out / "smollm2" / "sft" / "model"
+    try:
+        found = maze_part(args, budget(args, FULL, QUICK)) + smollm2_part(model)
+    except UserError as e:
+        parser.error(str(e))
+    skipped = "" if len(found) > len(TRAINED) else f" (SmolLM2 is left out: no {model}; run smollm2.py first)"
+    series = {"before": [_point(k.before) for k in found], "after": [_after(k) for k in found]}
+    labels = [k.name.replace(", ", "\n") for k in found]
+    plot = charts.bars(args.out / "retention" / "retention.png", labels, series, ylabel="nats per token", scale=1.0)
+    publish(args, "retention", report(found, skipped), {"rows": found}, plot)
+
+
+def _point(value: float) -> Estimate:
+    return Estimate(value, value, value, 1)
+
+
+def _after(k: Kept) -> Estimate:
+    """After training; its interval is that of the change."""
+    return Estimate(k.after, k.before + k.change.low, k.before + k.change.high, k.texts)
+
+
+if __name__ == "__main__":
+    main()

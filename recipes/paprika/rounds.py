@@ -1,0 +1,176 @@
+"""Three rounds of training on tasks that a curriculum picks, against tasks picked uniformly.
+
+    python recipes/paprika/rounds.py [--quick] [--json] [--seeds N] [--workers N]
+
+The paper's figure 4, with `maze`: the groups are its eight maps. In every round 48 training tasks are picked, 8 before
+the picker looks at how they went, and played 20 times each; the model learns from these episodes by SFT and RPO,
+starting from the model of the round before, and is tested on held-out pairs of all maps, 4 samples each. *Curriculum*
+picks the map by UCB on the learning potential (coefficient of variation of the turns needed; nothing known at the start
+of a round) and the task within it uniformly; *uniform* picks among all training tasks alike.
+
+Departures: the paper's groups are three difficulties of twenty questions, judged by a model, and 250 tasks a round. The
+reference of RPO is the model that the round's SFT left; the paper names the checkpoint that the round began with.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import charts
+from common import (
+    MAZE,
+    Budget,
+    Part,
+    Subject,
+    Tested,
+    arguments,
+    budget,
+    gain,
+    offline,
+    over_seeds,
+    player,
+    publish,
+    subject_of,
+    success_over_seeds,
+    test_tasks,
+    tested,
+    win_rate,
+)
+
+from sonde.core import AGENT, Trajectory, derive
+from sonde.metrics import Estimate
+from sonde.rollout import Plan
+from sonde.train.curriculum import UCB, Curriculum, Uniform
+from sonde.train.gather import Game, Picks, gather, groups_of, trajectories
+
+ROUNDS = 3
+PICKERS = ("curriculum", "uniform")
+FULL = Budget(tasks=48, k=20, tests=200, test_k=4, seeds=3)
+QUICK = Budget(tasks=16, k=10, tests=24, test_k=2, seeds=1)
+
+
+class Round(NamedTuple):
+    """A round: the test of the model that it left, how many tasks of each map were picked, and their win rate."""
+
+    test: Tested
+    picked: dict[str, int]
+    won: float
+
+
+class Result(NamedTuple):
+    """What one seed gave: the test of the base model, and the rounds of each picker."""
+
+    base: Tested
+    rounds: dict[str, list[Round]]
+
+
+def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, n_rounds: int) -> Result:
+    """All rounds with both pickers."""
+    tasks = test_tasks(subject, b.tests)
+    rounds: dict[str, list[Round]] = {}
+    for picker in PICKERS:
+        model, rounds[picker] = subject.model, []
+        for number in range(1, n_rounds + 1):
+            here = folder / f"seed-{seed}" / picker / f"round-{number}"
+            played = pick_and_play(subject, model, picker, b, here / "play", derive(seed, "round", number) % 2**32)
+            model = offline(subject, model, "sft", played, here / "sft", seed)
+            model = offline(subject, model, "rpo", played, here / "rpo", seed)
+            test = tested(subject, model, tasks, b.test_k, f"{picker} {number}")
+            rounds[picker].append(Round(test, picked(played, b.k), win_rate(played)))
+    return Result(tested(subject, subject.model, tasks, b.test_k, "base"), rounds)
+
+
+def pick_and_play(subject: Subject, model: str, picker: str, b: Budget, folder: Path, seed: int) -> list[Trajectory]:
+    """Episodes on tasks that a picker chose while it was played."""
+    games = [Game(subject.game, subject.game.tasks("train"), subject.env)]
+    picks = picks_of(picker, games, b, seed)
+    shutil.rmtree(folder, ignore_errors=True)  # episodes of an earlier run of this recipe are not its own
+    return trajectories(gather(games, {AGENT: player(subject, model)}, Plan(k=b.k, seed=seed), folder, picks=picks))
+
+
+def picks_of(picker: str, games: Sequence[Game], b: Budget, seed: int) -> Picks:
+    """UCB over maps, or one group of everything."""
+    by = "group" if picker == "curriculum" else "preset"
+    sizes = {name: len(rows) for name, rows in groups_of(games, by).items()}
+    curriculum = Curriculum(groups=sizes, bandit=UCB() if picker == "curriculum" else Uniform(), replacement=False)
+    return Picks(curriculum=curriculum, n=b.tasks, by=by, seed=seed)
+
+
+def picked(played: Sequence[Trajectory], k: int) -> dict[str, int]:
+    """How many tasks of each map were played, k times each."""
+    counts = Counter(t.task.tags["group"] for t in played)
+    return {name: n // k for name, n in sorted(counts.items())}
+
+
+class Row(NamedTuple):
+    """One picker: success at the start and after each round."""
+
+    picker: str
+    success: list[Estimate]
+
+
+def row(picker: str, results: Sequence[Result]) -> Row:
+    n_rounds = len(results[0].rounds[picker])
+    tests = [[r.base for r in results], *([r.rounds[picker][i].test for r in results] for i in range(n_rounds))]
+    return Row(picker, [success_over_seeds(found) for found in tests])
+
+
+def advantages(results: Sequence[Result]) -> list[Estimate]:
+    """Curriculum minus uniform after each round, paired by seed and task."""
+    n_rounds = len(results[0].rounds["uniform"])
+    return [
+        gain([r.rounds["curriculum"][i].test for r in results], [r.rounds["uniform"][i].test for r in results])
+        for i in range(n_rounds)
+    ]
+
+
+def mean_picks(results: Sequence[Result], picker: str) -> list[dict[str, float]]:
+    """Tasks of each map per round, averaged over seeds."""
+    n_rounds, names = len(results[0].rounds[picker]), sorted({n for r in results for n in all_picked(r)})
+    return [
+        {name: sum(r.rounds[picker][i].picked.get(name, 0) for r in results) / len(results) for name in names}
+        for i in range(n_rounds)
+    ]
+
+
+def all_picked(r: Result) -> set[str]:
+    return {name for rounds in r.rounds.values() for found in rounds for name in found.picked}
+
+
+def report(results: Sequence[Result], rows: Sequence[Row], picks: Mapping[str, list[dict[str, float]]]) -> list[Part]:
+    """The tables."""
+    n_rounds = len(rows[0].success) - 1
+    heads = ["", "start", *(f"round {i}" for i in range(1, n_rounds + 1))]
+    better = ["curriculum minus uniform", "", *map(str, advantages(results))]
+    names = list(picks["uniform"][0])
+    return [
+        Part(f"success on held-out pairs, {len(results)} seeds", heads,
+             [*([r.picker, *map(str, r.success)] for r in rows), better]),
+        Part("tasks picked of each map, mean over seeds", ["", "round", *names],
+             [[picker, i, *(f"{found[name]:.1f}" for name in names)]
+              for picker, rounds in picks.items() for i, found in enumerate(rounds, 1)]),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    args = arguments(__doc__).parse_args()
+    b = budget(args, FULL, QUICK)
+    n_rounds = 2 if args.quick else ROUNDS
+    results = over_seeds(one_seed, b.seeds, args.workers, subject_of(args, MAZE), b, args.out / "rounds", n_rounds)
+    rows, picks = [row(picker, results) for picker in PICKERS], {p: mean_picks(results, p) for p in PICKERS}
+    lines = [
+        charts.Curve(r.picker, [e.mean for e in r.success], [e.low for e in r.success], [e.high for e in r.success])
+        for r in rows
+    ]
+    plot = charts.curves(args.out / "rounds" / "rounds.png", range(n_rounds + 1), lines, xlabel="round")
+    found = {"rows": rows, "curriculum_minus_uniform": advantages(results), "picked": picks, "seeds": b.seeds}
+    won = {picker: [[found.won for found in r.rounds[picker]] for r in results] for picker in PICKERS}
+    publish(args, "rounds", report(results, rows, picks), {**found, "won_in_play": won}, plot)
+
+
+if __name__ == "__main__":
+    main()
