@@ -5,9 +5,9 @@
 
 The model is a random Llama of 0.4 M weights (hidden 96, 3 layers, 320 words). The data are made-up dialogues of 2 to
 20 turns, 2 to 6 tokens told and 3 said per turn after an opening of 20 to 60; the two of a pair share the opening.
-Every arm takes the same number of steps of 16 dialogues (8 pairs) with AdamW, a cosine schedule and clipping, and writes
-no checkpoints. SFT learns the agent's tokens in every arm; DPO does in sonde, while TRL's counts all tokens after the
-opening, which costs it a larger head. Reference log-probabilities are computed beforehand in both and not timed.
+Every arm takes the same number of steps of 16 dialogues (8 pairs) with AdamW, a cosine schedule and clipping, and
+writes no checkpoints. SFT learns the agent's tokens in every arm; DPO does in sonde, while TRL's counts all tokens
+after the opening, which costs it a larger head. Reference log-probabilities are computed beforehand and not timed.
 
 Each run is a process of its own; its clock is the CPU time of the steps alone, found from runs of two lengths after a
 short one that warms up, and its tokens are those of the rows without padding. Ratios are of speeds in the same round;
@@ -140,7 +140,8 @@ def words() -> Any:
 
 def trl_sft(items: Sequence[Sample], steps: int) -> None:
     from datasets import Dataset
-    from trl import SFTConfig, SFTTrainer
+    from trl.trainer.sft_config import SFTConfig
+    from trl.trainer.sft_trainer import SFTTrainer
 
     rows = [s.rows[0] for s in items]
     labels = [[t if a else -100 for t, a in zip(r.ids, r.agent, strict=True)] for r in rows]
@@ -152,7 +153,8 @@ def trl_sft(items: Sequence[Sample], steps: int) -> None:
 
 def trl_dpo(items: Sequence[Pair], steps: int) -> None:
     from datasets import Dataset
-    from trl import DPOConfig, DPOTrainer
+    from trl.trainer.dpo_config import DPOConfig
+    from trl.trainer.dpo_trainer import DPOTrainer
 
     def text(ids: Sequence[int]) -> str:
         return " ".join(f"w{i}" for i in ids)

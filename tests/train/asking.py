@@ -60,6 +60,9 @@ class Asking(TabularEnv[State]):
     def intro(self, state: State, seat: str) -> str:
         return "start"
 
+    def render(self, state: State, seat: str) -> str:
+        return state.colour if state.asked else "start"
+
     def hypothesis(self, state: State) -> str:
         return state.colour
 

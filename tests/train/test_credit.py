@@ -23,7 +23,6 @@ from sonde.train.credit import (
     named_rewards,
     returns,
     with_advantages,
-    with_signal,
 )
 from sonde.train.types import Row, Sample
 
@@ -159,11 +158,6 @@ def test_bad_groups_are_refused() -> None:
         GroupRelative(baseline="median")  # type: ignore[arg-type]
     with pytest.raises(UserError, match=r"scores: got .*nan.*, allowed: finite"):
         group_advantages({"g": [1.0, math.nan]})
-
-
-def test_groups_with_signal_are_kept_and_the_others_counted() -> None:
-    rows = {"flat": [[0, 1.0], [1.0]], "one": [[1.0]], "kept": [[0.0], [0.0, 1.0]]}
-    assert with_signal(rows) == (["kept"], 2)
 
 
 def test_trajectory_credit_gives_every_turn_what_its_trajectory_deserves() -> None:

@@ -37,8 +37,8 @@ def test_variation_by_hand() -> None:
 
 def test_variation_where_it_is_not_defined() -> None:
     assert [variation(v) for v in ([], [3.0], [0.0, 0.0], [0.1] * 5)] == [0.0] * 4
-    with pytest.raises(UserError, match="values of one sign"):
-        variation([-1.0, 1.0])
+    assert variation([-1.0, 1.0]) == pytest.approx(9 / 8 * math.sqrt(2) / 1)  # mean 0: the mean of the sizes
+    assert variation([-0.2, 0.9]) == pytest.approx(9 / 8 * 1.1 / math.sqrt(2) / 0.55)
     with pytest.raises(UserError, match="finite numbers"):
         variation([1.0, math.inf])
 

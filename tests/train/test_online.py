@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,13 @@ import torch
 import sonde
 from sonde.core import Episode, Task, Trajectory, UserError
 from sonde.store import Run
+from sonde.train.algos.dpo import DPO
 from sonde.train.algos.grpo import GRPO
 from sonde.train.collate import batch_of, rows_of
 from sonde.train.credit import GroupRelative, RewardMix
 from sonde.train.curriculum import UCB, Choice, variation
 from sonde.train.gather import Game, groups_of
-from sonde.train.groups import PAPRIKA_SAMPLING, OnlineSettings, Seat, credited, seats
+from sonde.train.groups import PAPRIKA_SAMPLING, Chosen, OnlineSettings, chosen_tasks, credited
 from sonde.train.logprobs import token_logprobs
 from sonde.train.online import OnlineTrainer
 from sonde.train.settings import LoraSettings, TrainSettings
@@ -50,8 +51,8 @@ def trainer(folder: Path, *, seed: int = 0, model: Any = None, games: Sequence[G
     return kind(model, objective or GRPO(), games, settings, online, tokenizer=tokenizer)
 
 
-def places(t: OnlineTrainer, *chosen: int, n_rollout: int = 0) -> list[Seat]:
-    return seats(t.groups, [Choice(ENV.name, i) for i in chosen], t.settings.seed, n_rollout)
+def places(t: OnlineTrainer, *chosen: int, n_rollout: int = 0) -> list[Chosen]:
+    return chosen_tasks(t.groups, [Choice(ENV.name, i) for i in chosen], t.settings.seed, n_rollout)
 
 
 def without_clocks(history: Sequence[dict[str, float]]) -> list[dict[str, float]]:
@@ -61,10 +62,11 @@ def without_clocks(history: Sequence[dict[str, float]]) -> list[dict[str, float]
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lora", [None, LoraSettings(r=4)])
-def test_what_is_trained_is_what_was_sampled(tmp_path: Path, lora: LoraSettings | None) -> None:
-    """Ids are those of the completions; log-probabilities of the training pass equal those recorded, to 1e-4."""
-    t = trainer(tmp_path, lora=lora, online=OnlineSettings(k=4, max_new_tokens=3))
+@pytest.mark.parametrize(("lora", "context"), [(None, "full"), (LoraSettings(r=4), "full"), (None, "render")])
+def test_what_is_trained_is_what_was_sampled(tmp_path: Path, lora: LoraSettings | None, context: str) -> None:
+    """Ids are those of the completions; log-probabilities of the training pass equal those recorded, to 1e-4. Where
+    every prompt is rendered afresh, every turn is a row of its own."""
+    t = trainer(tmp_path, lora=lora, online=OnlineSettings(k=4, max_new_tokens=3, context=context))
     chosen = places(t, 0, 1, 2)
     played = t.play(chosen)
     groups = credited(chosen, played, t.online)
@@ -74,6 +76,7 @@ def test_what_is_trained_is_what_was_sampled(tmp_path: Path, lora: LoraSettings 
             said = [id_ for turn in episode.turns for c in turn.acts[0].action.completions for id_ in c.ids]
             trained = [id_ for row in sample.rows for id_, a in zip(row.ids, row.agent, strict=True) if a]
             assert trained == said and sample.turns == len(episode.turns)
+            assert len(sample.rows) == (sample.turns if context == "render" else 1)
     (tensors, *_), _ = t.passes([sample for group in groups for sample in group.samples])
     batch = batch_of(tensors)
     with t.playing() as model, torch.no_grad():
@@ -144,7 +147,7 @@ def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
         pass
 
     class Broken(OnlineTrainer):
-        def play(self, chosen: Sequence[Seat]) -> list[list[Trajectory]]:
+        def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
             if self.state.global_step == 4:
                 raise Interrupted
             return super().play(chosen)
@@ -206,7 +209,7 @@ def test_numbers_of_a_group_by_hand() -> None:
     settings = OnlineSettings(
         k=4, rewards=RewardMix({"success": 1.0, "turns": -0.1}), credit=GroupRelative(scale="none")
     )
-    (group,) = credited([Seat(Game(ENV, [task], "asking"), task, 1, "g")], [played], settings)
+    (group,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], settings)
     rewards = [1 - 0.2, -0.1, -0.4]
     assert {name: value / count for name, (value, count) in group.sums.items()} == pytest.approx({
         "success": 1 / 3, "score": 1 / 3, "reward": sum(rewards) / 3, "turns": 7 / 3, "format": 1.0, "tokens": 7.0,
@@ -218,28 +221,63 @@ def test_numbers_of_a_group_by_hand() -> None:
             assert row.advantages is not None
             assert max(row.advantages, key=abs) == pytest.approx(reward - sum(rewards) / 3, abs=1e-6)
     on_reward = replace(settings, on="reward", rewards=RewardMix())
-    (other,) = credited([Seat(Game(ENV, [task], "asking"), task, 1, "g")], [played], on_reward)
+    (other,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], on_reward)
     assert other.potential == pytest.approx(variation([1.0, 0.0, 0.0]))
 
 
 def test_a_group_that_the_world_failed_is_played_but_teaches_nothing() -> None:
     task = ENV.task("red")
     played = [with_ids(game(task, "ask", sample=i, error="gone")) for i in range(2)]
-    (group,) = credited([Seat(Game(ENV, [task], "asking"), task, 1, "g")], [played], OnlineSettings(k=2))
+    (group,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], OnlineSettings(k=2))
     assert group.samples == [] and not group.signal and group.potential is None
     assert group.sums["errors"] == (2.0, 2.0) and group.sums["success"] == (0.0, 0.0)
+
+
+def test_episodes_that_the_model_cannot_hold_are_left_out(tmp_path: Path) -> None:
+    """A context of 12 tokens holds the first turns; longer episodes fail, are counted, and train nobody."""
+    short = tiny_model(vocab=len(tiny_tokenizer(WORDS)), max_position_embeddings=12)
+    t = trainer(tmp_path / "some", model=short, max_steps=1, batch_size=32)
+    (entry,) = t.train().history
+    assert 0.0 < entry["errors"] < 1.0 and entry["tokens"] <= 12
+    shorter = tiny_model(vocab=len(tiny_tokenizer(WORDS)), max_position_embeddings=3)
+    with pytest.raises(UserError, match=r"no episode has tokens to learn from \(8 of 8 failed: WorldError: the prompt"):
+        trainer(tmp_path / "none", model=shorter).train()
 
 
 def test_flat_groups_can_be_left_out_of_the_mean(tmp_path: Path) -> None:
     task = ENV.task("red")
     won, lost = (with_ids(game(task, *said)) for said in (("ask", "red"), ("red",)))
-    chosen = [Seat(Game(ENV, [task], "asking"), task, 1, "g")] * 2
+    chosen = [Chosen(Game(ENV, [task], "asking"), task, 1, "g")] * 2
     groups = credited(chosen, [[won, won], [won, lost]], OnlineSettings(k=2))
     assert [group.sums["flat_groups"][0] for group in groups] == [1.0, 0.0]
     for drop, n in ((False, 4), (True, 2)):
         t = trainer(tmp_path / str(drop), batch_size=2, online=OnlineSettings(k=2, drop_flat=drop))
         assert len(t._kept(groups)) == n  # pyright: ignore[reportPrivateUsage]
     assert len(t._kept(groups[:1])) == 2  # pyright: ignore[reportPrivateUsage]  # all flat: kept, with zeros
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thorough(GRPO):
+    """The same loss; but the trainer cannot know that."""
+
+
+@pytest.mark.parametrize("aggregation", ["seq-mean-token-mean", "token-mean"])
+def test_samples_that_cannot_matter_are_counted_but_not_computed(tmp_path: Path, aggregation: Any) -> None:
+    """Eight groups of two, of which some are flat: the weights move as if every sample had been computed."""
+    kept: list[Any] = []
+    for kind in (GRPO, Thorough):
+        online = OnlineSettings(k=2, rewards=HURRY)
+        objective = kind(aggregation=aggregation)
+        t = trainer(tmp_path / kind.__name__, objective=objective, online=online, batch_size=16, micro_batch=16)
+        history = t.train().history
+        assert history[0]["flat_groups"] > 0.0
+        kept.append((history, [p.detach().clone() for p in t.model.parameters()]))
+    (fast, moved), (slow, all_moved) = kept
+    names = ("grad_norm", "loss", "success", "flat_groups")
+    for a, b in zip(fast, slow, strict=True):
+        assert {n: a[n] for n in names} == pytest.approx({n: b[n] for n in names}, abs=1e-5)
+    for a, b in zip(moved, all_moved, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-4, rtol=0)
 
 
 def test_several_environments_share_a_loop(tmp_path: Path) -> None:
@@ -275,6 +313,8 @@ def test_bad_settings_end_in_a_clear_message(tmp_path: Path) -> None:
     settings, games = TrainSettings(folder=str(tmp_path), max_steps=1), [Game(ENV, ENV.tasks("train"), "asking")]
     with pytest.raises(UserError, match="chat template"):
         OnlineTrainer(tiny_model(), GRPO(), games, settings, tokenizer=None)
+    with pytest.raises(UserError, match="objective: got 'dpo', allowed: one that learns from samples"):
+        trainer(tmp_path, objective=DPO())
     with pytest.raises(UserError, match="the trained model's seat"):
         OnlineTrainer(
             tiny_model(),

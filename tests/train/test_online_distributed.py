@@ -37,13 +37,13 @@ def neighbour(name: str) -> Any:
 
 
 def train(folder: Path) -> dict[str, Any]:
-    """Three steps of four groups of four; groups chosen by UCB, so that both processes need all potentials."""
+    """Three steps of four groups of two, some flat; UCB chooses, so that both processes need all potentials."""
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
     rewards = RewardMix({"success": 1.0, "turns": -0.1})
-    online = OnlineSettings(k=4, by="difficulty", bandit=UCB(), rewards=rewards, drop_flat=True)
+    online = OnlineSettings(k=2, by="difficulty", bandit=UCB(), rewards=rewards)
     settings = TrainSettings(
-        folder=str(folder), lr=3e-3, batch_size=16, max_steps=3, warmup=0.0, schedule="constant", micro_batch=4
+        folder=str(folder), lr=3e-3, batch_size=8, max_steps=3, warmup=0.0, schedule="constant", micro_batch=4
     )
     model, games = tiny.tiny_model(vocab=len(tokenizer)), [Game(env, env.tasks("train"), "asking")]
     trainer = OnlineTrainer(model, GRPO(), games, settings, online, tokenizer=tokenizer)

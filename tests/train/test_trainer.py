@@ -56,9 +56,10 @@ def losses(result: TrainResult) -> list[float]:
     return [entry["loss"] for entry in result.history]
 
 
-def same_weights(a: Any, b: Any, atol: float) -> None:
+def same_weights(a: Any, b: Any, most: float = 1e-5) -> None:
+    """On average over a tensor: Adam's first steps turn the sign of a gradient near zero into a whole step."""
     for x, y in zip(a.parameters(), b.parameters(), strict=True):
-        torch.testing.assert_close(x, y, atol=atol, rtol=0)
+        assert (x - y).abs().mean().item() <= most
 
 
 # --- the loss of a step -----------------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ def test_how_a_step_is_cut_changes_nothing(objective: Objective, items: Sequence
         model, result = fit(tmp_path / name, objective, items, **cut)
         assert losses(result)[0] == pytest.approx(losses(first)[0], abs=1e-6)
         assert losses(result) == pytest.approx(losses(first), abs=2e-5)  # later steps: Adam magnifies rounding
-        same_weights(model, whole, 1e-3)
+        same_weights(model, whole)
         for key in first.history[1]:  # at step 1 policy and reference are equal, and which is above is rounding
             assert result.history[1][key] == pytest.approx(first.history[1][key], abs=1e-3), key
 
@@ -106,7 +107,7 @@ def test_a_step_is_that_of_a_loop_written_by_hand(objective: Objective, items: S
         assert entry["grad_norm"] == pytest.approx(norm.item(), rel=1e-3)
         optimizer.step()
         optimizer.zero_grad()
-    same_weights(trained, model, 1e-3)
+    same_weights(trained, model)
 
 
 def test_the_last_mini_batch_may_be_small_and_every_item_is_seen_once(tmp_path: Path) -> None:
@@ -187,6 +188,7 @@ def test_a_resumed_run_is_the_run(adapter: LoraSettings | None, stop: int, tmp_p
     whole = train_offline(dropping(), DPO(), pairs(8), straight)
     first = train_offline(dropping(), DPO(), pairs(8), broken, callbacks=[StopAt(stop)])
     assert first.steps == stop and whole.steps == 6
+    (tmp_path / "b" / "checkpoint-5").mkdir()  # cut short while it was written
     rest = train_offline(dropping(), DPO(), pairs(8), broken, resume=True)
     assert rest.history == whole.history
     lines = (tmp_path / "b" / "history.jsonl").read_text().splitlines()
@@ -204,6 +206,8 @@ def test_a_folder_is_not_used_twice_and_a_resumed_run_keeps_its_settings(tmp_pat
         train_offline(tiny_model(), DPO(), pairs(4), replace(given, lr=0.5), resume=True)
     with pytest.raises(UserError, match="belongs to other training data"):
         train_offline(tiny_model(), DPO(), pairs(5)[1:], given, resume=True)
+    with pytest.raises(UserError, match=r"resume: got '.*nowhere', allowed: a checkpoint folder"):
+        train_offline(tiny_model(), DPO(), pairs(4), given, resume=tmp_path / "nowhere")
     (tmp_path / "reference.npz").unlink()
     with pytest.raises(UserError, match=r"reference\.npz is missing"):
         train_offline(tiny_model(), DPO(), pairs(4), given, resume=True)

@@ -30,7 +30,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,19 +231,6 @@ def _among(name: str, got: str, allowed: tuple[str, ...]) -> None:
 def has_signal(scores: Sequence[float] | Values) -> bool:
     """Whether a group can teach anything: at least two of its scores differ."""
     return len(scores) > 1 and float(np.min(scores)) < float(np.max(scores))
-
-
-class Signal(NamedTuple):
-    """Groups that can teach something, and how many could not."""
-
-    kept: list[str]
-    without: int
-
-
-def with_signal(rewards: Mapping[str, Sequence[Sequence[float] | Values]]) -> Signal:
-    """The groups whose returns are not all equal. Dropping the others changes only what a mean is taken over."""
-    kept = [group for group, rows in rewards.items() if has_signal(returns(rows))]
-    return Signal(kept, len(rewards) - len(kept))
 
 
 Grouped = Mapping[str, Sequence[Values]]

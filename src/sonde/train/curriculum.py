@@ -13,7 +13,9 @@ variation of the number of turns, failures counted with the environment's maximu
 the tasks played so far; the group comes from UCB, the task within it uniformly. A curriculum is a value: `choose` and
 `update` return the next `State`, which is JSON both ways, so a run that was interrupted goes on with the same choices.
 
-Algorithm 1 starts each round of training with nothing known (`start`), because the model has changed since.
+Algorithm 1 starts each round of training with nothing known (`start`), because the model has changed since. Its bonus
+is large beside potentials below 1: of 250 tasks with four groups of potential .05, .1, .2 and .5, the best group gets
+64 % with `alpha` 1, 94 % with .25, 95 % with Thompson's defaults, 25 % with uniform choice (`test_curriculum.py`).
 
 Ours: the guards of `variation`; Thompson sampling; choosing several tasks at once (the paper leaves that open). Of n
 choices made together, each counts as one more task of its group for the choices after it, while the group's mean stays
@@ -42,8 +44,9 @@ from sonde.core.frozen import frozen
 def variation(values: Sequence[float]) -> float:
     """The coefficient of variation with its correction for small samples: (1 + 1 / (4 n)) s / |mean|, s with n - 1.
 
-    Fewer than two values, or values that are all equal (all zero too), give 0: nothing tells them apart. Values of both
-    signs are refused, because a mean near zero would make any spread look large.
+    Fewer than two values, or values that are all equal (all zero too), give 0: nothing tells them apart. Where values
+    have both signs, the mean of their sizes takes the place of |mean|, which could be near zero and would make any
+    spread look large; where they have one sign the two are equal.
 
     >>> round(variation([2.0, 4.0]), 4)  # s = sqrt(2), mean 3, 1 + 1/8
     0.5303
@@ -53,9 +56,7 @@ def variation(values: Sequence[float]) -> float:
         raise invalid("potential: values", list(values), "finite numbers")
     if len(x) < 2 or x.min() == x.max():
         return 0.0
-    if x.min() < 0.0 < x.max():
-        raise invalid("potential: values", list(values), "values of one sign; shift rewards that have both")
-    return float((1 + 1 / (4 * len(x))) * x.std(ddof=1) / abs(x.mean()))
+    return float((1 + 1 / (4 * len(x))) * x.std(ddof=1) / np.abs(x).mean())
 
 
 def turns_needed(trajectories: Sequence[Trajectory], max_turns: int) -> list[float]:

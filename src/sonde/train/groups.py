@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
 from sonde.core import AGENT, AnyPolicy, Frozen, Task, Trajectory, derive, invalid, run_sync
@@ -73,16 +73,22 @@ class OnlineSettings:
             raise invalid("online: on", self.on, "turns or reward")
 
     def to_json(self) -> dict[str, Any]:
-        """What a checkpoint is tied to. Credit and bandit are named by their class."""
-        plain = {name: value for name, value in asdict(self).items() if name != "rewards"}
-        named = {name: type(getattr(self, name)).__name__ for name in ("credit", "bandit")}
-        return {**plain, "rewards": dict(self.rewards.weights), "classes": named}
+        """What a checkpoint is tied to."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        parts = {"rewards": dict(self.rewards.weights), "credit": _named(self.credit), "bandit": _named(self.bandit)}
+        return {**plain, **parts}
+
+
+def _named(part: object) -> dict[str, Any]:
+    """Its class (or, for a function, its name), and its settings where it is a dataclass."""
+    name = getattr(part, "__qualname__", type(part).__qualname__)
+    return {"is": name, **(asdict(part) if is_dataclass(part) and not isinstance(part, type) else {})}
 
 
 # --- playing ---------------------------------------------------------------------------------------------------------
 
 
-class Seat(NamedTuple):
+class Chosen(NamedTuple):
     """A task to play, the world it is played in, and the curriculum's group that it stands for."""
 
     game: Game
@@ -91,29 +97,29 @@ class Seat(NamedTuple):
     group: str
 
 
-def seats(
+def chosen_tasks(
     groups: Mapping[str, Sequence[tuple[Game, Task]]], choices: Sequence[Choice], seed: int, n_rollout: int
-) -> list[Seat]:
+) -> list[Chosen]:
     """The tasks that a curriculum chose for a rollout, with their worlds."""
     return [
-        Seat(*groups[choice.group][choice.task], derive(seed, "world", n_rollout, i), choice.group)
+        Chosen(*groups[choice.group][choice.task], derive(seed, "world", n_rollout, i), choice.group)
         for i, choice in enumerate(choices)
     ]
 
 
-def play_groups(chosen: Sequence[Seat], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+def play_groups(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
     """k episodes each, all at once, so that they share the model's batches; sorted by sample. Policies stay open."""
     return run_sync(_play_all(chosen, agent, others, k))
 
 
-async def _play_all(chosen: Sequence[Seat], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
-    return list(await asyncio.gather(*(_play_group(seat, agent, others, k) for seat in chosen)))
+async def _play_all(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+    return list(await asyncio.gather(*(_play_group(one, agent, others, k) for one in chosen)))
 
 
-async def _play_group(seat: Seat, agent: AnyPolicy, others: Seats, k: int) -> list[Trajectory]:
-    env = seat.game.env
+async def _play_group(one: Chosen, agent: AnyPolicy, others: Seats, k: int) -> list[Trajectory]:
+    env = one.game.env
     policies = {**{name: p for name, p in others.items() if name in env.spec.seats}, AGENT: agent}
-    played = [t async for t in rollout(env, policies, [seat.task], Plan(k=k, seed=seat.seed))]
+    played = [t async for t in rollout(env, policies, [one.task], Plan(k=k, seed=one.seed))]
     return sorted(played, key=lambda t: t.sample)
 
 
@@ -130,20 +136,20 @@ class Group(NamedTuple):
     sums: Sums
 
 
-def credited(chosen: Sequence[Seat], played: Sequence[Sequence[Trajectory]], settings: OnlineSettings) -> list[Group]:
+def credited(chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]], settings: OnlineSettings) -> list[Group]:
     """Rewards, credit and rows of the groups just played. Episodes that the outside world failed take no part."""
     valid = {str(i): [t for t in group if not t.error] for i, group in enumerate(played)}
     rewards = {i: [settings.rewards(named_rewards(t)) for t in group] for i, group in valid.items()}
     advantages = settings.credit(rewards)
     groups: list[Group] = []
-    for (i, group), seat, everyone in zip(valid.items(), chosen, played, strict=True):
+    for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
         found, report = samples(group, max_tokens=settings.max_tokens)
         of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
         signal = has_signal(returns(rewards[i]))
         groups.append(Group(
             samples=[with_advantages(sample, of[sample.trajectory]) for sample in found],
             signal=signal,
-            potential=_potential(seat, group, rewards[i], settings),
+            potential=_potential(one, group, rewards[i], settings),
             sums=_sums(group, rewards[i], report) | {
                 "flat_groups": (float(not signal), 1.0),
                 "errors": (float(len(everyone) - len(group)), float(len(everyone))),
@@ -153,13 +159,13 @@ def credited(chosen: Sequence[Seat], played: Sequence[Sequence[Trajectory]], set
 
 
 def _potential(
-    seat: Seat, group: Sequence[Trajectory], rewards: Sequence[Values], settings: OnlineSettings
+    one: Chosen, group: Sequence[Trajectory], rewards: Sequence[Values], settings: OnlineSettings
 ) -> float | None:
     if not group:
         return None
     if settings.on == "reward":
         return variation(returns(rewards).tolist())
-    return potential(group, seat.game.env.spec.max_turns)
+    return potential(group, one.game.env.spec.max_turns)
 
 
 def _sums(valid: Sequence[Trajectory], rewards: Sequence[Values], report: RowReport) -> Sums:

@@ -16,7 +16,8 @@ offline training); its estimates stay while the model learns, so they lag behind
 
 A log entry has the means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed one),
 `turns`, `format`, `agent_tokens`, ..., `flat_groups` (share of groups without signal), `episodes` so far, and
-`seconds_playing` per rollout and `seconds_training` (forward and backward) per step.
+`seconds_playing` per rollout and `seconds_training` (forward and backward) per step. The objective's own numbers
+(`ratio`, `nll`, ...) are over the samples that were computed: those of flat groups are not, where they cannot matter.
 
 Processes: each plays and trains on its own groups; every process chooses all tasks alike and learns all potentials.
 A run that goes on from a checkpoint has the same tasks, worlds, samples and history as one that was never interrupted.
@@ -28,7 +29,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,11 @@ from sonde.models.hf import HF
 from sonde.rollout import close
 from sonde.store import RunWriter
 
+from .algos.grpo import GRPO
+from .collate import rows_of
 from .curriculum import Curriculum, State
 from .gather import Game, groups_of
-from .groups import Group, OnlineSettings, Seat, credited, play_groups, seats
+from .groups import Chosen, Group, OnlineSettings, chosen_tasks, credited, play_groups
 from .reference import Referee
 from .settings import TrainSettings
 from .trainer import SondeTrainer, TrainResult
@@ -95,6 +97,8 @@ class OnlineTrainer(SondeTrainer):
     ) -> None:
         self.online, self.games, self.policies = online or OnlineSettings(), tuple(games), policies
         _check(settings, self.online)
+        if objective.unit == "pair":
+            raise invalid("online: objective", objective.name, "one that learns from samples, such as grpo")
         if AGENT in policies:
             raise UserError(f"online: policies: {AGENT!r} is the trained model's seat; give others' only")
         if tokenizer is None:
@@ -107,6 +111,7 @@ class OnlineTrainer(SondeTrainer):
         )
         self.progress = Progress(state=self.curriculum.start())
         self._waiting: list[list[Item]] = []
+        self._runs: dict[str, RunWriter] = {}
         super().__init__(model, objective, None, settings, tokenizer, [*callbacks, _SaveProgress(self)])
         _check_processes(self)
         self.hf = self._around()
@@ -141,7 +146,8 @@ class OnlineTrainer(SondeTrainer):
     def tied(self) -> dict[str, Any]:
         """What a checkpoint may not be resumed without."""
         games = [{"name": game.name, "env": game.env.config, "tasks": len(game.tasks)} for game in self.games]
-        return {**self.online.to_json(), "games": games}
+        others = {seat: policy.config for seat, policy in self.policies.items()}
+        return {**self.online.to_json(), "games": games, "policies": others}
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:
         """To the end; `resume` as in `SondeTrainer.train`."""
@@ -153,6 +159,9 @@ class OnlineTrainer(SondeTrainer):
         try:
             return super().train(resume=checkpoint or False, **kwargs)
         finally:
+            for run in self._runs.values():
+                run.close()
+            self._runs.clear()
             run_sync(close({AGENT: self.agent, **self.policies}))
 
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
@@ -166,8 +175,25 @@ class OnlineTrainer(SondeTrainer):
         step = self._waiting.pop(0)
         if self._referee is not None:
             step = self._referee(step)
-        passes, n_units = self.passes(step)
-        return [passes], n_units
+        moving, skipped = self._moving(step)
+        passes, n_units = self.passes(moving)
+        return [passes], n_units + skipped
+
+    def _moving(self, step: list[Item]) -> tuple[list[Item], int]:
+        """The samples that move the weights, and the units of the others over all processes.
+
+        In GRPO without a KL term a sample whose advantages are all zero adds nothing to loss and gradient: it is
+        counted and not computed. Any other objective gets all samples, and so does a step in which nothing moves.
+        """
+        if type(self.objective) is not GRPO or self.objective.kl:
+            return step, 0
+        moving = [item for item in step if any(any(row.advantages or ()) for row in rows_of([item]))]
+        if not self._over_processes(len(moving), 0)[0]:
+            return step, 0
+        there = {id(item) for item in moving}
+        still = [item for item in step if id(item) not in there]
+        tokens = sum(row.n_agent for row in rows_of(still))
+        return moving, self._over_processes(tokens if self.objective.unit == "token" else len(still), 0)[0]
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
         begun = time.perf_counter()
@@ -188,9 +214,10 @@ class OnlineTrainer(SondeTrainer):
         n_rollout = self.state.global_step // self.online.updates_per_rollout
         choices, waiting = self.curriculum.choose(self.progress.state, self.settings.seed, self.tasks_per_rollout)
         rank, world = self.args.process_index, self.args.world_size
-        mine = seats(self.groups, choices, self.settings.seed, n_rollout)[rank::world]
+        mine = chosen_tasks(self.groups, choices, self.settings.seed, n_rollout)[rank::world]
         played = self.play(mine)
         groups = credited(mine, played, self.online)
+        self._check_played(groups, played)
         potentials = self._from_all([group.potential for group in groups])
         for i, choice in enumerate(choices):
             waiting = self.curriculum.update(waiting, choice.group, potentials[i % world][i // world])
@@ -204,11 +231,19 @@ class OnlineTrainer(SondeTrainer):
         n = self.online.updates_per_rollout
         return [self._kept(groups[i::n]) for i in range(n)]
 
-    def play(self, chosen: Sequence[Seat]) -> list[list[Trajectory]]:
+    def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
         """The episodes of these tasks, with the weights as they are now."""
         self.hf.renew(weights=f"step-{self.state.global_step}")
         with self.playing():
             return play_groups(chosen, self.agent, self.policies, self.online.k)
+
+    def _check_played(self, groups: Sequence[Group], played: Sequence[Sequence[Trajectory]]) -> None:
+        if not any(any(found) for found in self._from_all([len(group.samples) for group in groups])):
+            errors = [t.error for group in played for t in group if t.error]
+            raise UserError(
+                f"online: step {self.state.global_step + 1}: no episode has tokens to learn from ({len(errors)} of "
+                f"{sum(map(len, played))} failed: {errors[0] if errors else 'all others are beyond max_tokens'})"
+            )
 
     def _kept(self, groups: Sequence[Group]) -> list[Item]:
         """What a step trains on: all samples or, with `drop_flat`, those of groups with signal, if there are any."""
@@ -231,21 +266,26 @@ class OnlineTrainer(SondeTrainer):
             kept[0] += value
             kept[1] += count
 
-    def _record(self, chosen: Sequence[Seat], played: Sequence[Sequence[Trajectory]]) -> None:
+    def _record(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> None:
         """Append to the run folder of each game; what a resumed run plays again is there already."""
-        rank = self.args.process_index
-        folder = self.folder / (f"{EPISODES}-{rank}" if rank else EPISODES)
         tags = {"step": str(self.state.global_step)}
-        with ExitStack() as stack:
-            runs: dict[str, RunWriter] = {}
-            for seat, group in zip(chosen, played, strict=True):
-                name = seat.game.name
-                if name not in runs:
-                    config = {"env": seat.game.env.config, "version": seat.game.env.spec.version, "seats": {}}
-                    runs[name] = stack.enter_context(RunWriter.open(folder / name, {**config, "online": self.tied}))
-                for t in group:
-                    if (t.task.id, t.seed, t.sample) not in runs[name].finished:
-                        runs[name].append(replace(t, tags={**t.tags, **tags}))
+        for one, group in zip(chosen, played, strict=True):
+            run = self._run(one.game)
+            there = run.finished
+            for t in group:
+                if (t.task.id, t.seed, t.sample) not in there:
+                    run.append(replace(t, tags={**t.tags, **tags}))
+        for run in self._runs.values():
+            run.flush()
+
+    def _run(self, game: Game) -> RunWriter:
+        """The run folder of a game; each process has its own. Open until training ends."""
+        if game.name not in self._runs:
+            rank = self.args.process_index
+            folder = self.folder / (f"{EPISODES}-{rank}" if rank else EPISODES) / game.name
+            config = {"env": game.env.config, "version": game.env.spec.version, "online": self.tied}
+            self._runs[game.name] = RunWriter.open(folder, config)
+        return self._runs[game.name]
 
 
 class _SaveProgress(TrainerCallback):

@@ -75,7 +75,8 @@ class TrainSettings:
     `batch_size` items make an optimizer step, over all processes; a forward pass takes at most `micro_batch` of them
     and, where `micro_tokens` is given, at most so many tokens with padding: accumulation follows from these, and the
     loss does not depend on it. `packing` puts several rows in one line where they fit.
-    `warmup` is the share of steps in which the learning rate rises; `clip` the largest norm of the gradient (0: none).
+    `warmup` is the share of steps in which the learning rate rises, from 0 at the first; `clip` is the largest norm of
+    the gradient (0: none).
     `bf16` computes in bfloat16 by autocast and keeps the weights as they are. `max_tokens`: longer rows are refused.
     `reference`: where reference log-probabilities come from, the weights at the start of the run, or the model without
     its adapter. `save`: whether the model is saved with the adapter merged into it, or the adapter alone.
@@ -214,7 +215,7 @@ _GRPO_SOURCE = (
     "ΔBelief-RL section 4.1: G = 16, temperature 1, LoRA of rank 64 with alpha 64; appendix F: clip .2 / .28, no KL; "
     "betas, weight decay, clip 1, constant rate, dual clip 3: its code, not the paper; batch_size is ours (8 groups)"
 )
-_TINY = TrainSettings(batch_size=32, micro_batch=32, micro_tokens=8192)
+_TINY = TrainSettings(batch_size=32, micro_batch=32, micro_tokens=8192, warmup=0.0)
 _TINY_SOURCE = "ours: models of 0.4 M weights on their own play of maze and best_arm, one CPU thread; not tuned"
 
 PRESETS: Mapping[str, Preset] = frozen({

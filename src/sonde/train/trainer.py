@@ -37,7 +37,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
-from transformers.trainer_utils import get_last_checkpoint
+from transformers.trainer import TRAINER_STATE_NAME
 
 from sonde.core.errors import UserError, invalid
 from sonde.core.seeding import Rng, derive
@@ -145,10 +145,12 @@ class SondeTrainer(Trainer):
             self.items = self._with_reference(self.items, resumed=checkpoint is not None)
         if self.is_world_process_zero():
             write_settings(self.folder / SETTINGS, self.settings)
-        with _own_generators(self.settings.seed):
-            done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
-        self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
-        self.model.eval()
+        try:
+            with _own_generators(self.settings.seed):
+                done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
+        finally:
+            self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)  # autocast ends with the run
+            self.model.eval()
         history = [entry for entry in self.state.log_history if "loss" in entry]
         return TrainResult(
             folder=self.folder,
@@ -173,10 +175,13 @@ class SondeTrainer(Trainer):
         return self.folder / name
 
     def _checkpoint(self, resume: bool | str | Path) -> str | None:
-        last = get_last_checkpoint(str(self.folder)) if self.folder.is_dir() else None
+        last = last_checkpoint(self.folder)
         if resume is False and last is not None:
-            raise UserError(f"train: folder: {self.folder} holds {Path(last).name}; resume it, or name another folder")
-        return last if isinstance(resume, bool) else str(resume)
+            raise UserError(f"train: folder: {self.folder} holds {last.name}; resume it, or name another folder")
+        if not isinstance(resume, bool) and not (Path(resume) / TRAINER_STATE_NAME).exists():
+            raise invalid("train: resume", str(resume), "a checkpoint folder, true or false")
+        chosen = last if isinstance(resume, bool) else resume
+        return None if chosen is None else str(chosen)
 
     def _with_reference(self, items: Sequence[Item], *, resumed: bool) -> list[Item]:
         off = self.settings.reference == "adapter_off"
@@ -306,6 +311,12 @@ class SondeTrainer(Trainer):
     @cached_property
     def _n_weights(self) -> int:
         return sum(p.numel() for p in self.model.parameters())
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The latest complete one: Trainer writes its state last, so what lacks it was cut short."""
+    found = [path for path in folder.glob("checkpoint-*") if (path / TRAINER_STATE_NAME).exists()]
+    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def train_offline(
