@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sonde.metrics import Estimate
 from sonde.viewer.loading import MARKERS, Agent
-from sonde.viewer.plots import axes, label_ends, line
+from sonde.viewer.plots import HEIGHT, axes, label_ends, line
 from sonde.viewer.svg import FLOOR, GRID, PALETTE, REFERENCE
 
 DPI = 200
@@ -38,7 +38,8 @@ def curves(
 ) -> Path:  # fmt: skip
     """Lines over `x`, named at their right ends, their spread shaded."""
     agents = looks(curve.name for curve in found)
-    with axes(right=0.76) as ax:
+    two_lines = 0.14 if any("\n" in tick for tick in ticks) else 0.0
+    with axes(HEIGHT + two_lines, right=0.76, bottom=0.5 + two_lines) as ax:
         for curve in found:
             agent = agents[curve.name]
             line(ax, agent, x, _times(scale, curve.y))
@@ -53,11 +54,11 @@ def curves(
 
 def bars(
     path: Path, groups: Sequence[str], series: Mapping[str, Sequence[Estimate]], *, ylabel: str = "success (%)",
-    scale: float = 100.0,
+    scale: float = 100.0, key: bool = True,
 ) -> Path:  # fmt: skip
-    """For every group one bar per series, with its interval; the series are named beside the bars."""
+    """For every group one bar per series, with its interval; the series are named beside the bars if `key`."""
     agents, width = looks(series), 0.84 / len(series)
-    with axes(right=0.78) as ax:
+    with axes(right=0.78 if key else 0.97) as ax:
         for i, (name, estimates) in enumerate(series.items()):
             at = [g - 0.42 + (i + 0.5) * width for g in range(len(groups))]
             y = [scale * e.mean for e in estimates]
@@ -68,7 +69,8 @@ def bars(
         ax.set_xticks(range(len(groups)), labels=list(groups))
         ax.axhline(0.0, color=GRID, linewidth=0.7)
         ax.grid(axis="y")
-        _key(ax, agents)
+        if key:
+            _key(ax, agents)
         return _saved(ax, path)
 
 

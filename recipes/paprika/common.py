@@ -71,6 +71,7 @@ def arguments(doc: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a first look: one seed, few episodes, wide intervals")
     parser.add_argument("--seeds", type=int, help="training seeds (default 3)")
+    parser.add_argument("--tests", type=int, help="held-out tasks of an evaluation (default 250)")
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of models and plots (default {FOLDER})")
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="seeds at a time")
     parser.add_argument("--model", help="another model than the one that ships, by folder or name")
@@ -81,7 +82,8 @@ def arguments(doc: str | None) -> argparse.ArgumentParser:
 def budget(args: argparse.Namespace, full: Budget = FULL, quick: Budget = QUICK) -> Budget:
     """What was asked for."""
     found = quick if args.quick else full
-    return found if args.seeds is None else found._replace(seeds=args.seeds)
+    changes = {"seeds": args.seeds, "tests": args.tests}
+    return found._replace(**{name: n for name, n in changes.items() if n is not None})
 
 
 def subject_of(args: argparse.Namespace, subject: Subject) -> Subject:

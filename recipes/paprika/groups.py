@@ -3,9 +3,9 @@
     python recipes/paprika/groups.py [--quick] [--json] [--seeds N] [--workers N]
 
 The paper's figure 3 (and 13), with the four largest maps of `maze` as groups of tasks. The model plays 24 training
-tasks of every map 40 times each, once per seed. For every map G three models learn from parts of that play, by SFT and
+tasks of every map 20 times each, once per seed. For every map G three models learn from parts of that play, by SFT and
 then RPO: *leave-one-out* from the other three maps, *single* from G alone, *full* from all four. Each is tested on 100
-held-out pairs of G, 4 samples each, at temperature 1, untruncated.
+held-out pairs of G, twice each, at temperature 1, untruncated.
 
 Departures: the paper's groups are ten games, ours four maps of one game, which the model has all seen before (it was
 trained from scratch to walk them like a novice); what crosses from map to map is the will to take the way that it
@@ -44,7 +44,7 @@ from sonde.core import Trajectory
 from sonde.metrics import Estimate
 
 MAPS = ("comb", "double_t", "ladder", "spiral")
-FULL = Budget(tasks=24, k=40, tests=100, test_k=4, seeds=3)
+FULL = Budget(tasks=24, k=20, tests=100, test_k=2, seeds=3)
 QUICK = Budget(tasks=6, k=12, tests=12, test_k=2, seeds=1)
 KINDS = ("leave-one-out", "single", "full")
 
@@ -67,14 +67,17 @@ def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, maps: Sequenc
     for name in maps:
         others = [t for other, part in played.items() if other != name for t in part]
         models = {
-            "base": subject.model,
             "leave-one-out": train(subject, others, here / f"without-{name}", seed),
             "single": train(subject, played[name], here / f"only-{name}", seed),
             "full": full,
         }
-        tasks = test_tasks(subject, b.tests, [name])
-        tests[name] = {kind: tested(subject, model, tasks, b.test_k, kind) for kind, model in models.items()}
+        tests[name] = {kind: test(subject, model, b, name, kind) for kind, model in models.items()}
     return Result(tests, {name: win_rate(part) for name, part in played.items()})
+
+
+def test(subject: Subject, model: str, b: Budget, name: str, label: str) -> Tested:
+    """On the held-out pairs of one map."""
+    return tested(subject, model, test_tasks(subject, b.tests, [name]), b.test_k, label)
 
 
 def train(subject: Subject, played: Sequence[Trajectory], folder: Path, seed: int) -> str:
@@ -91,12 +94,12 @@ class Row(NamedTuple):
     gains: dict[str, Estimate]
 
 
-def row(name: str, results: Sequence[Result]) -> Row:
-    found = {kind: [r.tests[name][kind] for r in results] for kind in ("base", *KINDS)}
+def row(name: str, results: Sequence[Result], base: Tested) -> Row:
+    found = {kind: [r.tests[name][kind] for r in results] for kind in KINDS}
     return Row(
         name,
-        {kind: success_over_seeds(tests) for kind, tests in found.items()},
-        {kind: gain(found[kind], found["base"]) for kind in KINDS},
+        {kind: success_over_seeds(tests) for kind, tests in {"base": [base], **found}.items()},
+        {kind: gain(tests, [base] * len(tests)) for kind, tests in found.items()},
     )
 
 
@@ -139,8 +142,9 @@ def report(results: Sequence[Result], rows: Sequence[Row]) -> list[Part]:
 def main() -> None:
     args = arguments(__doc__).parse_args()
     b, maps = budget(args, FULL, QUICK), MAPS[:2] if args.quick else MAPS
-    results = over_seeds(one_seed, b.seeds, args.workers, subject_of(args, MAZE), b, args.out / "groups", maps)
-    rows = [row(name, results) for name in maps]
+    subject = subject_of(args, MAZE)
+    results = over_seeds(one_seed, b.seeds, args.workers, subject, b, args.out / "groups", maps)
+    rows = [row(name, results, test(subject, subject.model, b, name, "base")) for name in maps]
     series = {kind: [r.success[kind] for r in rows] for kind in ("base", *KINDS)}
     plot = charts.bars(args.out / "groups" / "groups.png", maps, series)
     found = {"rows": rows, "verdict": verdict(rows), "won": [r.won for r in results], "seeds": b.seeds}

@@ -194,19 +194,16 @@ def main() -> None:
     except UserError as e:
         parser.error(str(e))
     skipped = "" if len(found) > len(TRAINED) else f" (SmolLM2 is left out: no {model}; run smollm2.py first)"
-    series = {"before": [_point(k.before) for k in found], "after": [_after(k) for k in found]}
-    labels = [k.name.replace(", ", "\n") for k in found]
-    plot = charts.bars(args.out / "retention" / "retention.png", labels, series, ylabel="nats per token", scale=1.0)
+    labels, series = [k.name.replace(", ", "\n") for k in found], {"after": [perplexity(k.change) for k in found]}
+    plot = charts.bars(
+        args.out / "retention" / "retention.png", labels, series, ylabel="change in perplexity (%)", key=False
+    )
     publish(args, "retention", report(found, skipped), {"rows": found}, plot)
 
 
-def _point(value: float) -> Estimate:
-    return Estimate(value, value, value, 1)
-
-
-def _after(k: Kept) -> Estimate:
-    """After training; its interval is that of the change."""
-    return Estimate(k.after, k.before + k.change.low, k.before + k.change.high, k.texts)
+def perplexity(change: Estimate) -> Estimate:
+    """A change in nats per token as the share by which perplexity changes."""
+    return Estimate(math.expm1(change.mean), math.expm1(change.low), math.expm1(change.high), change.n)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 The paper's figure 4, with `maze`: the groups are its eight maps. In every round 48 training tasks are picked, 8 before
 the picker looks at how they went, and played 20 times each; the model learns from these episodes by SFT and RPO,
-starting from the model of the round before, and is tested on held-out pairs of all maps, 4 samples each. *Curriculum*
+starting from the model of the round before, and is tested on held-out pairs of all maps. *Curriculum*
 picks the map by UCB on the learning potential (coefficient of variation of the turns needed; nothing known at the start
 of a round) and the task within it uniformly; *uniform* picks among all training tasks alike.
 
@@ -49,8 +49,8 @@ from sonde.train.gather import Game, Picks, gather, groups_of, trajectories
 
 ROUNDS = 3
 PICKERS = ("curriculum", "uniform")
-FULL = Budget(tasks=48, k=20, tests=200, test_k=4, seeds=3)
-QUICK = Budget(tasks=16, k=10, tests=24, test_k=2, seeds=1)
+FULL = Budget(tasks=48, k=20, tests=200, test_k=2, seeds=3)
+QUICK = Budget(tasks=12, k=8, tests=16, test_k=1, seeds=1)
 
 
 class Round(NamedTuple):
@@ -61,17 +61,13 @@ class Round(NamedTuple):
     won: float
 
 
-class Result(NamedTuple):
-    """What one seed gave: the test of the base model, and the rounds of each picker."""
-
-    base: Tested
-    rounds: dict[str, list[Round]]
+Result = dict[str, list[Round]]
+"""What one seed gave: the rounds of each picker."""
 
 
 def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, n_rounds: int) -> Result:
     """All rounds with both pickers."""
-    tasks = test_tasks(subject, b.tests)
-    rounds: dict[str, list[Round]] = {}
+    rounds: Result = {}
     for picker in PICKERS:
         model, rounds[picker] = subject.model, []
         for number in range(1, n_rounds + 1):
@@ -79,9 +75,14 @@ def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, n_rounds: int
             played = pick_and_play(subject, model, picker, b, here / "play", derive(seed, "round", number) % 2**32)
             model = offline(subject, model, "sft", played, here / "sft", seed)
             model = offline(subject, model, "rpo", played, here / "rpo", seed)
-            test = tested(subject, model, tasks, b.test_k, f"{picker} {number}")
-            rounds[picker].append(Round(test, picked(played, b.k), win_rate(played)))
-    return Result(tested(subject, subject.model, tasks, b.test_k, "base"), rounds)
+            found = test(subject, model, b, f"{picker} {number}")
+            rounds[picker].append(Round(found, picked(played, b.k), win_rate(played)))
+    return rounds
+
+
+def test(subject: Subject, model: str, b: Budget, label: str) -> Tested:
+    """On held-out pairs of all maps."""
+    return tested(subject, model, test_tasks(subject, b.tests), b.test_k, label)
 
 
 def pick_and_play(subject: Subject, model: str, picker: str, b: Budget, folder: Path, seed: int) -> list[Trajectory]:
@@ -113,32 +114,32 @@ class Row(NamedTuple):
     success: list[Estimate]
 
 
-def row(picker: str, results: Sequence[Result]) -> Row:
-    n_rounds = len(results[0].rounds[picker])
-    tests = [[r.base for r in results], *([r.rounds[picker][i].test for r in results] for i in range(n_rounds))]
+def row(picker: str, results: Sequence[Result], base: Tested) -> Row:
+    n_rounds = len(results[0][picker])
+    tests = [[base], *([r[picker][i].test for r in results] for i in range(n_rounds))]
     return Row(picker, [success_over_seeds(found) for found in tests])
 
 
 def advantages(results: Sequence[Result]) -> list[Estimate]:
     """Curriculum minus uniform after each round, paired by seed and task."""
-    n_rounds = len(results[0].rounds["uniform"])
+    n_rounds = len(results[0]["uniform"])
     return [
-        gain([r.rounds["curriculum"][i].test for r in results], [r.rounds["uniform"][i].test for r in results])
+        gain([r["curriculum"][i].test for r in results], [r["uniform"][i].test for r in results])
         for i in range(n_rounds)
     ]
 
 
 def mean_picks(results: Sequence[Result], picker: str) -> list[dict[str, float]]:
     """Tasks of each map per round, averaged over seeds."""
-    n_rounds, names = len(results[0].rounds[picker]), sorted({n for r in results for n in all_picked(r)})
+    n_rounds, names = len(results[0][picker]), sorted({n for r in results for n in all_picked(r)})
     return [
-        {name: sum(r.rounds[picker][i].picked.get(name, 0) for r in results) / len(results) for name in names}
+        {name: sum(r[picker][i].picked.get(name, 0) for r in results) / len(results) for name in names}
         for i in range(n_rounds)
     ]
 
 
 def all_picked(r: Result) -> set[str]:
-    return {name for rounds in r.rounds.values() for found in rounds for name in found.picked}
+    return {name for rounds in r.values() for found in rounds for name in found.picked}
 
 
 def report(results: Sequence[Result], rows: Sequence[Row], picks: Mapping[str, list[dict[str, float]]]) -> list[Part]:
@@ -160,15 +161,17 @@ def main() -> None:
     args = arguments(__doc__).parse_args()
     b = budget(args, FULL, QUICK)
     n_rounds = 2 if args.quick else ROUNDS
-    results = over_seeds(one_seed, b.seeds, args.workers, subject_of(args, MAZE), b, args.out / "rounds", n_rounds)
-    rows, picks = [row(picker, results) for picker in PICKERS], {p: mean_picks(results, p) for p in PICKERS}
+    subject = subject_of(args, MAZE)
+    results = over_seeds(one_seed, b.seeds, args.workers, subject, b, args.out / "rounds", n_rounds)
+    base = test(subject, subject.model, b, "base")
+    rows, picks = [row(picker, results, base) for picker in PICKERS], {p: mean_picks(results, p) for p in PICKERS}
     lines = [
         charts.Curve(r.picker, [e.mean for e in r.success], [e.low for e in r.success], [e.high for e in r.success])
         for r in rows
     ]
     plot = charts.curves(args.out / "rounds" / "rounds.png", range(n_rounds + 1), lines, xlabel="round")
     found = {"rows": rows, "curriculum_minus_uniform": advantages(results), "picked": picks, "seeds": b.seeds}
-    won = {picker: [[found.won for found in r.rounds[picker]] for r in results] for picker in PICKERS}
+    won = {picker: [[found.won for found in r[picker]] for r in results] for picker in PICKERS}
     publish(args, "rounds", report(results, rows, picks), {**found, "won_in_play": won}, plot)
 
 

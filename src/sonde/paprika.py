@@ -31,15 +31,15 @@ from .core.frozen import freeze
 from .core.types import EMPTY, Json
 from .evaluate import Comparison, Evaluation, compare
 from .rollout import OnDone, Plan
-from .run import RunConfig, execute, load_evaluation, prepare
+from .run import RunConfig, execute, load_evaluation, missing, prepare
 from .store import Run
 from .store.folder import difference, write_atomically
-from .train.trials import limits
 from .train.curriculum import BANDITS, Curriculum
 from .train.gather import Game, Picks, gather, groups_of, trajectories
 from .train.learn import OFFLINE, Learning, learn
 from .train.settings import PRESETS, TrainSettings
 from .train.statistics import statistics
+from .train.trials import limits
 
 CONFIG, SUMMARY, SELECTION = "paprika.json", "summary.json", "selection.json"
 DONE = "done.json"
@@ -221,7 +221,8 @@ class _Pipeline:
             plan = Plan(k=k, seed=c.seed + n - 1)
             policy: Any = build(self._policy(model, c.temperature, c.min_p))
             total = k * (picks.n if picks else len(together[0].tasks))
-            with self.watch(f"round {n}: {', '.join(game.name for game in together)}", total, 0) as on_done:
+            held = min(total, sum(_held(here / "play" / game.name) for game in together))
+            with self.watch(f"round {n}: {', '.join(game.name for game in together)}", total, held) as on_done:
                 runs += gather(together, {AGENT: policy}, plan, here / "play", picks=picks, on_done=on_done)
         played = trajectories(runs)
         write_atomically(here / SELECTION, json.dumps(statistics(played).to_json(), indent=2))
@@ -254,7 +255,8 @@ class _Pipeline:
             config = RunConfig(env=env, seats={AGENT: policy}, n_tasks=tests, k=c.test_k, seed=c.seed, label=name)
             prepared, here = prepare(config), self.folder / "evaluation" / name / short
             if not (here / "evaluation.json").is_file():
-                with self.watch(f"{name}: {short}", c.test_k * len(prepared.tasks), 0) as on_done:
+                total = c.test_k * len(prepared.tasks)
+                with self.watch(f"{name}: {short}", total, total - missing(prepared, here)) as on_done:
                     execute(prepared, here, on_done=on_done)
             done.append(load_evaluation(here))
         return Stage(name=name, model=model, evaluations=tuple(done))
@@ -272,6 +274,11 @@ def _claim(config: Paprika, folder: Path) -> None:
         raise UserError(f"paprika: {folder} has files in it but was not begun by this command")
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(wanted, indent=2))
+
+
+def _held(folder: Path) -> int:
+    """Episodes that a run folder holds."""
+    return len(Run.load(folder)) if (folder / "config.json").is_file() else 0
 
 
 def _env(config: Mapping[str, Json]) -> Env[Any]:

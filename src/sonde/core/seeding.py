@@ -16,6 +16,10 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
 | `(seed, "bootstrap", ...)` | resampling in `metrics` |
 | `(seed, "pair", task.id, world seed)` | the rejected trajectories of a task (`train.selection`) |
+| `(seed, "curriculum", n, "group")` or `"task"` at its end | the n-th choice of a curriculum (`train.curriculum`) |
+| `(seed, "world", rollout, i)` | the world seed of the i-th task of a rollout (`train.groups`) |
+| `(seed, "train", "order")`, then the epoch | the order of items (`train.trainer`) |
+| `(seed, "train", "lora")` | the first weights of an adapter (`train.lora`) |
 | `(seed, "check", env, rule, ...)` | tasks and replies of the contract checks (`sonde.testing`) |
 
 `seed` is the world seed: a group of k samples shares it, so the k samples meet the same hidden setup and noise.

@@ -216,7 +216,7 @@ def _load(hf: HF) -> _Loaded:
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
     options: dict[str, Any] = {"revision": hf.revision, "local_files_only": local}
     try:
-        with _no_bars():
+        with no_bars():
             tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
             model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
         model = model.to(device).eval()
@@ -265,7 +265,7 @@ def _layers(model: Any, name: str) -> int:
 
 
 @contextmanager
-def _no_bars() -> Iterator[None]:
+def no_bars() -> Iterator[None]:
     """Without transformers' progress bars, which would cross the caller's own."""
     from transformers.utils import logging
 

@@ -63,7 +63,7 @@ class Slots:
         node, at, path = self._root, 0, list[tuple[Node, int]]()
         while at < len(ids) and (child := node.children.get(ids[at])):
             child.used = self._clock
-            n = common(child.ids, ids[at:])
+            n = common(child.ids, ids[at : at + len(child.ids)])
             path.append((child, n))
             at += n
             if n < len(child.ids):

@@ -21,7 +21,7 @@ from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
 from sonde.core.types import Json
 from sonde.models import fetch
 from sonde.models.chat import Chat
-from sonde.models.hf import HF
+from sonde.models.hf import HF, no_bars
 
 from .algos import objective as objective_of
 from .data import RowReport, has_ids, pair_samples, samples
@@ -79,8 +79,9 @@ def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
     source = str(fetch.fetch(name)) if name in fetch.known() else name
     options: dict[str, Any] = {"revision": revision, "local_files_only": Path(source).is_dir()}
     try:
-        model: Any = AutoModelForCausalLM.from_pretrained(source, dtype="float32", **options)
-        return model, AutoTokenizer.from_pretrained(source, **options)
+        with no_bars():
+            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype="float32", **options)
+            return model, AutoTokenizer.from_pretrained(source, **options)
     except (OSError, ValueError) as e:
         raise UserError(f"train: model: {name!r} cannot be loaded: {str(e).strip().splitlines()[0]}") from e
 
