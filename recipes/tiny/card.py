@@ -18,15 +18,15 @@ from typing import Any
 
 import games
 import gate
-from games import Game
+from games import Game, Lesson
 from gate import Measured
 
 PACKAGE = Path(__file__).parents[2] / "src" / "sonde" / "models" / "tiny"
 
 CARD = """# {name}
 
-A language model of {parameters:,} parameters that plays one environment of sonde, {title}, like a novice. It exists so
-that learning from one's own play can be shown, tested and measured on a laptop.
+A language model of {parameters:,} parameters that plays one environment of sonde like a novice: {title}.
+It exists so that learning from one's own play can be shown, tested and measured on a laptop.
 
 ```python
 model = sonde.make("models:hf", model="{name}", max_batch=256)
@@ -40,7 +40,8 @@ agent = sonde.make("agents:llm", model=model, context="{context}", temperature=1
 - Trained from scratch on {tokens:,} tokens of play, in {minutes:.1f} CPU minutes on one thread (all of it: vocabulary,
   play of the teachers, training), seed {seed}: `python recipes/tiny/train.py --env {env} --seed {seed}`.
 - The play is that of program teachers on tasks of the train split, by the real rules, in the real chat format. Their
-  skill is drawn once per episode. Lessons, with their share of the steps and the mixture of teachers: {lessons}.
+  skill, defined in `recipes/tiny`, is drawn once per episode. Lessons, with their share of the steps and of teachers:
+{lessons}
 - {worlds}
 
 ## What it is not
@@ -76,15 +77,16 @@ def card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured]) -> str:
         window=game.window,
         worlds=game.worlds,
         minutes=known["cpu_seconds"] / 60.0,
-        lessons="; ".join(f"{lesson.share:.0%} {_mixture(lesson.skills)}" for lesson in game.lessons),
+        lessons="\n".join(f"  {i}. {_lesson(lesson)}" for i, lesson in enumerate(game.lessons, 1)),
         n=rows[0].episodes,
         table=gate.table(game, rows),
         turns=rows[0].warm.turns,
     )
 
 
-def _mixture(skills: Mapping[str, float]) -> str:
-    return ", ".join(f"{skill} {share:.2f}" for skill, share in skills.items())
+def _lesson(lesson: Lesson) -> str:
+    teachers = ", ".join(f"{skill} {share:.0%}" for skill, share in lesson.skills.items())
+    return f"{lesson.share:.0%} of the steps: {teachers}{'; without the rules, to save time' if lesson.bare else ''}"
 
 
 def ship(game: Game, folders: Sequence[Path], rows: Sequence[Measured], to: Path) -> None:
@@ -93,8 +95,7 @@ def ship(game: Game, folders: Sequence[Path], rows: Sequence[Measured], to: Path
     shutil.copytree(folders[0], to, ignore=shutil.ignore_patterns("gate.json"))
     for path in to.iterdir():
         path.chmod(0o644)
-    measured = [{"seed": facts(folder)["seed"], **asdict(row)} for folder, row in zip(folders, rows, strict=True)]
-    known = {**facts(folders[0]), "gate": measured}
+    known = {**facts(folders[0]), "gate": [asdict(row) for row in rows]}
     (to / "training.json").write_text(json.dumps(known, indent=2) + "\n")
     (to / "CARD.md").write_text(card(game, known, rows))
 

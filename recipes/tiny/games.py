@@ -58,6 +58,8 @@ class Game:
     fine: Callable[[Mapping[str, Any]], bool]
     """Whether the `info` of an act says that what was said could be read."""
     reference: str
+    floors: Mapping[str, sonde.Policy]
+    """Players that know nothing of the game but its rules, by what a table calls them."""
     rules: str
     """What separates the rules from what follows them in the first message."""
     worlds: str
@@ -104,6 +106,7 @@ def best_arm_game() -> Game:
         teacher=best_arm.teacher,
         fine=lambda info: info["result"] not in ("invalid", "format"),
         reference="agents:bayes_arm",
+        floors=Frozen({"random legal play": sonde.make("agents:random")}),
         rules="\n",
         worlds="The worlds it is tested in, drawn from the prior, were not seen in training; names and rules were.",
     )
@@ -120,6 +123,7 @@ def maze_game() -> Game:
         teacher=mazes.teacher,
         fine=lambda info: info["result"] != "invalid",
         reference="agents:pathfinder",
+        floors=Frozen({"random legal play": sonde.make("agents:random"), "random open ways": mazes.OpenWays()}),
         rules="\n\n",
         worlds=(
             "The eight maps are in its weights. No pair of start and goal that it is tested on was a training task, "

@@ -4,9 +4,9 @@
 
 Each folder is a model of one training seed; what is measured is written into it, as `gate.json`. A model passes if, at
 temperature 1, (1) at least 99 % of its turns can be read; (2) the lower 95 % limit of its success is above the upper
-limit of random legal play; (3) its upper limit is below the lower limit of the reference; (4) of 20 samples of one
-task, at least 10 differ in their first three replies, on average over 10 tasks. All three play the same tasks, none of
-which the training saw.
+limit of every floor, such as random legal play; (3) its upper limit is below the lower limit of the reference; (4) of
+20 samples of one task, at least 10 differ in their first three replies, on average over 10 tasks. All play the same
+tasks, none of which the training saw.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,10 @@ class Played:
 class Measured:
     """What the gate looks at."""
 
+    seed: int
+    """Of the training."""
     episodes: int
-    floor: Played
+    floors: Mapping[str, Played]
     top: Played
     warm: Played
     cool: Played
@@ -98,12 +100,13 @@ def spread(game: Game, policy: sonde.Policy) -> list[int]:
     return [len(set(openings[i : i + SAMPLES])) for i in range(0, len(rows), SAMPLES)]
 
 
-def measure(game: Game, folder: Path | str, episodes: int) -> Measured:
+def measure(game: Game, folder: Path, episodes: int) -> Measured:
     """Play all that the gate needs: the model, random legal play and the reference, on the same tasks."""
     seen = spread(game, player(game, folder))
     return Measured(
+        seed=json.loads((folder / "training.json").read_text())["seed"],
         episodes=episodes,
-        floor=play(game, sonde.make("agents:random"), episodes),
+        floors={label: play(game, policy, episodes) for label, policy in game.floors.items()},
         top=play(game, sonde.make(game.reference), episodes),
         warm=play(game, player(game, folder), episodes),
         cool=play(game, player(game, folder, 0.7), episodes),
@@ -123,15 +126,17 @@ def load(folder: Path) -> Measured:
         return Played(**{**row, "success": Estimate(**row["success"])})
 
     row = json.loads((folder / "gate.json").read_text())
-    return Measured(**{key: played(value) if isinstance(value, dict) else value for key, value in row.items()})
+    floors = {label: played(value) for label, value in row["floors"].items()}
+    return Measured(**{**row, "floors": floors, **{key: played(row[key]) for key in ("top", "warm", "cool")}})
 
 
 def failures(found: Measured) -> list[str]:
     """What a model misses; empty if it passes."""
-    warm, floor, top = found.warm, found.floor, found.top
+    warm, top = found.warm, found.top
+    floors = {label: floor.success for label, floor in found.floors.items()}
     rules = {
         f"format {warm.fine:.4f} is below {FORMAT}": warm.fine < FORMAT,
-        f"success {warm.success} is not above random play {floor.success}": warm.success.low <= floor.success.high,
+        **{f"success {warm.success} is not above {x} {y}": warm.success.low <= y.high for x, y in floors.items()},
         f"success {warm.success} is not below the reference {top.success}": warm.success.high >= top.success.low,
         f"{found.distinct:.1f} distinct openings of {SAMPLES}, allowed: {DISTINCT:.0f}": found.distinct < DISTINCT,
     }
@@ -139,18 +144,16 @@ def failures(found: Measured) -> list[str]:
 
 
 def table(game: Game, rows: Sequence[Measured]) -> str:
-    """The gate's numbers, one row per training seed from 0 on, as a table in Markdown."""
-    floor, top = rows[0].floor, rows[0].top
+    """The gate's numbers, one row per training seed, as a table in Markdown."""
+    top = rows[0].top
     lines = [
         "| player | success, T=1 | turns that can be read | success, T=0.7 | distinct openings of 20 (fewest) |",
         "|---|---|---|---|---|",
-        f"| random legal play | {floor.success} | | | |",
+        *(f"| {label} | {floor.success} | | | |" for label, floor in rows[0].floors.items()),
     ]
-    for i, row in enumerate(rows):
-        warm, cool = row.warm, row.cool.success
-        lines.append(
-            f"| training seed {i} | {warm.success} | {warm.fine:.4f} | {cool} | {row.distinct:.1f} ({row.fewest}) |"
-        )
+    for row in rows:
+        cells = (f"training seed {row.seed}", row.warm.success, f"{row.warm.fine:.4f}", row.cool.success)
+        lines.append(f"| {' | '.join(map(str, cells))} | {row.distinct:.1f} ({row.fewest}) |")
     return "\n".join([*lines, f"| reference, `{game.reference}` | {top.success} | | | |"])
 
 
