@@ -217,6 +217,7 @@ def test_a_few_steps_already_lower_the_loss(recipe: Any) -> None:
     assert trained.tokens > 40_000 and trained.cpu_seconds > 0
 
 
+@pytest.mark.slow
 def test_command_trains_judges_and_ships(
     recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
