@@ -212,6 +212,12 @@ def success_over_seeds(tests: Sequence[Tested]) -> Estimate:
     return difference_over_seeds(tables, [[[0.0] for _ in table] for table in tables])
 
 
+def pass_over_seeds(tests: Sequence[Tested]) -> Estimate:
+    """The share of tasks that any of the samples won, likewise."""
+    tables = [[[max(row)] for row in wins(t.evaluation)] for t in tests]
+    return difference_over_seeds(tables, [[[0.0] for _ in table] for table in tables])
+
+
 def win_rate(played: Sequence[Trajectory]) -> float:
     """The share of episodes that were won."""
     return sum(t.outcome is not None and t.outcome.success for t in played) / len(played)
@@ -295,18 +301,16 @@ class Part(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
 
-def publish(
-    args: argparse.Namespace, name: str, parts: Sequence[Part], found: Mapping[str, Any], plot: Path | None = None
-) -> None:
-    """Save the numbers of an experiment, say where its plot is, and print its tables, or with `--json` the numbers."""
+def publish(args: argparse.Namespace, name: str, parts: Sequence[Part], found: Mapping[str, Any], plot: Path) -> None:
+    """Save the numbers of an experiment beside its plot, and print its tables, or with `--json` the numbers."""
     numbers = {**found, "quick": args.quick, "cpu_seconds": round(cpu_seconds(), 1)}
-    path = save(args.out / name, name, numbers)
+    path = save(plot.parent, name, numbers)
     if args.json:
         print(json.dumps(numbers, indent=2, default=_plain))
         return
     for part in parts:
         show(*part)
-    print(f"CPU seconds in all: {cpu_seconds():.0f}; written: {', '.join(str(p) for p in (path, plot) if p)}")
+    print(f"CPU seconds in all: {cpu_seconds():.0f}; written: {path}, {plot}")
 
 
 def cpu_seconds() -> float:

@@ -16,10 +16,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import charts
 from common import (
     SUBJECTS,
     Budget,
     Clock,
+    Part,
     Subject,
     Tested,
     among_legal,
@@ -31,10 +33,12 @@ from common import (
     offline,
     online,
     over_seeds,
+    pass_over_seeds,
     play,
-    save,
+    publish,
     share_legal,
-    show,
+    subject_of,
+    success_over_seeds,
     test_tasks,
     tested,
     train_tasks,
@@ -106,8 +110,8 @@ def ends(subject: Subject, b: Budget) -> dict[str, Tested]:
     }
 
 
-def report(subject: Subject, results: list[Result], known: dict[str, Tested]) -> dict[str, Any]:
-    """The tables."""
+def report(subject: Subject, results: list[Result], known: dict[str, Tested]) -> tuple[list[Part], dict[str, Any]]:
+    """The tables, and the same as numbers."""
     names = [*known, *results[0].tests]
     rows: list[list[Any]] = []
     for name in names:
@@ -118,15 +122,26 @@ def report(subject: Subject, results: list[Result], known: dict[str, Tested]) ->
             sum(map(among_legal, tests)) / len(tests), sum(map(share_legal, tests)) / len(tests),
         ])  # fmt: skip
     heads = ["", "success", "pass@k", "turns", "bits / turn", "success if legal", "legal episodes"]
-    show(f"{subject.env}: {len(results)} seeds, {results[0].tests['base'].evaluation.n_tasks} test tasks", heads, rows)
+    title = f"{subject.env}: {len(results)} seeds, {results[0].tests['base'].evaluation.n_tasks} test tasks"
     base = [r.tests["base"] for r in results]
     gains = {name: gain([r.tests[name] for r in results], base) for name in (*LEARNED, "SFT on the teacher")}
-    show("success minus base, paired by task, 95 % interval over seeds and tasks", ["", "gain"],
-         [[name, str(g)] for name, g in gains.items()])  # fmt: skip
     cpu = {name: sum(r.cpu[name] for r in results) / len(results) for name in results[0].cpu}
-    show("CPU seconds per seed", ["", "s"], [[name, f"{s:.1f}"] for name, s in cpu.items()])
+    parts = [
+        Part(title, heads, rows),
+        Part("success minus base, paired by task, 95 % interval over seeds and tasks", ["", "gain"],
+             [[name, str(g)] for name, g in gains.items()]),
+        Part("CPU seconds per seed", ["", "s"], [[name, f"{s:.1f}"] for name, s in cpu.items()]),
+    ]  # fmt: skip
     table = [dict(zip(["condition", *heads[1:]], row, strict=True)) for row in rows]
-    return {"table": table, "gains": gains, "cpu": cpu, "seeds": len(results)}
+    return parts, {"table": table, "gains": gains, "cpu": cpu, "seeds": len(results)}
+
+
+def draw(results: list[Result], known: dict[str, Tested], path: Path) -> Path:
+    """Success and pass@k of what was played equally often."""
+    k = results[0].tests["base"].evaluation.k
+    tests = {name: [t] for name, t in known.items()} | {n: [r.tests[n] for r in results] for n in ("base", *LEARNED)}
+    series = {name: [success_over_seeds(found), pass_over_seeds(found)] for name, found in tests.items()}
+    return charts.bars(path, ["success", f"pass@{k}"], series, ylabel="tasks (%)")
 
 
 def _number(value: float | None) -> Any:
@@ -137,11 +152,11 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("env", nargs="?", default="maze", choices=sorted(SUBJECTS))
     args = parser.parse_args()
-    b, subject = budget(args), SUBJECTS[args.env]
+    b, subject = budget(args), subject_of(args, SUBJECTS[args.env])
     results = over_seeds(one_seed, b.seeds, args.workers, subject, b, args.out / "objectives")
-    found = report(subject, results, ends(subject, b))
-    path = save(args.out / "objectives", args.env, found)
-    print(f"written: {path}")
+    known = ends(subject, b)
+    parts, found = report(subject, results, known)
+    publish(args, args.env, parts, found, draw(results, known, args.out / "objectives" / f"{args.env}.png"))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ SAME = [
     ("Is it a guitar?", "Are you thinking of a guitar?"),
     ("Is it a guitar?", "Is the answer guitar?"),
     ("Is it a guitar?", "My guess is a guitar."),
-    ("Is it not alive?", "It isn't alive, is it?"),
+    ("Is it not alive?", "It isn't alive, right?"),
     ("Is it red or green?", "Is it green or red?"),
     ("Do people wear it?", "Is it worn?"),
     ("Is it in Europe?", "Is it located in Europe?"),

@@ -33,6 +33,7 @@ CLOSE = (
     {"neighbours", "country"},
     {"capital", "history"},
     {"airport", "transport"},
+    {"drives_on", "transport"},
     {"distance", "hemisphere"},
     {"population", "capital"},
 )

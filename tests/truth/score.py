@@ -1,4 +1,7 @@
-"""How truthful a rule user is, on hand-written questions: `python tests/truth/score.py ENV dev|sealed`.
+"""How truthful a rule user is, on hand-written questions: `python tests/truth/score.py ENV HALF`.
+
+HALF is any file `ENV.HALF.jsonl` beside this one: `dev`, `extra` and `fresh1`, `fresh2`, which the parsers were fixed
+against once their first score was taken, and `sealed`.
 
 An item is answerable if it has a true answer; the user may always be silent ("I do not know."). Reported: the share of
 wrong replies among the replies given, with a 95 % Wilson interval, and the share of answerable items that got one.
@@ -71,12 +74,15 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("env")
-    parser.add_argument("half", choices=("dev", "extra", "sealed"))
-    parser.add_argument("--wrong", action="store_true", help="print the wrong replies (dev half only)")
+    parser.add_argument("half", help="the name of a file beside this script: ENV.HALF.jsonl")
+    parser.add_argument("--wrong", action="store_true", help="print the wrong replies (never of the sealed half)")
     args = parser.parse_args()
+    if not (HERE / f"{args.env}.{args.half}.jsonl").is_file():
+        halves = sorted(path.name.split(".")[1] for path in HERE.glob(f"{args.env}.*.jsonl"))
+        parser.error(f"half: {args.half!r} is none of {args.env}'s: {', '.join(halves) or 'no such environment'}")
     rows = judged(args.env, load(args.env, args.half))
     found = score(rows)
-    if args.wrong and args.half == "dev":
+    if args.wrong and args.half != "sealed":
         for item, _, verdict in rows:
             if verdict == "wrong":
                 sys.stdout.write(json.dumps(item, ensure_ascii=False) + "\n")

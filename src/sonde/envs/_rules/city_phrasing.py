@@ -13,8 +13,18 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import NamedTuple
 
-Rule = tuple[re.Pattern[str], str]
+
+class Rule(NamedTuple):
+    """A pattern and what it comes to. It can only be found where the text has `part`, and where the first words match
+    `head`, if it is one for the front; either may be empty."""
+
+    pattern: re.Pattern[str]
+    to: str
+    front: bool
+    head: str
+    part: str
 
 
 @cache
@@ -32,16 +42,72 @@ def _rules() -> Mapping[str, Sequence[Rule]]:
                 macros[pattern] = to[1:-1]
             else:
                 filled = re.sub(r"<([A-Z]+)>", lambda found: macros[found[1]], pattern)
-                found[section].append((re.compile(filled), to[1:-1]))
+                found[section].append(_rule(filled, to[1:-1]))
     return found
 
 
+def _rule(pattern: str, to: str) -> Rule:
+    front = pattern[0] == "^"
+    return Rule(re.compile(pattern), to, front, _head(pattern[1:]) if front else "", _part(pattern.removeprefix("^")))
+
+
+def _head(pattern: str) -> str:
+    """What the first word of a text, or the first two, must be for the pattern to match at its front; else empty.
+
+    >>> _head("(?:is|are) (.+?) big$"), _head("is C (?:on|by) sea"), _head("(?:to )?put C")
+    ('(?:is|are)', 'is C', '')
+    """
+    depth, found = 0, ""
+    for i, mark in enumerate(pattern):
+        depth += (mark == "(") - (mark == ")")
+        if mark == " ":
+            if depth or set("?*$.![\\") & set(pattern[:i].replace("(?:", "(")):
+                break
+            if found:
+                return pattern[:i]
+            found = pattern[:i]
+    return found
+
+
+def _part(pattern: str) -> str:
+    """Letters that every text has in which the pattern is found."""
+    bare = re.sub(r"\[[^\]]*\]", "(", pattern)
+    while (less := re.sub(r"\([^()]*\)[?*+]?", "\n", bare)) != bare:
+        bare = less
+    if "|" in bare:
+        return ""
+    return max(re.findall(r"[a-z' ]+(?![?*{])", re.sub(r"\\\w", "\n", bare)), key=len, default="")
+
+
+@lru_cache(maxsize=4096)
+def _fitting(section: str, first: str) -> Sequence[int]:
+    """The rules that may apply to a text with these first two words."""
+    heads, words = (rule.head for rule in _rules()[section]), first.split(" ")
+    return [i for i, head in enumerate(heads) if not head or re.fullmatch(head, " ".join(words[: head.count(" ") + 1]))]
+
+
+def _first(text: str) -> str:
+    """The first two words."""
+    return " ".join(text.split(" ", 2)[:2])
+
+
 def _applied(section: str, text: str) -> str:
-    for pattern, to in _rules()[section]:
-        if pattern.pattern[0] != "^":
+    rules, first, at = _rules()[section], _first(text), 0
+    numbers = _fitting(section, first)
+    while at < len(numbers):
+        number = numbers[at]
+        at += 1
+        pattern, to, front, _, part = rules[number]
+        if part not in text:
+            continue
+        if not front:
             text = pattern.sub(to, text)
         elif found := pattern.match(text):
             text = found.expand(to) + text[found.end() :]
+        if not text.startswith(first):
+            first = _first(text)
+            numbers = _fitting(section, first)
+            at = sum(i <= number for i in numbers)
     return text
 
 

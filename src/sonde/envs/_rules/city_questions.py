@@ -14,10 +14,12 @@ from .checks import plain
 from .cities import atlas
 from .city_claims import opposite
 from .city_fame import country_known
+from .city_gist import gist
+from .city_named import hit, vague
 from .city_patterns import being, having, opening, whole
 from .city_replies import REFUSED, Asked, Guess, Query, Silent
 from .city_slots import Built
-from .city_text import form
+from .city_text import LONGEST, form, tidy
 from .city_words import capitalised, guessed, lands, place, qualified
 
 UNREADABLE = Silent("unknown")
@@ -80,6 +82,13 @@ def query(message: str) -> Query:
     >>> [query(m).topic for m in ("Is it in Europe?", "Paris, France!", "What is its name?", "Is it blurple?")]
     ['continent', 'guess', 'refuse', 'unknown']
     """
+    found = _read(message)
+    if found is UNREADABLE and len(message) <= LONGEST:
+        return hit(message) or gist(tidy(message), asked) or UNREADABLE
+    return gist(tidy(message), asked) or found if vague(found) else found
+
+
+def _read(message: str) -> Query:
     read = form(message)
     if read is None:
         return UNREADABLE

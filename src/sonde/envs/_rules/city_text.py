@@ -49,6 +49,10 @@ _ABBREVIATIONS = (
     (re.compile(r"(?<=\d)\s?(?:mi|miles?)\b", re.I), " miles"),
     (re.compile(r"(?<=\d)\s?(?:ft|feet|foot)\b", re.I), " feet"),
 )  # fmt: skip
+_SHORTENED = re.compile(
+    r"\d(?:,\d|\s?(?:°|deg|%|[kmf]))|\b(?:u\.?[sk]\b|[dl]\.[ca]\.|[sm]t\. |b\.c|a\.d|e\.g|utc|gmt)|'s-", re.I
+)
+"""What tells that one of the abbreviations may be there."""
 _LETTER = re.compile(
     r"\b((?:letters?|(?:starts?|begins?|ends?|starting|beginning|ending)(?: with| in| by)?(?: an?| the)?(?: letter)?"
     r"|contains?|(?:first|last) letter(?: of [a-z' ]{1,40})? (?:an?|is)(?: an?)?|(?:first|"
@@ -161,6 +165,8 @@ _TAG = re.compile(
     r"or somewhere else|or not))+$"
 )
 _ECHO = re.compile(r" , (?:is|are|was|does|do|did|has|have)(?: not)? (?:it|you|they|there)(?: not)?$")
+_DOUBT = re.compile(r" , (?:is|are|was|does|do|did|has|have) (?:it|you|they|there)$")
+"""An echo that expects a no: whether "no" agrees that it is not, people take in two ways, so a denial is not read."""
 _STATEMENT = (
     (re.compile(r"^(C|N|NAME|P|there|capital|flag|[a-z]+ing|its [a-z]+|C 's [a-z]+|N 's [a-z]+) (is|are|was|were|"
 r"has been) (?=\w)"), r"\2 \1 "),
@@ -212,9 +218,10 @@ def form(message: str) -> Form | None:
     if not spoken:
         return None
     words, negated = spell(spoken)
+    doubted = bool(_DOUBT.search(words))
     text, more = drop_negation(order(addressed(shrink(unwrapped(words)))))
     text = turned(text)
-    return Form(text, negated ^ more, spoken) if text else None
+    return Form(text, negated ^ more, spoken) if text and not (doubted and negated ^ more) else None
 
 
 def tidy(message: str) -> str:
@@ -223,13 +230,18 @@ def tidy(message: str) -> str:
         message = re.sub("[’‘`´]", "'", message)
         message = re.sub("[“”«»]", '"', message).replace("–", "-").replace("—", ", ").replace("°", " degrees")
         message = "".join(c for c in unicodedata.normalize("NFKD", message) if not unicodedata.combining(c))
-    for pattern, to in _ABBREVIATIONS:
-        message = pattern.sub(to, message)
+    if _SHORTENED.search(message):
+        for pattern, to in _ABBREVIATIONS:
+            message = pattern.sub(to, message)
     message = _LETTER.sub(lambda m: f"{m[1]}L_{m[2].lower()}", message)
     return _LONE.sub(lambda m: f"L_{m[1].lower()}", message)
 
 
 _SENTENCE = re.compile(r"(?<=[a-zA-Z0-9\"')])[.!?;:]+(?=\s|$|\")|\n")
+
+
+_AFTERTHOUGHT = re.compile(r"\?\W*(?:the|a|an|in|on|near|or|and|by|with|from|i mean|that is)? ?\w+(?: \w+){0,2}[.! ]*$")
+"""A few words behind a question that say more exactly what it asks."""
 
 
 def last(text: str) -> str:
@@ -240,6 +252,8 @@ def last(text: str) -> str:
         return parts[0] if parts else ""
     while len(parts) > 1 and _POLITE_END.match(_plain(parts[-1])):
         parts.pop()
+    if _AFTERTHOUGHT.search(text) and not _POLITE_END.match(_plain(parts[-1])):
+        return ""
     before = " . ".join(_plain(part) for part in parts[:-1])
     if _CONDITIONS.search(before) or (text.count("?") > 1 and text.rstrip().count("?") - text.endswith("?") > 0):
         return ""
@@ -255,43 +269,65 @@ _MARK = re.compile(r"[^a-zA-Z0-9_,.'\s-]+|(?<!\d)\.|\.(?!\d)|(?<=\s)-(?=\s)")
 
 def spell(text: str) -> tuple[str, bool]:
     """In lower case with contractions spelled out. A question that begins with "isn't" expects a yes: no negation."""
-    text = re.sub(r"\bL_([a-z])\b", r"l_\1", _MARK.sub(" ", text)).lower().replace("-", " ")
-    text = re.sub(r"\b(?:" + "|".join(map(re.escape, _NOT)) + r")\b", lambda m: _NOT[m[0]], text)
-    text = re.sub(
-        r"^((?:so|and|but|ok|okay|well)[ ,]+)?(is|are|was|were|does|do|did|has|have|would|could)n't\b", r"\1\2", text
-    )
-    text = re.sub(r"n't\b", " not", text)
-    text = re.sub(r"\b(is|does|are|do|was|has)nt\b", r"\1 not", text)
+    text = _CAPITAL.sub(r"l_\1", _MARK.sub(" ", text)).lower().replace("-", " ")
+    if "'" in text:
+        text = _spelled_out(text)
+    text = _NT.sub(r"\1 not", text).replace(",", " , ")
+    return " ".join(_SMALL.sub(r"L_\1", text).split()), False
+
+
+_CAPITAL, _SMALL = re.compile(r"\bL_([a-z])\b"), re.compile(r"l_([a-z])\b")
+_NT = re.compile(r"\b(is|does|are|do|was|has)nt\b")
+_NOT_WORDS = re.compile(r"\b(?:" + "|".join(map(re.escape, _NOT)) + r")\b")
+_EXPECTS_YES = re.compile(
+    r"^((?:so|and|but|ok|okay|well)[ ,]+)?(is|are|was|were|does|do|did|has|have|would|could)n't\b"
+)
+_NOT_END, _OWNER_END, _QUOTE = re.compile(r"n't\b"), re.compile(r"'s$"), re.compile(r"(?<! )'(?!s )")
+
+
+def _spelled_out(text: str) -> str:
+    """Contractions in full."""
+    text = _NOT_WORDS.sub(lambda m: _NOT[m[0]], text)
+    text = _NOT_END.sub(" not", _EXPECTS_YES.sub(r"\1\2", text))
+    text = _NT.sub(r"\1 not", text)
     text = _SHORT.sub(r"\1 is", text)
     for end, word in _ENDS:
         text = text.replace(end + " ", word + " ")
-    text = text.replace("'s ", " 's ").replace("s' ", "s ").replace(",", " , ")
-    text = re.sub(r"'s$", " 's", text)
-    text = re.sub(r"(?<! )'(?!s )", " ", text)
-    return " ".join(re.sub(r"l_([a-z])\b", r"L_\1", text).split()), False
+    text = text.replace("'s ", " 's ").replace("s' ", "s ")
+    return _QUOTE.sub(" ", _OWNER_END.sub(" 's", text.replace("',", "' ,")))
+
+
+_TO_LIST = re.compile(r"^(?:can|could|would|will) you (?:please )?(?=describe|give|name|list)")
+_ITS, _IT = (
+    re.compile(r"\bits\b(?= (?:capital|flag|currency|government|neighbou?rs?|borders?))"),
+    re.compile(r"\b(?:it|that city|this one)\b(?! (?:is )?(?:true|correct))"),
+)
+_ARTICLES = re.compile(r"\b(?:the|a|an|some|any|your|its|their|our)\b")
+
+
+def _beheaded(pattern: re.Pattern[str], text: str) -> str:
+    """Without what the pattern finds at the front."""
+    found = pattern.match(text)
+    return text[found.end() :] if found else text
 
 
 def shrink(text: str) -> str:
     """Lead-ins and tags off, subjects as signs, no articles and no filling words."""
     for _ in range(3):
         before = text
-        text = _LEAD.sub("", text).lstrip(" ,")
-        text = re.sub(
-            r"^(?:can|could|would|will) you (?:please )?(?=describe|give|name|list)", "", _ASKING.sub("", text)
-        )
-        text = _BELIEF.sub("", _TRUE.sub("", text))
+        text = _beheaded(_LEAD, text).lstrip(" ,")
+        text = _beheaded(_TO_LIST, _beheaded(_ASKING, text))
+        text = _beheaded(_BELIEF, _beheaded(_TRUE, text))
         text = _TAG.sub("", _ECHO.sub("", text)).rstrip(" ,")
         if text == before:
             break
     text = _CITY.sub("C", text)
     text = _COUNTRY.sub("N", text)
-    text = re.sub(r"\bits\b(?= (?:capital|flag|currency|government|neighbou?rs?|borders?))", "N 's", text)
-    text = re.sub(r"\b(?:it|that city|this one)\b(?! (?:is )?(?:true|correct))", "C", text)
+    text = _IT.sub("C", _ITS.sub("N 's", text))
     text = _NAMED.sub("NAME", text).replace("C 's ", "").replace("NAME 's ", "NAME ")
     text = _PEOPLE.sub("P", text)
     text = _FLUFF.sub(" ", text)
-    text = re.sub(r"\b(?:the|a|an|some|any)\b", " ", text)
-    text = re.sub(r"\b(?:your|its|their|our)\b", " ", text)
+    text = _ARTICLES.sub(" ", text)
     text = " ".join(text.split())
     inside = text.endswith(" in N")
     text = _PLACE_TAIL.sub("", text)
@@ -300,41 +336,42 @@ def shrink(text: str) -> str:
     return " ".join(text.split()).strip(" ,")
 
 
+_RELATIVE = tuple(
+    (re.compile(pattern), to)
+    for pattern, to in (
+        (r"(?:which|what) C is", "C is"),
+        (r"(is|was) (?:C|N) (?:city|town|place|one|location) (?:that|which|where) (is|has|lies|sees?|gets?|does|was)\b",
+         r"C \2"),
+        (r"(?:is C|C is)(?: in)? (?:country|nation|place) "
+         r"(?:(?:that|which) speaks|where (?:P|people|they) speak) ([a-z]+)$", r"is N \1 speaking country"),
+        (r"(?:is C|C is)(?: in)? (?:country|nation) where ([a-z]+) is (?:spoken|official language)$",
+         r"is N \1 speaking country"),
+        (r"(?:is C|C is)(?: in)? (?:country|nation) (?:that|which) ", "N "),
+        (r"(?:is C|C is) in (?:country|nation) with ", "N has "),
+        (r"(?:is C|C is) in ((?!country|nation|city|one )[a-z]+(?: speaking)?) (?:country|nation)$",
+         r"is N \1 country"),
+        (r"(?:is C|C is) (?:city|town|place) with ", "C has "),
+        (r"(C|N) (sees?|gets?|receives?|experiences?) ", r"does \1 \2 "),
+    )
+)  # fmt: skip
+"""Relative clauses at the front, and what they come to."""
+
+
 def order(text: str) -> str:
     """A statement as a question; relative clauses about the city or the country as questions about them."""
-    text = re.sub(r"^(?:which|what) C is", "C is", text)
-    text = re.sub(
-        r"^(is|was) (?:C|N) (?:city|town|place|one|location) (?:that|which|where) (is|has|lies|sees?|gets?|does|was)\b",
-        r"C \2",
-        text,
-    )
-    speaking = (
-        r"^(?:is C|C is)(?: in)? (?:country|nation|place) "
-        r"(?:(?:that|which) speaks|where (?:P|people|they) speak) ([a-z]+)$"
-    )
-    text = re.sub(speaking, r"is N \1 speaking country", text)
-    text = re.sub(
-        r"^(?:is C|C is)(?: in)? (?:country|nation) where ([a-z]+) is (?:spoken|official language)$",
-        r"is N \1 speaking country",
-        text,
-    )
-    text = re.sub(r"^(?:is C|C is)(?: in)? (?:country|nation) (?:that|which) ", "N ", text)
-    text = re.sub(r"^(?:is C|C is) in (?:country|nation) with ", "N has ", text)
-    text = re.sub(
-        r"^(?:is C|C is) in ((?!country|nation|city|one )[a-z]+(?: speaking)?) (?:country|nation)$",
-        r"is N \1 country",
-        text,
-    )
-    text = re.sub(r"^(?:is C|C is) (?:city|town|place) with ", "C has ", text)
-    text = re.sub(r"^(C|N) (sees?|gets?|receives?|experiences?) ", r"does \1 \2 ", text)
+    for pattern, to in _RELATIVE:
+        if found := pattern.match(text):
+            text = found.expand(to) + text[found.end() :]
     for pattern, to in _STATEMENT:
-        text, n = pattern.subn(to, text, count=1)
-        if n:
-            break
+        if found := pattern.match(text):
+            return found.expand(to) + text[found.end() :]
     return text
 
 
 _NEGATION = re.compile(r"\b(?:not|never)\b")
+
+
+_DENYING = re.compile(r"\b(?:no|not|never|lacks?|without|outside|neither)\b")
 
 
 def drop_negation(text: str) -> tuple[str, bool]:
@@ -343,6 +380,8 @@ def drop_negation(text: str) -> tuple[str, bool]:
     >>> drop_negation("is C not hot"), drop_negation("does N lack coast")
     (('is C hot', True), ('does N have coast', True))
     """
+    if not _DENYING.search(text):
+        return text, False
     text = re.sub(r"\bno (fewer|less|more|bigger|larger|smaller|farther|further)\b", r"not \1", text)
     text = re.sub(r"\b(?:lacks?|go without)\b", "not have", text)
     text = re.sub(r"\b(have|has|is there|are there|see|sees|get|gets|with) no\b", r"\1 not", text)

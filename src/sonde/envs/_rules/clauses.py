@@ -57,10 +57,20 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
     marked = _marked(words, lambda rest: be_predicate(rest, depth + 1))
     if marked is not None:
         return marked[0]
-    direct = asked(be_key(words)) or _measured(words)
-    if direct is not None:
+    direct = _either(asked(be_key(words)), _measured(words))
+    if direct is not None and not direct.text.startswith("fact "):
         return whole if whole is not None and whole.goal else direct
-    for parse in (forms.special_be, forms.called, forms.placed, forms.purposed):
+    return _besides(direct, _composed(words, depth))
+
+
+def _besides(fact: Query | None, other: Query | None) -> Query | None:
+    """What is known of single topics, and of all others what the parts of the phrase say."""
+    return fact if fact is not None and other is not None and other.named else _either(fact, other)
+
+
+def _composed(words: Words, depth: int) -> Query | None:
+    """What follows "it is", by its parts."""
+    for parse in (forms.maker, forms.special_be, forms.called, forms.placed, forms.purposed):
         found = parse(words, depth)
         if found is not None:
             return found
@@ -130,8 +140,14 @@ def do_predicate(words: Words, depth: int = 0) -> Query | None:
     first = base(words[0])
     phrase = [first, *words[1:]]
     direct = _either(asked(f"do:{key(phrase)}"), sizes.fits(phrase)) or years.dated(phrase)
-    if direct is not None:
+    direct = direct or forms.made_it(first, words[1:])
+    if direct is not None and not direct.text.startswith("fact "):
         return direct
+    return _besides(direct, _done(first, words, depth))
+
+
+def _done(first: str, words: Words, depth: int) -> Query | None:
+    """What follows "it does", by its parts."""
     marked = _marked(words, lambda rest: do_predicate(rest, depth + 1)) if first not in ("last",) else None
     if marked is not None:
         return marked[0]
@@ -173,6 +189,15 @@ def done_to(words: Words, depth: int = 0, group: str = "") -> Query | None:
     if found is not None:
         return found
     return joins.coordinated(words, lambda rest: done_to(rest, depth + 1), verb=True)
+
+
+def done_by(words: Words) -> Query | None:
+    """As in "bees make it", "Leonardo paint it": somebody in particular does it to the thing."""
+    kept = _gap(words)
+    if len(kept) == len(words) or len(kept) < 2:
+        return None
+    found = asked(f"by:{key(kept)}")
+    return found or (asked(f"mb:{key(kept[:-1])}") if base(kept[-1]) in forms.MAKING else None)
 
 
 def _gap(words: Words) -> list[str]:

@@ -65,6 +65,26 @@ def special_be(words: Words, depth: int) -> Query | None:
     return None
 
 
+MAKING = word_set("phrases.making")
+_MAKERS = word_set("phrases.makers")
+
+
+def made_it(verb: str, words: Words) -> Query | None:
+    """As in "did it paint the Mona Lisa": the base of the verb, and what was made."""
+    return asked(f"mk:{key(words)}") if verb in MAKING and words else None
+
+
+def maker(words: Words, depth: int) -> Query | None:
+    """As in "the author of Hamlet", "painted by Picasso", "by Shakespeare"."""
+    rest = after(words, ("the", "a", "an", "famous", "original", "main"), 0)
+    if len(rest) > 2 and rest[0] in _MAKERS and rest[1] in ("of", "behind"):
+        return asked(f"mk:{key(rest[2:])}")
+    if len(words) > 2 and words[1] == "by" and (found := asked(f"by:{key([*words[2:], base(words[0])])}")) is not None:
+        return found
+    at = 0 if words[0] == "by" else 1 if base(words[0]) in MAKING and words[1:2] in (["by"], ("by",)) else None
+    return asked(f"mb:{key(words[at + 1 :])}") if at is not None and len(words) > at + 1 else None
+
+
 def _known(words: Words, depth: int) -> Query | None:
     """As in "known for X", "famous because of X", "famous as X"."""
     at = next((i for i, w in enumerate(words) if w in ("for", "as", "with", "by", "because")), 0)
@@ -95,7 +115,7 @@ def _known(words: Words, depth: int) -> Query | None:
     )
     if words[at] == "as":
         return clauses.be_predicate(rest, depth + 1)
-    options = (f"known:{key(rest)}", f"rel:{key(rest)}")
+    options = (f"known:{key(rest)}", f"rel:{key(rest)}", f"mk:{key(rest)}")
     if words[0] == "associated":
         options = options[::-1]
     found = next((q for o in options if (q := asked(o)) is not None), None)

@@ -13,7 +13,7 @@ from functools import cache
 
 from .english import base, is_participle
 from .partition import bits
-from .phrases import DROPPED, asked, key
+from .phrases import DROPPED, asked, at_home, key
 from .queries import Query, all_of, atom
 from .regions import nations, region, within
 from .topics import Known, knowledge, name_key
@@ -69,10 +69,21 @@ def _named(words: tuple[str, ...], kind: bool, exact: int) -> Query | None:
     if entry is not None:
         if not guess:
             return entry
-        return Query(f"{entry.text} or the very thing", entry.yes & ~guess, entry.no & ~guess, guess, 0, _label(guess))
+        return _class_or_guess(entry, guess)
     if guess:
         return _guessed(guess)
     return _kind(" ".join((*words[:-1], base_noun(words[-1]))), _topics(words) if kind else 0)
+
+
+def _class_or_guess(entry: Query, guess: int) -> Query:
+    """A word that names a topic and says something of others as well: where it says nothing, and is true of nothing of
+    that root, it is the guess that counts."""
+    guessed = _guessed(guess)
+    if entry.text.startswith("fact "):
+        return guessed._replace(yes=(guessed.yes | entry.yes) & ~guess, no=guessed.no & ~entry.yes)
+    elsewhere = guessed.no & ~at_home(entry.yes)
+    text = f"{entry.text} or the very thing"
+    return Query(text, entry.yes & ~guess, (entry.no | elsewhere & ~entry.yes) & ~guess, guess, 0, _label(guess))
 
 
 def people_of(words: Sequence[str]) -> Query | None:
@@ -137,7 +148,7 @@ def noun_phrase(words: Sequence[str], modifier: Modifier) -> Query | None:
             rest = modifier(words[j:])
             if rest is not None:
                 return rest if head is EVERYTHING else all_of([head, rest])
-            if head is not EVERYTHING and plain_part(words[j:]):
+            if head is not EVERYTHING and words[j] != "of" and plain_part(words[j:]):
                 return all_of([head, not_understood(words[j:])])
     return None
 

@@ -15,6 +15,9 @@ never false), and behind the colon phrases parted by semicolons, each in one of 
     made X      it is made of X
     do ...      a whole question that fits no frame (do people live there; are people afraid of it)
     adj X       it is X, also before a noun (a red thing, a famous person)
+    by X        whoever X is does it to the thing, the verb last (by bees make; by a river run through)
+    mk X        the hidden person made X: wrote, painted, invented, founded ... it
+    mb X        the hidden thing was made by X
 
 `(a|b)` are alternatives, `[a]` may be absent. Articles and words of frequency do not matter, nor do forms of verbs and
 nouns. The names of the classes, and what the knowledge base says that its attributes mean, are phrases as well.
@@ -27,6 +30,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
+from . import facts
 from .english import base, is_participle, tokens
 from .queries import Query, all_of, any_of, atom, attribute, negated, weak
 from .topics import Known, knowledge
@@ -76,12 +80,12 @@ def place_key(words: Sequence[str]) -> str:
     return f"at:{kept} {key(words[1:])}" if kept else f"at:{key(words[1:])}"
 
 
-_WHOLE = ("do", "are", "were", "was", "did", "is", "can")
+_WHOLE = ("do", "are", "were", "was", "have", "did", "is", "can")
 
 
 def framed(frame: str, words: Sequence[str]) -> str:
     """The key of a phrase in a frame."""
-    if frame in _WHOLE[:4] or (frame in _WHOLE and words[:1] and words[0] in _SUBJECTS):
+    if frame in _WHOLE[:5] or (frame in _WHOLE and words[:1] and words[0] in _SUBJECTS):
         return f"q:{key([frame, *words])}"
     if frame in ("is", "adj"):
         return be_key(words)
@@ -106,7 +110,10 @@ def expansions(phrase: str) -> Iterator[str]:
 
 
 def expression(text: str) -> Query:
-    """What an expression of attributes asks: `|` and `/` bind loosest, then `&`, then `!`."""
+    """What an expression of attributes asks: `|` and `/` bind loosest, then `&`, then `!`; or a fact of single topics
+    (`facts.py`)."""
+    if text.startswith("fact "):
+        return Query(text, *facts.known(text))
     if "/" in text:
         return _either([expression(part) for part in text.split("/")])
     options: list[Query] = []
@@ -227,11 +234,29 @@ def meanings(meaning: str) -> Iterator[tuple[str, Sequence[str]]]:
 @cache
 def asked(found: str) -> Query | None:
     """The question of a key, or None. Where several lines have the phrase, it is false only where it is in every sense;
-    what something is ("is it a man") is meant in the first sense, what it does or serves for in any."""
-    whats = lexicon().get(found)
-    if whats is None or found.endswith(":"):
+    what something is ("is it a man") is meant in the first sense, what it does or serves for in any. A fact of single
+    topics adds to what the lines say."""
+    if found.endswith(":"):
         return None
+    whats, extra = lexicon().get(found, ()), [expression(head) for head in facts.about(found)]
+    if not whats:
+        return _facts(extra) if extra else None
     parts = [expression(what) for what in whats]
     either = _either(parts)
     yes = parts[0].yes if found.startswith(("is:", "adj:", "q:")) else either.yes
-    return parts[0] if len(parts) == 1 else atom(either.text, Known(yes, either.no))
+    said = parts[0] if len(parts) == 1 else atom(either.text, Known(yes, either.no))
+    if not extra:
+        return said
+    told = _facts(extra).yes & ~said.yes
+    return said if not told else atom(f"{said.text} and more", Known(said.yes | told, said.no & ~told))
+
+
+def _facts(parts: Sequence[Query]) -> Query:
+    """Several facts with the same phrase: true where one is, false where one says so and none that it is true."""
+    yes = no = 0
+    for q in parts:
+        yes, no = yes | q.yes, no | q.no
+    unsure = 0
+    for q in parts:
+        unsure |= facts.unsure(q.text)
+    return Query(parts[0].text, yes, no & ~yes & ~unsure)

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from . import clauses, forms, sizes, spelling
+from . import aspects, clauses, rewording
 from .clauses import aux_predicate, be_predicate, do_predicate, done_to
 from .english import ascii_lower, base, tokens
 from .nouns import named
 from .phrases import asked, key
-from .queries import Query, negated
-from .regions import region, took_part
+from .queries import Query, negated, strong
 from .subjects import HEADS, PRONOUNS, people, subject
 from .wordlists import indexed, starts, word_list, word_set
 
@@ -53,6 +52,8 @@ _MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
 
 _LEAD_INDEX, _GUESS_INDEX = indexed(_LEADS), indexed(_GUESSES)
 _TAG_INDEX = {tag: tag.split() for tag in _TAGS}
+_ECHO_AUX = word_set("questions.aux") - {"am"}
+_ECHO_OF = ("it", "he", "she", "they", "this", "that", "there")
 
 
 @lru_cache(maxsize=16384)
@@ -144,8 +145,57 @@ def _without_asides(words: Words) -> list[str]:
     return text.split()
 
 
+def _unechoed(words: Words) -> tuple[Words, bool]:
+    """Without an echo at the end ("it is big, is it not"), and whether it is one that expects a no."""
+    n = 3 if words[-2:-1] == ["not"] or words[-1:] == ["not"] else 2
+    echo = [w for w in words[-n:] if w != "not"]
+    if len(words) < n + 3 or words[-n - 1] != "," or echo[0] not in _ECHO_AUX or echo[-1] not in _ECHO_OF:
+        return words, False
+    return words[: -n - 1], n == 2
+
+
+_DENIALS = frozenset(("not", "never", "no", "nor", "neither"))
+
+
 def sentence(words: Words) -> Query | None:
-    """The query of a sentence."""
+    """The query of a sentence, else that of another wording, else what can be denied of a part of it.
+
+    "It is not big, is it" has none: whether "no" agrees or not, people take in two ways.
+    """
+    words, doubted = _unechoed(words)
+    if doubted and _DENIALS & set(words):
+        return None
+    found = _as_said(words)
+    if found is None and len(words) <= clauses.LONGEST:
+        found = _otherwise(words)
+    return found
+
+
+def _otherwise(words: Words) -> Query | None:
+    """Another wording of a sentence that is not understood. A name that is spelled wrong wins nothing."""
+    mended = rewording.spelled(words)
+    found = _reworded(mended or words)
+    return None if mended is not None and found is not None and found.goal else found
+
+
+def _reworded(words: Words) -> Query | None:
+    found = _as_said(words)
+    if found is not None:
+        return found
+    words = _unled(words)
+    for plain in rewording.plainer(words):
+        if (found := _as_said(plain)) is not None:
+            return found
+        words = plain
+    for part in rewording.shorter(_unled(words)):
+        found = _as_said(part)
+        if found is not None and not found.named:
+            return strong(found, "part of")
+    return None
+
+
+def _as_said(words: Words) -> Query | None:
+    """The query of a sentence as it is worded."""
     words, _ = _untagged(_without_asides(words))
     guess = _led_guess(words)
     if guess is not None:
@@ -222,14 +272,17 @@ def _inverted(aux: str, words: list[str]) -> Query | None:
         return None
     end = subject(words, 1)
     if end and end < len(words):
-        found = _about_name(words, end) or aux_predicate(aux, words[end:])
+        found = aspects.about_name(words, end) or aux_predicate(aux, words[end:])
         if found is not None or words[1] in ("it", "they"):
             return found
-    special = _special_subject(aux, words[1:]) or _took_part(words[1:]) or _ingredient(words[1:])
+    special = aspects.asked_of(words[1:])
     if special is not None:
         return special
     if words[1] == "there":
         return _there(words[2:])
+    by_name = clauses.done_by(words[1:])
+    if by_name is not None:
+        return by_name
     group, end = people(words, 1)
     if end and end < len(words):
         rest = words[end:]
@@ -250,83 +303,6 @@ def _refers(words: Words) -> bool:
     return any(w in PRONOUNS for w in words) or any(
         words[i] in ("the", "this", "that") and base(words[i + 1]) in HEADS for i in range(len(words) - 1)
     )
-
-
-def _about_name(words: Words, end: int) -> Query | None:
-    """As in "does the word start with a", "is it a word with five letters"."""
-    head = words[end - 1]
-    if head in ("word", "name", "answer", "it", "its", "topic", "term", "secret", "they", "this"):
-        rest = words[end:]
-        if rest and rest[0] in ("spelled", "spelt", "written"):
-            return None
-        found = spelling.letters(rest)
-        if (found is None and rest[:1] in (["one"], ["two"], ["three"], ["a"], ["more"])) or rest[:2] == [
-            "longer",
-            "than",
-        ]:
-            found = spelling.letters(["have", *rest]) or spelling.letters(
-                ["have", *(["more", *rest[1:]] if rest[0] == "longer" else rest[1:])]
-            )
-        if found is None and rest[:1] in (["composed"], ["made"]):
-            found = spelling.letters(["have", *rest[1:]])
-        return found
-    return None
-
-
-_PART = word_list("questions.part")
-"""What a country does in an event."""
-
-
-def _took_part(words: Words) -> Query | None:
-    """As in "was the United States involved", "did Germany take part in it"."""
-    for n in range(min(len(words) - 1, 5), 0, -1):
-        name = region(words[:n])
-        if name is not None:
-            rest = list(words[n:])
-            rest = rest[:-2] if rest[-2:] in (["in", "it"], ["in", "this"]) else rest
-            return took_part(name) if " ".join(rest) in _PART else None
-    return None
-
-
-_INGREDIENT = word_list("questions.ingredient")
-
-
-def _ingredient(words: Words) -> Query | None:
-    """As in "is flour one of its ingredients"."""
-    for end in _INGREDIENT:
-        n = len(end.split())
-        if len(words) > n and " ".join(words[-n:]) == end:
-            return do_predicate(["contain", *words[:-n]])
-    return None
-
-
-_PURPOSES = ("purpose", "function", "use", "job", "goal", "role", "point", "task")
-_COLORS = ("color", "colour")
-
-
-def _special_subject(aux: str, words: Words) -> Query | None:
-    """As in "is its main purpose to cut", "is its color red", "is the first letter an a"."""
-    rest = [
-        w for w in words if w not in ("main", "primary", "typical", "usual", "most", "common", "basic", "sole", "chief")
-    ]
-    if len(rest) < 3 or rest[0] not in ("its", "the", "their", "his", "her"):
-        return None
-    head, tail = base(rest[1]), list(rest[2:])
-    if tail[:1] in (["of"], ["for"]) and len(tail) > 2 and subject(tail, 1):
-        tail = tail[subject(tail, 1) :]
-    if not tail:
-        return None
-    if head in _PURPOSES:
-        return forms.purpose(tail[1:] if tail[0] in ("to", "for", "being") else tail, 0)
-    if head in _COLORS:
-        return be_predicate(tail)
-    if head in ("name", "word", "spelling"):
-        return spelling.letters(tail)
-    if rest[1] in ("first", "last") and len(rest) > 3 and rest[2] == "letter":
-        return spelling.letters(["start" if rest[1] == "first" else "end", "with", rest[-1]])
-    if head in ("size",) and tail[0] in ("bigger", "larger", "smaller"):
-        return sizes.compared(tail)
-    return None
 
 
 def _there(words: Words) -> Query | None:

@@ -12,7 +12,7 @@ from functools import cache
 from .english import base, number
 from .phrases import source
 from .queries import Query, atom
-from .topics import knowledge, name_key
+from .topics import Known, knowledge, name_key
 from .wordlists import word_list
 
 _MORE = {
@@ -56,11 +56,18 @@ def reference_size(words: Sequence[str]) -> float | None:
     words = list(words)
     while words and words[0] in _ARTICLES:
         words = words[1:]
-    name = name_key(" ".join(words))
-    if name in _references():
-        return _references()[name]
-    topics = knowledge().lookup.get(name, 0)
-    return knowledge().number_of("size", topics) if topics else None
+    while words and words[0] not in _TELLING:
+        name = name_key(" ".join(words))
+        topics = knowledge().lookup.get(name, 0)
+        found = _references().get(name, knowledge().number_of("size", topics) if topics else None)
+        if found is not None:
+            return found
+        words = words[1:] if len(words) > 1 and words[0] not in _JOINING else []
+    return None
+
+
+_TELLING = ("baby", "toy", "model", "miniature", "giant", "huge", "tiny", "young", "half", "two", "three", "ten")
+_JOINING = ("of", "in", "on", "at", "with", "and", "or", "from", "for", "to", "that", "which", "than")
 
 
 def compared(words: Sequence[str]) -> Query | None:
@@ -70,6 +77,9 @@ def compared(words: Sequence[str]) -> Query | None:
         return None
     more, less = _MORE.get(words[0]), _LESS.get(words[0])
     field, rest = more or less, words[2:]
+    wide = _wider(rest, bool(more)) if words[0] in _BROAD else None
+    if wide is not None:
+        return wide
     if field == "weight":
         limit = kilograms(rest)
         if limit is not None:
@@ -80,6 +90,39 @@ def compared(words: Sequence[str]) -> Query | None:
     if ref is None or (words[0] in ("taller", "longer", "shorter", "wider", "heavier", "lighter") and ref == 7):
         return None
     return _beyond(field, ref, bool(more)) if field == "size" else _outweighs(rest, bool(more), ref)
+
+
+_BROAD = ("bigger", "larger", "greater", "smaller")
+_DOUBT = 0.1
+"""Areas this near to each other are not told apart."""
+
+
+@cache
+def _areas() -> Mapping[int, float]:
+    """Countries, continents, seas, deserts -> thousands of square kilometres, in round figures."""
+    rows = (row.rpartition(": ") for row in word_list("sizes.areas"))
+    return {knowledge().index[name]: float(area) for name, _, area in rows}
+
+
+def _wider(words: Sequence[str], more: bool) -> Query | None:
+    """Compared in area with a place, such as "bigger than France"."""
+    name = name_key(" ".join(w for w in words if w not in _ARTICLES))
+    topics = knowledge().lookup.get(name, 0)
+    there = [area for i, area in _areas().items() if topics >> i & 1]
+    if len(there) != 1:
+        return None
+    yes = no = 0
+    for i, area in _areas().items():
+        if abs(area - there[0]) > _DOUBT * there[0]:
+            yes, no = (yes | 1 << i, no) if (area > there[0]) == more else (yes, no | 1 << i)
+    small = knowledge().numbers("size", lambda n: n < _LARGEST).yes
+    small |= knowledge().known("city_place").yes if there[0] > _CITY else 0
+    known = Known(yes | (0 if more else small & ~no), no | (small & ~yes if more else 0))
+    return atom(f"area{'>' if more else '<'}{name}", known)
+
+
+_LARGEST, _CITY = 7, 20
+"""The size of what is as large as a city or larger, and the area that no city has."""
 
 
 def _outweighs(words: Sequence[str], more: bool, size: float) -> Query | None:

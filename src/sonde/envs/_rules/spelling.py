@@ -9,9 +9,30 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
 from .english import base, number
+from .partition import bits
 from .queries import Query, atom
 from .sizes import comparer
 from .topics import Known, knowledge
+
+
+def name_part(part: str, words: Sequence[str]) -> Query | None:
+    """As in "the surname starts with a C": `part` is "first" or "last", and `words` what it does."""
+    words = [w for w in words if w not in ("the", "a", "an", "letter", "with", "in", "by", "is")]
+    if len(words) != 2 or base(words[0]) not in ("start", "begin") or len(words[1]) != 1:
+        return None
+    return atom(f"{part} name {words[1]}", _initial(part, words[1]))
+
+
+@lru_cache(maxsize=64)
+def _initial(part: str, letter: str) -> Known:
+    """People whose first or last name has this initial; of those with one name, or a name with small words, nothing."""
+    knows, yes, no = knowledge(), 0, 0
+    for i in bits(knows.known("person").yes):
+        names = knows.names[i].split()
+        if len(names) == 2 and all(n[0].isupper() and n.isalpha() for n in names):
+            same = names[0 if part == "first" else 1][0].casefold() == letter
+            yes, no = (yes | 1 << i, no) if same else (yes, no | 1 << i)
+    return Known(yes, no)
 
 
 def letters(words: Sequence[str]) -> Query | None:

@@ -326,14 +326,26 @@ def aged(words: Sequence[str]) -> Query | None:
         more, rest = words[0] == "older", words[2:]
     else:
         found = comparer(words)
-        if found is None or ("old" not in words and "age" not in words and "years" not in words):
+        if found is None:
             return None
         more, rest = found[:2]
+        if "old" not in words and "age" not in words and "years" not in words:
+            n = number(rest)
+            return _person_aged(n, more) if n is not None and _YOUNGEST <= n <= _OLDEST else None
     bare = [w for w in rest if w not in ("years", "year", "old", "of", "age", "the", "ago")]
     n = number(bare)
     if n is None or n < 1 or (bare == list(rest) and n < 10):
         return None
     return atom(f"age{'>' if more else '<'}{n:g}", _aged(n, more))
+
+
+_YOUNGEST, _OLDEST = 16, 110
+
+
+def _person_aged(n: float, more: bool) -> Query:
+    """As in "under 50": said of people, it is their age."""
+    people, known = knowledge().known("person").yes, _aged(n, more)
+    return atom(f"person age{'>' if more else '<'}{n:g}", Known(known.yes & people, known.no & people))
 
 
 def _aged(n: float, more: bool) -> Known:

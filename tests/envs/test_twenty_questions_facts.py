@@ -1,0 +1,119 @@
+"""Facts about single topics, and other wordings of a question: what they say, and that they say no more."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sonde.envs._rules import facts, rewording
+from sonde.envs._rules.answering import verdict_on
+from sonde.envs._rules.phrases import asked
+from sonde.envs._rules.questions import read
+from sonde.envs._rules.topics import knowledge
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "data" / "build" / "twenty_questions"
+
+
+def reply(topic: str, question: str) -> str:
+    return verdict_on(knowledge().index[topic], question)
+
+
+@pytest.mark.skipif(not BUILD.is_dir(), reason="the sources of the data are not beside the tests")
+def test_the_shipped_facts_are_those_of_the_source() -> None:
+    spec = importlib.util.spec_from_file_location("compile_facts", BUILD / "compile_facts.py")
+    assert spec is not None and spec.loader is not None
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    shipped = ROOT / "src" / "sonde" / "envs" / "data" / "twenty_questions_facts.json"
+    assert build.built((BUILD / "facts.txt").read_text("utf-8")) == json.loads(shipped.read_text("utf-8"))
+
+
+def test_every_fact_is_of_known_topics_and_never_true_and_false() -> None:
+    assert len(facts.heads()) > 500
+    for head in facts.heads():
+        known = facts.known(head)
+        assert known.yes | known.no and not known.yes & known.no, head
+        for item in re.sub(r"^fact (?:\[[^\]]*\] )?", "", head).split("+"):
+            assert facts.topics(item.strip().rstrip("?")), (head, item)
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "answer"),
+    [
+        ("Leonardo da Vinci", "Did he paint the Mona Lisa?", "yes"),
+        ("Vincent van Gogh", "Was he the painter of the Mona Lisa?", "no"),
+        ("Mona Lisa", "Was it painted by Leonardo da Vinci?", "yes"),
+        ("Louvre", "Is it known for the Mona Lisa?", "unknown"),
+        ("honey", "Do bees make it?", "yes"),
+        ("honey", "Is it made by bees?", "yes"),
+        ("cheese", "Do bees make it?", "no"),
+        ("wolf", "Does it bark?", "unknown"),
+        ("hammer", "Does it bark at strangers?", "no"),
+        ("dog", "Does it bark at strangers?", "yes"),
+        ("Eiffel Tower", "Is it in the French capital?", "yes"),
+        ("Colosseum", "Is it located in Paris?", "no"),
+        ("French Revolution", "Did it happen in Paris?", "unknown"),
+        ("Brazil", "Is it bigger than France?", "yes"),
+        ("Paris", "Is it bigger than Russia?", "no"),
+        ("Marie Curie", "Does the surname start with a C?", "yes"),
+        ("hammer", "Does the surname start with a C?", "unknown"),
+    ],
+)
+def test_by_hand(topic: str, question: str, answer: str) -> None:
+    assert reply(topic, question) == answer
+
+
+@pytest.mark.parametrize(
+    ("plain", "other"),
+    [
+        ("Does it have strings?", "Are there strings on it?"),
+        ("Would I find it in a kitchen?", "Would I find one of these in a typical kitchen?"),
+        ("Does it have feathers?", "does it have feathrs"),
+        ("Does it need to be plugged in?", "does it need to be plugged in to work"),
+        ("Does it involve a ball?", "Is a ball used in the game?"),
+    ],
+)
+def test_other_words_ask_the_same(plain: str, other: str) -> None:
+    first, second = read(plain).query, read(other).query
+    assert first is not None and second is not None and (first.yes, first.no) == (second.yes, second.no)
+
+
+def test_what_is_left_out_can_only_deny() -> None:
+    query = read("Could you wear it as a hat on Sundays in May?").query
+    assert query is not None and not query.yes and query.no
+    assert read("Is it neither glorpish nor edible with a fork?").query is None
+
+
+def test_a_denial_with_a_doubting_echo_is_not_read() -> None:
+    """Whether "no" agrees with "it isn't, is it?" people take in two ways."""
+    assert read("It isn't alive, is it?").query is None
+    affirmed, plain = read("It is alive, isn't it?").query, read("Is it alive?").query
+    assert affirmed is not None and affirmed == plain
+
+
+def test_a_name_that_is_spelled_wrong_wins_nothing() -> None:
+    assert read("So... a pengiun?").query is None and reply("penguin", "Is it a pengiun?") == "unknown"
+
+
+def test_only_words_in_no_list_are_mended() -> None:
+    assert rewording.spelled(["is", "it", "a", "pengiun"]) == ["is", "it", "a", "penguin"]
+    assert rewording.spelled(["is", "it", "a", "plane"]) is None
+    assert rewording.spelled(["is", "it", "a", "xqzvw"]) is None
+
+
+@pytest.mark.parametrize(
+    ("topic", "answer"), [("hedgehog", "goal"), ("Sonic the Hedgehog", "yes"), ("hammer", "no"), ("Shrek", "no")]
+)
+def test_a_fact_and_a_guess_in_the_same_words(topic: str, answer: str) -> None:
+    assert reply(topic, "Is it a hedgehog?") == answer
+
+
+def test_a_fact_does_not_hide_what_its_words_say_of_other_topics() -> None:
+    query = asked("ob:make of brass")
+    assert query is not None and query.text.startswith("fact ")
+    assert reply("trumpet", "Is it made of brass?") == "yes" and reply("sword", "Is it made of steel?") == "yes"
