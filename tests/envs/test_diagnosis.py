@@ -23,8 +23,8 @@ from sonde.envs._rules.diagnosis import (
     told,
     turns_left,
     without,
-    worded,
 )
+from sonde.envs._rules.diagnosis_talk import small_talk
 
 FRIDGE = products()["fridge_warm"]
 SEAL = FRIDGE.cause("seal")
@@ -50,8 +50,8 @@ def test_answers_that_begin_with_no_need_no_other() -> None:
 def test_other_wordings_depend_on_the_message_alone() -> None:
     said = [f"message {i}" for i in range(50)]
     for kind in ("unknown", "several", "talk", "cause"):
-        assert len({worded(kind, text) for text in said}) > 1
-        assert all(worded(kind, text) == worded(kind, text) for text in said)
+        assert len({small_talk(FRIDGE, kind, text) for text in said}) > 1
+        assert all(small_talk(FRIDGE, kind, text) == small_talk(FRIDGE, kind, text) for text in said)
 
 
 def test_every_reply_about_a_finding_tells_its_value() -> None:

@@ -18,26 +18,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from hashlib import blake2b
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
 from sonde.core import Belief, Filter, Turn, entropy
 from sonde.core.belief import KEPT
 
+from .diagnosis_talk import small_talk
+
 Kind = Literal["finding", "fix", "cause", "several", "talk", "unclear", "unknown"]
 GOAL = "Goal reached"
-_SILENT: Mapping[str, tuple[str, ...]] = {
-    "unknown": ("I do not know.", "I am afraid I do not know.", "Sorry, I do not know about that."),
-    "unclear": (
-        "I am not sure what you want me to do. Can you put it another way?",
-        "Sorry, what exactly am I to try?",
-        "I do not know how to do that. What do you mean?",
-    ),
-    "several": ("One thing at a time, please.", "That is too much at once. One at a time, please."),
-    "talk": ("Thank you. So what shall I do?", "All right. And now?"),
-    "cause": ("I am told that it is not that.", "No, that is not it.", "It turned out that this is not the reason."),
-}  # fmt: skip
 
 
 class Query(NamedTuple):
@@ -137,20 +127,15 @@ def told(product: Product, query: Query, value: int) -> str:
 
 
 def reply(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
-    """What the customer with this cause and these values says; the wording of "no" depends on the message alone."""
+    """What the customer with this cause and these values says; the words that tell nothing depend on the message
+    and the product."""
     if query.kind == "finding":
         return told(product, query, values[query.target])
     if query.kind in ("fix", "cause") and query.target == cause:
         return GOAL
     if query.kind == "fix":
         return product.causes[query.target].failed
-    return worded(query.kind, said)
-
-
-def worded(kind: str, said: str) -> str:
-    """One of the wordings that do not depend on what is hidden."""
-    forms = _SILENT[kind]
-    return forms[int.from_bytes(blake2b(said.encode("utf-8", "replace"), digest_size=4).digest(), "big") % len(forms)]
+    return small_talk(product, query.kind, said)
 
 
 # --- exact beliefs ---------------------------------------------------------------------------------------------------

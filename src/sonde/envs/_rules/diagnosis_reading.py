@@ -28,6 +28,7 @@ from .diagnosis_words import (
     NOTHING,
     TOKEN,
     Pick,
+    Topics,
     choose,
     does,
     english,
@@ -36,6 +37,7 @@ from .diagnosis_words import (
     lexicon,
     stems,
     tells,
+    weighs,
     words,
 )
 
@@ -45,6 +47,9 @@ _VAGUE = re.compile(
     r"|\b(?:have|did) you (?:ever |already )?(?:check|measure|look|try|tried|examine|inspect|notice)"
 )
 """Questions that "yes" and "no" would not answer, or not alone."""
+
+_PLENTY = 3.0
+"""Points of a suggestion that needs no verb of the fix, and of a question that may say anything of its topic."""
 
 UNKNOWN, UNCLEAR, SEVERAL, TALK = Query("unknown"), Query("unclear"), Query("several"), Query("talk")
 
@@ -64,29 +69,111 @@ def read(name: str, said: str) -> Query:
 
 def _repeats(name: str, text: str) -> bool:
     """Whether the message says one of the customer's own sentences back: that diagnoses nothing."""
-    return any(answer in text for answer in _answers(name))
+    if "i can tell you about is " in text or "i could tell you about " in text:
+        return True
+    return any(re.search(rf"(?<!\w){re.escape(answer)}", text) for answer in _answers(name) if answer in text)
 
 
 @lru_cache(maxsize=128)
 def _answers(name: str) -> tuple[str, ...]:
-    return tuple(plain(answer) for f in products()[name].findings for answer in f.answers)
+    product = products()[name]
+    said = [answer for f in product.findings for answer in f.answers]
+    return tuple(map(plain, (*said, *product.openings)))
 
 
 def _meant(name: str, parts: Sequence[Part]) -> Query:
     asked = [p for p in parts if p.form in ("ask", "either")]
     suggested = [p for p in parts if p.form in ("suggest", "try")]
     if asked:
-        return _asked(name, asked, suggested)
+        query = _asked(name, asked, suggested)
+        before = [p for p in parts if p.form in ("suggest", "try", "state") and _names(p.text)]
+        pending = before and (query == UNKNOWN or (query.kind == "several" and not query.proposed))
+        return (_together(name, before, asked) or query) if pending else query
     if suggested:
         return _suggested(name, suggested, [p for p in parts if p.form == "state"])
     return _stated(name, parts)
 
 
+_WHILE = re.compile(
+    r"(?:^| )(?:when|while|whenever|once|after|before|as|if) (?:you|you're|you've|it|it's|they|i|we)\b[^,?;]*(?:, "
+    r"|(?=\?|$))"
+)
+_WHERE = re.compile(
+    r"(?:so |and )?where (?:(?:is|are|does|do|did|have) (?:it|you|the [a-z-]+)|exactly is it)(?: (?:put|keep|stand"
+    r"|placed?|standing"
+    r"|located|kept|hang|sit|set up|exactly|now) ?(?:it|the [a-z-]+)?)?\??$"
+)
+_STANDS = re.compile(
+    r"^where (?:the|it) [a-z ]*(?:stands|is mounted|sits|hangs)|^the (?:room|place|spot|surface) it\b"
+    r"|^what it stands on"
+)
+_OF = re.compile(r"\b(?:[a-z]+'s (?=[a-z])|of (?:the|your|that|this|its) [a-z]+)")
+
+
+def _topic(name: str, text: str) -> Pick:
+    """The finding of a question; where its words point at several or are too many, that of the thing it names, without
+    whose it is ("the mask's cushion") and without an occasion that says nothing else."""
+    topics = lexicon(name).findings
+    pick = choose(text, topics)
+    if pick.target >= 0:
+        return pick
+    if _WHERE.match(text) and all(s in topics.background for s in stems(text)):
+        return _place(name)
+    for pattern in (_WHILE, _OF):
+        rest, dropped = pattern.sub(" ", text), " ".join(m[0] for m in pattern.finditer(text))
+        if rest == text or not (_idle if pattern is _WHILE else _familiar)(topics, dropped):
+            continue
+        found = choose(rest, topics)
+        if found.target >= 0 and (pick.target == NOTHING or found.target in pick.both):
+            return found
+    return pick
+
+
+def _place(name: str) -> Pick:
+    """The finding that tells where the product is, if there is one."""
+    found = [i for i, f in enumerate(products()[name].findings) if _STANDS.search(f.asks)]
+    return Pick(found[0], (), 1.0) if len(found) == 1 else Pick(NOTHING)
+
+
+def _idle(topics: Topics, occasion: str) -> bool:
+    """Whether an occasion names nothing that could be asked about."""
+    return not any(weighs(s) and topics.strength.get(s) for s in stems(occasion))
+
+
+def _familiar(topics: Topics, owner: str) -> bool:
+    """Whether what a thing belongs to is part of the product: "the name of your dog" is about no name on it."""
+    return all(s in topics.strength or s in topics.background for s in stems(owner))
+
+
+def _names(text: str) -> bool:
+    """Whether a sentence may say what the next one is about."""
+    return any(not s.isdigit() for s in stems(text))
+
+
+_BACK = re.compile(r"\b(?:it|its|they|them|their|one|ones|this|that|these|those|there)\b")
+"""Words that point back at what was said before."""
+
+
+def _together(name: str, before: Sequence[Part], asked: Sequence[Part]) -> Query | None:
+    """A question that only makes sense with the sentences before it: it points back at them ("Scratch a label. Does it
+    leave a mark?"), or they say what is to be done for an answer ("Lift the float; does the water stop?")."""
+    last, topics = asked[-1], lexicon(name).findings
+    back = _BACK.search(last.text) or not stems(last.text) or before[-1].form == "suggest"
+    if len(asked) > 1 or not back:
+        return None
+    pick = choose(_text([*before, *asked]), topics)
+    if pick.target < 0 or choose(last.text, topics).target >= 0:
+        return None
+    if not tells(name, pick.target, last.text) or not _applies(name, pick, last.text):
+        return None
+    return Query("finding", pick.target)
+
+
 def _asked(name: str, asked: Sequence[Part], suggested: Sequence[Part]) -> Query:
     lex = lexicon(name)
-    pick, fix = choose(_text(asked), lex.findings), choose(_text(suggested), lex.fixes)
+    pick, fix = _topic(name, _text(asked)), choose(_text(suggested), lex.fixes)
     if pick.target >= 0:
-        if not tells(name, pick.target, _text(asked)) or not _applies(name, pick.target, asked[-1].text):
+        if not tells(name, pick.target, _text(asked)) or not _applies(name, pick, asked[-1].text):
             return UNKNOWN
         several = fix.target != NOTHING or heads(asked) > 2
         return SEVERAL if several else Query("finding", pick.target, _value(name, pick.target, asked))
@@ -109,11 +196,13 @@ _AT_TIMES = re.compile(
 """What may follow a predicate."""
 
 
-def _applies(name: str, finding: int, text: str) -> bool:
+def _applies(name: str, pick: Pick, text: str) -> bool:
     """Whether what a yes/no question says of a thing is what is known of it: "Is the foam expensive?" is not."""
+    if pick.points >= _PLENTY:
+        return True
     said = _AT_TIMES.sub("", LEAD.sub("", WHEN.sub("", TAG.sub("?", text))))
     last = _LAST.search(said) if _yes_no(said) and _SAYS.search(said) and "," not in said else None
-    return not last or fits(name, finding, last[1])
+    return not last or fits(name, pick.target, last[1])
 
 
 def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Query:
@@ -127,7 +216,7 @@ def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Quer
     if fix.target == NOTHING and states:
         fix = choose(_text([*states, *parts]), lex.fixes)
     query = _about_causes("fix", fix)
-    if query.kind == "fix" and not does(name, query.target, _text(parts)):
+    if query.kind == "fix" and not does(name, query.target, _text(parts), surely=fix.points >= _PLENTY):
         return UNCLEAR
     return UNCLEAR if query == UNKNOWN else query
 

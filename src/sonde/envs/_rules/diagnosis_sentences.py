@@ -62,15 +62,29 @@ _SUGGEST = re.compile(
 _VERB_FIRST = re.compile(
     r"^(?!(?:(?:al)?most|all|half|both|only|perhaps|maybe|with|without|in|on|at|by|from|of|to|for|not|like|this|that"
     r"|there|here|so|then|now|and|but|or|if|as|probably|just|it)\b)[a-z]+ (?:the|your|its|both|all|a|an) "
-    r"(?!.*\b(?:is|are|was|were|has|have|had|does|do|did|seems?|must|may|might|could|can|isn't|aren't|gets?|got)\b)"
+    r"(?!(?:(?!\b(?:until|so|before|while|if|when|after|because)\b).)*\b(?:is|are|was|were|has|have|had|does|do|did"
+    r"|seems?|must|may|might|could|can|isn't|aren't|gets?|got)\b)"
 )
 """A command by a verb that is not known: it begins with it, and no other may be the verb."""
 _POLITE = re.compile(r"\b(?:please|kindly)\b")
 _TRIED = re.compile(
-    r"have you (?:already |ever )?(?:tried|considered|thought (?:about|of))\b|(?:how about|what if you)\b"
+    r"have you (?:already |ever )?(?:tried|considered|thought (?:about|of))\b|did you (?:already |ever )?try\b"
+    r"|(?:how about|what if you|what about (?:a|an|another|some|using|trying))\b"
 )
 _ASKS = re.compile(rf"(?:{AUX}|{WH}) |(?:at|in|on|by|for|since|to|from) (?:what|which|how|when|where)\b")
-_INVERTED = re.compile(rf"(?:{WH} (?:(?!you|it|there)\w+ )?)?{AUX} (?:it|there|you|your|the|any|this|that)\b")
+_INVERTED = re.compile(
+    rf"(?:{WH} (?:(?!you|it|there)\w+ )?)?{AUX}"
+    r" (?:it|its|there|you|your|they|he|she|the|any|this|that|these|those|all|both|some)\b"
+)
+_ASKED_OF_YOU = re.compile(r"(?:have|has|had|do|does|did) (?:you|it|they)\b(?! should)")
+"""A question without its mark, although it begins as a command may ("have it replaced" apart)."""
+_PERHAPS = re.compile(r"(?:(?:it|that|this) )?(?:might|may|could|can|must) be (?:the|your|a|an|its) [^?]*$")
+_AND_SEE = re.compile(
+    r"(?:,? (?:and|to)) (?:then )?(?:see|check|tell (?:me|us)|let (?:me|us) know) (?:if|whether) (?:it|that|this)\b"
+)
+"""After what is to be done: what for."""
+_REPORT = re.compile(r"\band (?:then )?(?:describe|tell (?:me|us)|let (?:me|us) know|report)\b")
+"""An instruction of which the result is asked for."""
 _RULED_OUT = re.compile(
     r"^(?:don't|do not|never|no need|forget|ignore|skip|apart from|aside from|besides|disregard"
     r"|not (?:the|your|a|about)\b|(?:it|that|this|there|what)(?:'s| is| was| has| does)? (?:not|no)\b"
@@ -85,11 +99,25 @@ _WAIT = re.compile(
 )
 _OWNED = re.compile(r"\b(?:for )?how long have you (?:had|owned|been using)\b")
 _FILLER = re.compile(
-    r",? (?:at the moment|at present|right now|these days|of late|by any chance|by chance|for (?:instance|example)"
-    r"|if you don't mind|if possible)(?=[.,!?]|$)"
+    r",? (?:(?:every|each|this|last|any|next|one more|one|most of the|all the) time|at the moment|at present"
+    r"|right now|these days|of late|by any chance|by chance|for (?:instance|example)"
+    r"|if you don't mind|if possible|if you like|if i may|at some point|by now|so far|from now on|for a (?:bit|while"
+    r"|moment|minute|second)|to be (?:safe|sure|on the safe side)|over there|on your end)(?=[.,!?;]|$)"
 )
+_SEEMS = re.compile(
+    r"\b(?:(?:to|for) me )?(?:it|that) (?:sounds|looks|seems|appears|would seem)(?: to me)? (?:as if|as though|like"
+    r"|that)\b"
+    r"|\bi(?:'m| am) afraid(?: that)?\b|\bif (?:it|that)(?:'s| is) (?:fine|okay|ok|all right) (?:by|with|for) you,?"
+    r"|\b(?:it|that) (?:sounds|looks|seems|appears) to me\b|(?<=what) (?:sort|kind) of\b"
+)
+_SEEM_WORDS = ("sound", "look", "seem", "appear", "afraid", " with you", " by you", " for you", "what ")
+"""Without one of these there is nothing for `_SEEMS`, which costs time."""
+_WOULD_YOU = re.compile(r", (?:would|will|could|can) you(?: please)?\?$|\b(?:have|give it|give) a (?:go|try)\b")
 _PERSONAL = re.compile(
-    r"(?:how|how old|where|who) are you(?: doing| from| today)?\?|(?:can|do) you (?:hear|see|understand) me\b"
+    r"(?:how|how old|where|who) are you(?: doing| from| today)?\?|are you (?:(?:still|at|right) )?(?:home|alone"
+    r"|happy|angry"
+    r"|there|ready|busy|sure|okay|ok|well)\b|how (?:is|are) your \w+(?: today)?\?|did you (?:sleep|eat|rest)\b"
+    r"|(?:can|do) you (?:hear|see|understand) me\b"
     r"|what(?:'s| is) your (?:full |last )?name\b|what have you tried\b"
 )
 _LOOKING = frozenset(("check", "look", "test", "examine", "inspect", "verify", "see", "compare", "find", "share"))
@@ -113,7 +141,10 @@ def plain(said: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text.replace("\u2013", "-").replace("\u2014", " - "))
         text = "".join(c for c in text if not unicodedata.combining(c))
-    return _OWNED.sub("how old is", _FILLER.sub("", " ".join(text.split())))
+    text = _FILLER.sub("", " ".join(text.split()))
+    if any(word in text for word in _SEEM_WORDS):
+        text = _SEEMS.sub("", text)
+    return _OWNED.sub("how old is", text) if "how long" in text else text
 
 
 def parts(text: str) -> list[Part]:
@@ -147,21 +178,42 @@ def _denied(form: str, sentence: str) -> str:
 def _form(sentence: str, polite: bool) -> str:
     """How a sentence is meant."""
     bare = LEAD.sub("", WHEN.sub("", sentence))
+    return _set_form(sentence, bare, polite) or _own_form(bare, polite)
+
+
+def _set_form(sentence: str, bare: str, polite: bool) -> str:
+    """How a sentence is meant that has one of the set phrases; empty if none."""
     if _WAIT.match(bare):
         return "talk"
     if _PERSONAL.match(bare):
         return "out"
-    if DIAGNOSIS.search(bare):
+    if DIAGNOSIS.search(bare) or _PERHAPS.match(bare):
         return "state"
-    if _TELL.search(sentence):
+    if _WOULD_YOU.search(bare) and not _ASKS.match(bare.removeprefix("have a ")):
+        return "suggest"
+    if (tail := _AND_SEE.search(bare)) and _form(bare[: tail.start()], polite) in ("suggest", "try"):
+        return "try"
+    if _TELL.search(sentence) or _REPORT.search(sentence):
         return "ask"
+    return _of_you(bare)
+
+
+def _of_you(bare: str) -> str:
+    """How a sentence that begins with "could you" or "have you tried" is meant; empty if it does not."""
+    if you := _YOU.match(bare):
+        if you[1] in words().ask:
+            return "either" if you[1] in _LOOKING else "ask"
+        return "try" if bare.startswith("can ") or " try " in bare else "suggest"  # "can you print?" may ask
+    return "try" if _TRIED.match(bare) else ""
+
+
+def _own_form(bare: str, polite: bool) -> str:
+    """How a sentence without a set phrase is meant, by its verb and its order."""
     known, question = words(), bare.endswith("?")
     first = bare.split(" ", 1)[0].strip(",.!?")
-    if you := _YOU.match(bare):
-        return "try" if you[1] not in known.ask else "either" if you[1] in _LOOKING else "ask"
-    if _TRIED.match(bare):
-        return "try"
     if question and _ASKS.match(bare) and not _SUGGEST.match(bare):
+        return "ask"
+    if _ASKED_OF_YOU.match(bare) and not bare.startswith("have it "):
         return "ask"
     if first in known.ask:
         return "either" if first in _LOOKING else "ask"

@@ -32,13 +32,22 @@ _PHRASE, _SPOKEN, _SPOKEN_PLAIN = 0.35, 0.3, 0.9
 that has no word of its own ("how old")."""
 
 _ARTICLES = frozenset(("the", "a", "an", "any", "your", "its", "is", "it"))
-_ANY_ACT = frozenset(("fix", "point", "keep", "hold", "repair", "have", "let", "post"))
+_PARTICLES = frozenset(("on", "off", "up", "down", "out"))
+_ANY_ACT = frozenset((
+    "fix", "point", "keep", "hold", "repair", "have", "let", "post", "set", "use", "do", "get", "give", "go",
+    "start", "run", "try", "wait", "put", "make", "perform", "order", "pick", "bring", "switch", "save", "stop",
+    "press", "pull", "push", "turn",
+))  # fmt: skip
 """Verbs that may stand for most others, or seldom are verbs."""
 _AMOUNT = re.compile(
     r"\b(?:use|add|take|pour|put|buy|choose|with|an?) (?:in )?(?:an? (?:bit|little) )?"
     r"(more|less|fewer|longer|shorter|bigger|larger)\b"
 )
 """A suggestion of another amount or size, which only a fix that says the same has."""
+_OF_YOU = re.compile(r"\b(?:what|which|where|who|whose|why|how) (?:do|did|are|were|have|would|will) you\b")
+"""A question about the customer, of which one word of the product says little."""
+_BEFORE_THAT = re.compile(r"\b(?:before|after|while|when|until|once|by) (?:you |it |\w+ing\b)[^,.;?!]*")
+"""What is done at another time than what is suggested."""
 TOKEN = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 
 
@@ -50,6 +59,7 @@ class Words(NamedTuple):
     same: Mapping[str, str]
     ask: frozenset[str]
     act: frozenset[str]
+    any_aspect: re.Pattern[str]
     aspects: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
     """How a property of a thing is asked for, and the words of which one occurs where it is told."""
     scales: tuple[frozenset[str], ...]
@@ -69,7 +79,8 @@ def words() -> Words:
     stop, ask, act = (frozenset(raw[kind].split()) for kind in ("stop", "ask", "act"))
     aspects = tuple(map(_aspect, raw["aspect"].strip().splitlines()))
     scales = tuple(frozenset(map(_stem, line.split())) for line in raw["scale"].strip().splitlines())
-    return Words(stop, weak, same, ask, act, aspects, scales)
+    any_aspect = re.compile("|".join(pattern.pattern for pattern, _ in aspects))
+    return Words(stop, weak, same, ask, act, any_aspect, aspects, scales)
 
 
 def _aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
@@ -111,7 +122,12 @@ def stems(text: str) -> list[str]:
 
 
 def _weight(stem: str) -> float:
-    return _WEAK if stem in words().weak else 1.0
+    return _WEAK if stem in words().weak or stem.isdigit() else 1.0
+
+
+def weighs(stem: str) -> bool:
+    """Whether a word is more than one of those that nearly every product has."""
+    return stem not in words().weak
 
 
 # --- topics ----------------------------------------------------------------------------------------------------------
@@ -126,6 +142,7 @@ class Topics(NamedTuple):
     phrases: tuple[tuple[frozenset[str], ...], ...]
     spoken: tuple[tuple[str, ...], ...]
     background: frozenset[str]
+    told_at_first: frozenset[str]
     weak_will_do: bool
     """Whether weak words together are enough: for questions, not for what may end the game."""
 
@@ -146,6 +163,7 @@ class Lexicon(NamedTuple):
 def lexicon(name: str) -> Lexicon:
     product = products()[name]
     background = frozenset(stems(f"{product.product} {product.symptom}"))
+    opening = frozenset(stems(" ".join(product.openings)))
     findings = [((f.asks, *f.cues), (*f.questions[:-3], *f.values, *f.more), f.answers) for f in product.findings]
     fixes = [
         ((c.fix_what, *c.fix_cues), (*c.suggestions[:-3], *c.more), (_common(c.done, c.failed), c.what, *c.cues))
@@ -153,9 +171,9 @@ def lexicon(name: str) -> Lexicon:
     ]
     causes = [((c.what, *c.cues), (*c.more, c.fix_what, *c.fix_cues), ()) for c in product.causes]
     return Lexicon(
-        _topics(findings, background, weak_will_do=True),
-        _topics(fixes, background, weak_will_do=False),
-        _topics(causes, background, weak_will_do=False),
+        _topics(findings, background, opening, weak_will_do=True),
+        _topics(fixes, background, opening, weak_will_do=False),
+        _topics(causes, background, opening, weak_will_do=False),
         _values(product),
         tuple(frozenset(map(_stem, TOKEN.findall(_all(f).lower()))) for f in product.findings),
     )
@@ -170,29 +188,51 @@ def tells(name: str, finding: int, text: str) -> bool:
     names nothing but the product, or a property of it, this must be what the finding is called by."""
     lex = lexicon(name)
     topics, told = lex.findings, lex.told[finding]
-    asked = [needed for pattern, needed in words().aspects if pattern.search(text)]
-    if asked and all(s in topics.background or finding not in topics.strength.get(s, {}) for s in stems(text)):
+    known = words()
+    asked = [needed for p, needed in known.aspects if p.search(text)] if known.any_aspect.search(text) else []
+    if not asked:
+        return True
+    nouns = [s for s in stems(text) if not any(s in needed for needed in asked)]
+    if all(s in topics.background or finding not in topics.strength.get(s, {}) for s in nouns):
         found = products()[name].findings[finding]
+        if any(s in topics.background for s in nouns) and not _own(found, topics, asked):
+            return False
         told = frozenset(map(_stem, TOKEN.findall(" ".join((found.asks, *found.cues)).lower())))
     return all(told & needed for needed in asked)
+
+
+def _own(found: Finding, topics: Topics, asked: Sequence[frozenset[str]]) -> bool:
+    """Whether a finding may be a property of the product: the age of the petrol is not that of the mower."""
+    other = [s for s in stems(found.asks) if weighs(s) and s not in topics.background]
+    return not other or any(s in needed for s in other for needed in asked)
 
 
 def fits(name: str, finding: int, predicate: str) -> bool:
     """Whether a word is about a finding, or could be opposed to one that is."""
     stem, mine, told = _stem(predicate), _content(predicate), lexicon(name).told[finding]
+    if predicate in ("on", "off"):
+        return _switched(products()[name].findings[finding])
     known = finding in lexicon(name).findings.strength.get(mine, {}) or stem in told or not mine
     return known or any(stem in scale and scale & told for scale in words().scales)
 
 
-def does(name: str, cause: int, text: str) -> bool:
-    """Whether a fix does what one of the verbs of a suggestion says, if it has any, and by as much."""
+def _switched(found: Finding) -> bool:
+    """Whether a finding tells whether something is on or off."""
+    values = frozenset(TOKEN.findall(" ".join(found.values).lower()))
+    scale = next(s for s in words().scales if "lit" in s)
+    return bool(values & scale) or any(re.search(r"\b(?:on|off)[.,!;]", answer) for answer in found.answers)
+
+
+def does(name: str, cause: int, text: str, *, surely: bool) -> bool:
+    """Whether a fix does what one of the verbs of a suggestion says, if it has any, and by as much; `surely` if the
+    verb is not needed to know it."""
     own = lexicon(name).fixes.strength
     found = products()[name].causes[cause]
     said = " ".join((found.fix_what, *found.fix_cues, *found.suggestions))
     if (amount := _AMOUNT.search(text)) and amount[1] not in TOKEN.findall(said.lower()):
         return False
-    acts = [s for t in TOKEN.findall(text) if t in words().act - _ANY_ACT and (s := _content(t))]
-    return not acts or any(cause in own.get(s, {}) for s in acts)
+    acts = [t for t in TOKEN.findall(_BEFORE_THAT.sub("", text)) if t in words().act and _content(t)]
+    return surely or not set(acts) - _ANY_ACT or any(cause in own.get(_content(t), {}) for t in acts)
 
 
 def explained(name: str, finding: int, text: str) -> bool:
@@ -201,7 +241,9 @@ def explained(name: str, finding: int, text: str) -> bool:
     return all(finding in topics.strength.get(s, {}) or s in topics.background for s in stems(text))
 
 
-def _topics(rows: Sequence[Sequence[Sequence[str]]], background: frozenset[str], *, weak_will_do: bool) -> Topics:
+def _topics(
+    rows: Sequence[Sequence[Sequence[str]]], background: frozenset[str], first: frozenset[str], *, weak_will_do: bool
+) -> Topics:
     """From the texts of each thing: names and cues, what else points to it, and what is said of it."""
     strength: dict[str, dict[int, float]] = {}
     for i, groups in enumerate(rows):
@@ -217,7 +259,7 @@ def _topics(rows: Sequence[Sequence[Sequence[str]]], background: frozenset[str],
     spoken = tuple(tuple(text for text in groups[0] if " " in text) for groups in rows)
     single = [{said[0] for text in groups[0] if len(said := stems(text)) == 1 and _bare(text)} for groups in rows]
     alone = {stem: frozenset(i for i, own in enumerate(single) if stem in own) for stem in strength}
-    return Topics(strength, alone, phrases, spoken, background, weak_will_do)
+    return Topics(strength, alone, phrases, spoken, background, first, weak_will_do)
 
 
 def _values(product: Product) -> tuple[tuple[frozenset[str], ...], ...]:
@@ -285,22 +327,24 @@ def choose(text: str, topics: Topics) -> Pick:
     have = frozenset(said)
     for i in points:
         points[i] += _PHRASE * max((len(cue) - 1 for cue in topics.phrases[i] if cue <= have), default=0)
-    return _decided(said, topics, points, spoken)
+    return _decided(said, topics, points, spoken, lone=not _OF_YOU.search(text))
 
 
-def _decided(said: Sequence[str], topics: Topics, points: Mapping[int, float], spoken: Mapping[int, str]) -> Pick:
+def _decided(
+    said: Sequence[str], topics: Topics, points: Mapping[int, float], spoken: Mapping[int, str], *, lone: bool
+) -> Pick:
     first = max(points, key=lambda i: points[i])
     rest = [s for s in said if first not in topics.strength.get(s, {})]
     aside = _points(rest, topics)
     other = max(aside, key=lambda i: aside[i], default=-1)
     if points[first] >= _LEAST and other >= 0 and aside[other] > max(_ASIDE, _ASIDE_SHARE * points[first]):
         return Pick(MANY, (first, other))
-    odd = sum(_weight(s) for s in rest if s not in topics.background)
+    odd = sum(_weight(s) * (0.3 if s in topics.told_at_first else 1.0) for s in rest if s not in topics.background)
     known = sum(_heard(s, first, topics) for s in said if s not in rest) + (0.5 if first in spoken else 0.0)
     share = known / (known + odd) if known else 0.0
     second = max((p for i, p in points.items() if i != first), default=0.0)
     enough = _ENOUGH - (_ENOUGH - _LEAST) * max(0.0, (share - _COVERED) / (1.0 - _COVERED))
-    if first not in spoken and not _telling([s for s in said if s not in rest], first, topics):
+    if first not in spoken and not _telling([s for s in said if s not in rest], first, topics, lone=lone):
         return Pick(NOTHING)
     share = known / (known + odd) if known else 0.0
     fits = points[first] >= enough and share >= _COVERED and second <= _AHEAD * points[first]
@@ -312,11 +356,22 @@ def _heard(stem: str, first: int, topics: Topics) -> float:
     return min(_weight(stem), _WEAK) if stem in topics.background and first not in topics.alone[stem] else _weight(stem)
 
 
-def _telling(explained: Sequence[str], first: int, topics: Topics) -> bool:
-    """Whether these words are enough to name a thing: one that may stand alone, or several, not all of them weak."""
+def _telling(explained: Sequence[str], first: int, topics: Topics, *, lone: bool) -> bool:
+    """Whether these words are enough to name a thing: one that may stand alone, or several, not all of them weak; or,
+    if `lone`, one that nothing else has."""
     if len(explained) == 1:
-        return first in topics.alone[explained[0]]
-    return any(_weight(s) == 1.0 and s not in topics.background for s in explained) or topics.weak_will_do
+        word = explained[0]
+        return first in topics.alone[word] or (topics.weak_will_do and lone and _only_here(word, first, topics))
+    if any(_weight(s) == 1.0 and s not in topics.background for s in explained):
+        return True
+    weak = [s for s in explained if s not in topics.background and s not in _PARTICLES]
+    return len(weak) > (0 if topics.weak_will_do else 3)
+
+
+def _only_here(word: str, first: int, topics: Topics) -> bool:
+    """Whether a word that is not one of many products speaks for one thing of this one, and strongly."""
+    row = topics.strength[word]
+    return len(row) == 1 and row[first] >= 0.8 and weighs(word) and word not in topics.background
 
 
 def _points(said: Sequence[str], topics: Topics) -> dict[int, float]:

@@ -56,7 +56,13 @@ _PATTERNS: tuple[re.Pattern[str], ...] = tuple(
         rf"\b(?:name|declare|pronounce|identify) {_WHO} (?:as |to be )?(?:(?:the |our )?{_NOUN}|guilty)",
         rf"\byou , {_WHO} {_BE}",
         rf"\bi (?:\w+ )?(?:accuse|charge|arrest) you\b(?:[^@]|@v)*?{_WHO}",
-        rf"{_WHO} (?:, )?i (?:\w+ )?(?:accuse|charge|arrest) you\b",
+        rf"{_WHO} (?:, )?(?:and )?i (?:\w+ )?(?:accuse|charge|arrest) you\b",
+        rf"\bit was you ,? ?{_WHO}(?= ?(?:[.!,]|$))",
+        rf"\bj ?'? ?accuse {_WHO}",
+        rf"^\W*guilty ?: ?{_WHO}",
+        rf"\bname the {_NOUN} ?: ?{_WHO}",
+        rf"\b(?:murderer|killer|culprit) 's name is {_WHO}",
+        rf"^\W*(?:i )?accuse :? ?{_WHO}",
         rf"\b(?:accuse|arrest)\b[^@]*\b(?:is|of being) {_WHO}",
         rf"\baccusation (?:\w+ ){{0,3}}?(?:is|goes to|falls on|:)[^@]{{0,25}}{_WHO}",
         rf"\baccusation against {_WHO}(?= ?(?:[.!,]|$))",
@@ -91,12 +97,12 @@ _LEAD = re.compile(
     r"|conclusion"
     r"|accusation|verdict|answer|here|let|me|us|must|shall|will|can|to name|say|because|since|detective|know|right"
     r"|away"
-    r"|please|ok|okay|well|as|in|there|name|doubts?|question|left|mind) ?)*"
+    r"|please|ok|okay|well|say|as|in|there|name|doubts?|question|left|mind) ?)*"
 )
 """The words that may stand right before what states the guilt: after others it may be a plan or a report."""
 _ANNOUNCED = re.compile(
     r"accus|verdict|conclusion|answer|solution|clear|final|decided|killer|murderer|culprit|know|evidence|enough|case"
-    r"|sum|judg|proof|proves|truth|obvious|action|certain|sure|settled|simple|doubt|mind|say|this|@p|^\W*$"
+    r"|sum|judg|proof|proves|truth|obvious|action|certain|sure|settled|simple|doubt|mind|game|done|say|this|@p|^\W*$"
 )
 """What may be said before a colon."""
 _QUOTED = re.compile(
@@ -112,7 +118,11 @@ _RETRACTED = re.compile(
     r"|(?:^|[.!,;] )(?:right|correct|true|no|agreed|am i right|is that right|is it not)(?: \w+)? \?"
 )
 """What takes an accusation back, weakens it, or gives the guilty company."""
-_PRONOUN = re.compile(r"\b(?:i|we) (?:\w+ )?(?:accuse|arrest|charge) (?:him|her|them|this person|that person)\b")
+_PRONOUN = re.compile(
+    r"\b(?:i|we) (?:\w+ )?(?:accuse|arrest|charge) (?:you|him|her|them|this person|that person)\b"
+    r"(?! of (?!(?:\w+ ){0,3}?(?:murder\w*|kill\w*|crime|poison\w*|death|homicide|it\b|this\b|@v)))"
+    r"|\b(?:that|this|he|she) is who i accuse\b|\bconsider (?:him|her|them) accused\b|\baccusation made\b"
+)
 _ALSO = re.compile(r" ?(?:,|and|or|, and|or|as well as) (?:the )?@(p\d)")
 
 

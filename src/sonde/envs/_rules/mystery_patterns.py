@@ -30,8 +30,8 @@ DISMISSED = re.compile(
     r"[^.?!;]*?(?= ,| and (?:show|tell|check|look|examine|ask|go|give|let|read|hand|bring|see)\b| but\b| [.?!;]|$)"
 )
 ASIDE = re.compile(
-    r"(?:^|(?<=[.!?] ))(?:(?:thank you|thanks|sorry|excuse me|hello|hi|good (?:morning|evening"
-    r"|day))\b(?![^.!]*\?)[^.!?]*[.!]"
+    r"(?:^|(?<=[.!?] ))(?:(?:thank you|thanks|sorry|excuse me|(?:hello|hi|good (?:morning|evening"
+    r"|day))(?! ,? ?(?:the )?@[pb]))\b(?![^.!]*\?)[^.!?]*[.!]"
     r"|(?:since|because|given|as|although|though|considering|now that|to (?:verify|confirm|test|follow)|based on"
     r"|in order to)\b"
     r"[^.,?!;]*,)(?= \S)"
@@ -44,7 +44,7 @@ PLANNED = re.compile(
     r"|\b(?:later|next time|next turn|some other time|afterwards|eventually|tomorrow|in the future)\W*$"
     r"|^\W*(?:later|maybe later|next time|maybe next time|eventually|tomorrow|perhaps later)\b"
     r"|\b(?:should|shall|must|ought|may|might|could) (?:i|we)\b(?=.*\bor\b.*\?)|^\W*(?:should|must) (?:i|we)\b"
-    r"|\b(?:i|we) (?:might|may|could)\b(?! (?:have|be able))"
+    r"|(?<!if )\b(?:i|we) (?:might|may|could)\b(?! (?:have|be able))"
     r"|\b(?:i|we) would (?:\w+ )?(?:examine|check|ask|search|question|inspect|look|read|talk|accuse)\b"
     r"(?=.*\b(?:if|but|when|had|later|unless|though)\b)"
     r"|\b(?:worth|pointless|premature|useless|waste of time|tempted)\b"
@@ -88,7 +88,9 @@ SOUGHT = re.compile(
 )
 """That something of somebody's is asked for, not only spoken of."""
 NEVER = re.compile(
-    r"\bnever (?:search|examine|check|ask|inspect|question|look|read|visit|enter|go)\b"
+    r"\b(?:burn|burned|destroy|smash|steal|throw)\b.*@[irx]|@[irx]\d* (?:burned|burnt|destroyed|smashed|removed)\b"
+    r"|^\W*(?:tell|order|ask|let) (?:the )?@p\d to (?:come|go|leave|stay|wait|sit)\b"
+    r"|\bnever (?:search|examine|check|ask|inspect|question|look|read|visit|enter|go)\b"
     r"|\b(?:take|bring|send|carry|give|show|hand|return) (?:the )?@[irl]\d\b.* to (?:the |our |my )?(?!me\b|us\b"
     r"|light"
     r"|see\b|look\b|find\b|check\b|examine\b|inspect\b)\S|\b(?:show|hand|give) (?:the )?@p\d (?:the )?@[irl]"
@@ -113,9 +115,13 @@ SEEN = re.compile(
 )
 """What was seen already."""
 AND_THEN = re.compile(r"@[pb]\d ?,? (?:and )?(?:then|afterwards|after that) (?:the |to )*@[pb]\d")
-ACCUSE_TOO = re.compile(r"\W*(?:and |then |also )*(?:accuse|arrest|charge) (?:the )?@p")
+ACCUSE_TOO = re.compile(
+    r"\W*(?:and |then |also )*(?:accuse|arrest|charge) (?:the )?(?:@p|whoever|whomever|anyone|anybody|someone"
+    r"|somebody|one of"
+    r"|guilty|most )"
+)
 DIRECTLY = (
-    r"\b(?:at|over|examin\w+|inspect\w*|check\w*|search\w*|study\w*|observ\w+|watch\w*|investigat\w+|see|scan"
+    r"\b(?:look|at|over|examin\w+|inspect\w*|check\w*|search\w*|study\w*|observ\w+|watch\w*|investigat\w+|see|scan"
     r"|scrutini[sz]\w+|(?:examination|inspection|search|look) of|pat down|frisk) "
     r"(?:(?:the|our|more|closely|carefully|now|next|suspect|witness|mr|out|over|up) )*"
 )
@@ -128,7 +134,10 @@ ASK = re.compile(
     r"|approach(?:es)?|(?:walks?|goes|turns?|turning|walking) (?:over |up )?to|(?:talk|speak|chat|talking"
     r"|speaking) (?:to|with)|hear(?: from)?|have (?:a|another) (?:\w+ )?(?:word|chat|talk)"
     r" with|(?:find out|learn|know) from|questions? (?:for|to)|(?:get|take) (?:a|the|an)? ?(?:statement|account"
-    r"|testimony|story|word)s? (?:from|of)|call (?:in|on))"
+    r"|testimony|story|word)s? (?:from|of)|call (?:in|on)"
+    r"|knock(?:s|ing)? (?:at|on)(?: the door of)?|(?:begin|start|continue|follow up|proceed) with|wake(?: up)?"
+    r"|sit down with|turn(?:s|ing)? (?:back )?to|put (?:it|this|that|the question)"
+    r" to)"
     rf" (?:{LINK})*(@[pbvx]\d*|him|her|them|everyone|everybody|all|each|both|every|whole|entire)"
 )
 MADE = re.compile(
@@ -167,7 +176,7 @@ VOCATIVE = re.compile(
     r"|how about|just"
     r"|thank you|thanks|please|sorry|right|yes|no) )(?:the |dear |my |mr )?@([pb]\d)(?: ,? ?(?:the "
     r"|our )?@\1){0,2}(?= ?[,:?!.]| ?$"
-    r"| (?:do|did|where|what|were|was|have|how|can|could|tell|would|please|is|are) )"
+    r"| (?:do|did|where|what|were|was|have|how|can|could|tell|would|please|is|are|who|why|when|any|your?) )"
 )
 THIRD = re.compile(
     r"^(?:and |so |but |now |then |, |: )*(?:(?:what|where|how|which|who|whom|why|when)\b[^@]*?)?\b(?:does|did|do"
@@ -215,15 +224,30 @@ EXAMINE = re.compile(
     r"|tell me (?:more )?about(?= (?:the )?@[irl]\d)|explore|visit|go|going|walk|head|enter|return|proceed|open"
     r"|consult"
     r"|compare|request|sample|find|go through|play|hear|verify|examination|inspection|closer look|take|follow up on"
-    r"|step|move|drop by|come to)\b"
+    r"|step|move|drop by|come to|glance|peek|peep|peer|leaf through|flip through|thumb through|skim|browse|crouch|kneel"
+    r"|bend over|heft|weigh (?=(?:the )?@i)|piece together|smooth out|unfold|zoom in|poke around|poke about|rummage"
+    r"|climb|descend"
+    r"|stroll"
+    r"|wander|hurry|pore over|hold (?=(?:the )?@i\d+ (?:up|to|against|in|under))|turn over|run (?:my|a) (?:finger"
+    r"|hand|eye)s?|feel (?=(?:the )?@i)|squint|gaze|stare|sift|comb|probe"
+    r"|sweep|survey|tour|snoop|nose around|turn(?: my attention)? to|turn (?=(?:the )?@[ir]\d+ over)|unroll|roll"
+    r"|get (?=(?:the )?@[ir])|have (?=(?:the )?@[ir]\d+ (?:shown|brought|on the table|out|here))|bring out|gimme"
+    r"|i want (?=(?:the )?@[irb]\d+\W*$|what it)"
+    r"|light (?=(?:the )?@i)|wake|i ask for)\b"
 )
 ACCUSING = re.compile(r"\baccus(?:e|ing|ation)\b|\barrest\b|\bcharge @p")
 ASKED = re.compile(
     r"(?:and |so |but |, )*(?:did|does|do|has|have|had|was|were|is|are|who|whom|when|why|where|what(?! about)|which"
     r"|how(?! about))\b"
 )
-LOOK_AT = re.compile(r"\b(?:examine|inspect|look(?: \w+)? at|observe|study|watch) (?:the )?@(p\d)(?! 's)")
-TRAVEL = re.compile(r"^\W*(?:\w+ ){0,4}?(?:go|going|walk|head|return|proceed|visit|enter|move|step|drop by)\b")
+LOOK_AT = re.compile(
+    r"\b(?:examine|inspect|look(?: \w+)? at|observe|study|watch|look(?= (?:the )?@p\d (?:over|up and down))) (?:the )?"
+    r"@(p\d)(?! 's)"
+)
+TRAVEL = re.compile(
+    r"^\W*(?:\w+ ){0,4}?(?:go|going|walk|head|return|proceed|visit|enter|move|step|drop by|climb|descend|stroll|wander"
+    r"|hurry)\b"
+)
 NOTED = re.compile(
     r"\b(?:noted?|notes|recorded|logged|wrote|written|registered|signed|calls?|(?:see|show|know|check) wh\w+)\b"
 )
@@ -235,8 +259,10 @@ POISONED = re.compile(
     r"|killed|used to kill)"
 )
 BARE = re.compile(
-    r"^(?:and |now |then |next |the |please |ok |just |first |instead |at |(?:what|how) about |[,.!:] ?)*@([irbl]\d+)"
-    r"(?: (?:please|now|instead|then|next|first|again|[,.!?]))*$"
+    r"^(?:and |now |then |next |the |that |this |please |ok |just |first |instead |at |to |bring out the lens |[,.!:] ?"
+    r"|(?:what|how) about )*@([irbl]\d+)"
+    r"(?: (?:please|now|instead|then|next|first|again|officer|constable|sergeant|sir|madam|zoom in|close up|closely"
+    r"|if (?:i|you) (?:may|please|like)|pls|plz|if it is not too much trouble|not the other one|[,.!?]))*$"
 )
 ITEM_SAYS = re.compile(
     r"\bwhat (?:\w+ )?(?:does|did|do|is|are|was|can)\b.*@i\d+\b.*\b(?:say|says|show|shows|tell|reveal|read|look"
@@ -244,6 +270,23 @@ ITEM_SAYS = re.compile(
     r"|mean)\b|\bwhat (?:is|was|does it say) (?:\w+ )?(?:in|on|inside) (?:the )?@i\d"
     r"|\b(?:what|which) (?:\w+ of|\w+) @i0 (?:is|was|it)\b"
     r"|\bwhat (?:colou?r|kind|sort|type) (?:is|was|are) (?:the )?@i0"
+)
+OF_RECORD = re.compile(
+    r"^\W*(?:where|why|how (?:old|big|far|heavy|much|long|often|good)) (?:is|are|was|were|does|do)\b"
+    r"|^\W*(?:is|are|was|were) (?:the |this |that )?@r\d (?:always |still |really |very )?(?!(?:there|blank"
+    r"|available)\b)[a-z]+ \?"
+)
+"""A question about a record itself, not about what it shows."""
+UNUSUAL = re.compile(
+    r"\banything (?:(?:unusual|interesting|special|odd|strange|else|of interest|useful|suspicious|noteworthy|there"
+    r"|to see"
+    r"|written|hidden|important) )?(?:about|in|on|at|inside|under|with) (?:the )?@([il]\d+)\b(?! 's)"
+)
+"""Whether there is something to be seen in or on something: a look tells."""
+IT_SAYS = re.compile(
+    r"\bwhat (?:is|was) (?:it for|it about|(?:on|in|inside|under) it)\b|\bwhat (?:does|did) it (?:say|show|read|tell"
+    r"|record|look"
+    r"|contain|reveal)\b|\bwhat it (?:says|shows|reads|tells|recorded|contains|reveals)\b"
 )
 PLACE_HOLDS = re.compile(r"\bwhat (?:is|was|can|could|do|else|other)\b.*\b(?:in|at|on) (?:the )?@l\d")
 VERIFIED = re.compile(
@@ -256,9 +299,9 @@ VERIFIED = re.compile(
 POISON = re.compile(r"\b(?:examine|inspect|test|analy[sz]e|check|study|look at) (?:the )?poison\W*$")
 """In a case of poison this is the thing that it was in."""
 LISTING = re.compile(
-    r"^\W*(?:(?:so|and|ok|now)\W+)*(?:(?:what|which)(?: other| kinds? of)? (?:records|logs|documents|papers|lists"
-    r"|files"
-    r"|cameras|books) (?:can|could|may|should|do|are|exist|have)\b[^.?!]*"
+    r"^\W*(?:(?:so|and|ok|now)\W+)*(?:(?:what|which)(?: other| kinds? of)? (?:records?|logs?|documents?|papers"
+    r"|lists?|files?|cameras?|books?) (?:can|could|may|should|do|are|exist|have|would|will|might|shows?|tells?"
+    r"|covers?)\b[^.?!]*"
     r"|(?:list|name|show me|tell me|give me)(?: (?:about|all|the|of|available|which|what))* (?:records|logs|documents"
     r"|cameras)(?: (?:there are|are there|i can check|available))?)\W*$"
 )

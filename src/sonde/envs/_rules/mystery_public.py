@@ -69,13 +69,56 @@ _CALLING = words("""
 """)
 
 
+_IN_TALK = tuple(
+    (key, re.compile(expression))
+    for key, expression in (
+        ("company", r"\b(?:were|was) you (?:\w+ )?with (?:the )?@p\d|\byou and (?:the )?@p\d"),
+        (
+            "last_seen",
+            r"\b(?:last|first) (?:see|saw|seen|spoke|speak|meet|met|talk\w*)\b|\bwhat time did you\b"
+            r"|\bwhen did you (?:go|come|arrive|leave|get)\b",
+        ),
+        ("heard", r"\b(?:hear|heard)\b"),
+        (
+            "private",
+            r"\b(?:how old|married|children|kids|family|wife|husband|religion|hobb\w+|favou?rite|birthday|born"
+            r"|grow up|grew up"
+            r"|for a living|your (?:job|work|profession|age|name|salary|family|life|background|childhood)|worked? here"
+            r"|where do you (?:live|work|come)|are you from|who are you|can you (?:drive|swim|cook|sing|read)|own a)\b",
+        ),
+        (
+            "everything",
+            r"\btell me (?:everything|all|more|about you(?:rself)?)\b|\bwhat (?:else )?do you know\W*$|\bwhat else\b",
+        ),
+        (
+            "greeted",
+            r"\bhow (?:are|do) you\b|\bthank(?:s| you)\b|\bnice to meet\b|\bsorry\b|\bcondolences\b"
+            r"|\bare you (?:ok|okay|all right|well|fine)\b",
+        ),
+        (
+            "ordered",
+            r"^[ ,]*(?:please )?(?:sit|stand|come|go|leave|stay|wait|give|bring|take|follow|get|put|hand|help|open)\b",
+        ),
+    )
+)
+"""What somebody is told who is not asked what people can be asked -> how they take it; the first that fits."""
+
+
 def _talk(frame: Frame, number: int, said: str) -> str:
     """Somebody who is asked nothing that people can be asked; the same for the guilty and the innocent."""
-    marked = _marked(frame, said)
-    rest = re.findall(r"[a-z]+|@[^p]\d*", re.sub(r"@p\d", "", pattern.ASK.sub(" ", marked)))
-    key = "called" if _CALLING.issuperset(rest) else "pressed" if _PRESSED.search(marked) else "unclear"
-    start, topics = _text(frame, key, number + len(said)), _text(frame, f"topics_{frame.means}", 0)
-    return f'{frame.people[number].name}: "{start} {topics}"'
+    marked, person = _marked(frame, said), frame.people[number]
+    rest = re.sub(r"@p\d", "", pattern.ASK.sub(" ", marked))
+    if _CALLING.issuperset(re.findall(r"[a-z]+|@[^p]\d*", rest)):
+        key = "called"
+    elif _PRESSED.search(marked):
+        key = "pressed"
+    else:
+        key = next((key for key, found in _IN_TALK if found.search(rest if key == "ordered" else marked)), "unclear")
+    others = [frame.people[int(p)].given for p in re.findall(r"@p(\d)", marked) if int(p) != number]
+    start = _text(frame, key, number + len(said), a=person.role, b=others[0] if others else person.given)
+    full = key in ("called", "everything", "pressed")
+    ways = _text(frame, f"topics_{frame.means}", 0) if full else _text(frame, f"ways_{frame.means}", len(said))
+    return f'{person.name}: "{start}"' if key == "company" else f'{person.name}: "{start} {ways}"'
 
 
 _PERSON = re.compile(
@@ -163,9 +206,10 @@ _ANY = (
 _WHAT = r"\b(?:what|which|who|whom|where|how many|are there|is there|list of)\b"
 _KNOWN = (
     r"\b(?:repeat|recap|summar\w+|overview|briefing|case file|case details)\b|\bwhat (?:do|did|have) (?:we|i) (?:know"
-    r"|have|learn(?:ed)?|got)(?: (?:so far|now|about (?:the|this) (?:case|murder|crime)))*\W*$|^\W*what (?:has )?"
-    r"happened(?: here)?\W*$|\bwhat is (?:this|the) case\b"
-    r"|\btell me (?:more )?about (?:the|this) (?:case|murder|crime)\b"
+    r"|have|learn(?:ed)?|got)(?: (?:so far|now|about (?:the|this) (?:case|murder|crime)))*\W*$|(?:^"
+    r"|[.!,;]) ?\W*what (?:has "
+    r"|exactly )?happened(?: here| exactly)?\W*$|\bwhat is (?:this|the) case\b"
+    r"|\btell me (?:more )?about (?:the|this) (?:case|murder|crime|place|house|party|evening|day)\b"
 )
 _DEAD = r"(?:@v(?: 's (?:body|death|murder))?|murder|crime|killing|death|body|corpse|he|she|they|it|attack)"
 _OF_VICTIM = (
@@ -185,19 +229,26 @@ _OF_VICTIM = (
 )
 _GUILT = (
     r"@p\d.*\b(?:did it|did this|kill(?:ed)?|murdered|poisoned|struck|guilty|killer|murderer|culprit|responsible"
-    r"|innocent)\b|\b(?:killer|murderer|culprit|suspect|accuse|arrest)\b.*@p\d"
+    r"|lying|liar|hiding something|suspicious|innocent)\b|\b(?:killer|murderer|culprit|suspect|accuse|arrest)\b.*@p\d"
 )
 _WHO = (
     r"^\W*(?:so |and |but |ok )*(?:who|whom|whose)\b"
     r"(?! (?:is|was|were|got)(?: the| this)? (?:@v\W*$|killed|murdered|dead))"
 )
 _SOMEONE = (
-    r"(?:^|[,.] )(?:so |and |but |ok |now )*(?:who|whom|whose|which of|why|does any|did any|has any|have any|was any"
-    r"|were any|is any|do any|can any|could any)\b|\b(?:motives?|enemies|enemy|culprit|killer|murderer|solution)\b"
+    r"(?:^|[,.] )(?:so |and |but |ok |now )*(?:who|whom|whose|which of|why|does any\w*|did any\w*|has any\w*"
+    r"|have any\w*|was any\w*"
+    r"|were any\w*|is any\w*|do any\w*|can any\w*|could any\w*)\b|\b(?:motives?|enemies|enemy|culprit|killer"
+    r"|murderer|solution)\b"
 )
-_ENTERED = r"\b(?:break in|broke in|forced|forcibly|burglar\w*|(?:get|got|getting) in(?:to)?|how did\b.* enter)\b"
+_ENTERED = (
+    r"\bdoor (?:\w+ )?(?:un)?locked\b(?!.*@l[1-9])|\b(?:break in|broke in|forced|forcibly|burglar\w*"
+    r"|(?:get|got|getting) in(?:to)?|how did\b.* enter)\b"
+)
 _THINGS = (
-    r"\b(?:evidence|clues?|traces?|leads?|things|objects|items|exhibits|anything|something|visible|to see|to look at)\b"
+    r"^\W*(?:please |can you )?tell me (?:some ?thing )?more\W*$|^\W*(?:and )?(?:what else|anything else|go on"
+    r"|more)\W*$|\b(?:evidence|clues?|traces?|leads?|things|objects|items|exhibits|anything|something|visible|to see"
+    r"|to look at)\b"
     r"|\bwhat (?:can|could|should|may|do|is there to|else can) (?:i|we)? ?(?:examine|inspect|look|see|search|check"
     r"|investigate|find|study)|\blook around\b|\bsurroundings\b|\b(?:search|examine|inspect|look around)"
     r" (?:the )?(?:room|area|place)\b"
@@ -246,9 +297,24 @@ def _recorded(marked: str) -> bool:
     return about and "@p" not in marked and any(stem(w) in _RECORD_WORDS for w in plain)
 
 
+_SPOILS = (
+    r"^\W*(?:i |we |let us |please |now |then |will |want to |would like to )*(?:burn|destroy|hide|eat|drink|steal"
+    r"|throw|smash|break|sell|pocket|tear|bury|bin|discard|taste|swallow|wash|clean|wipe|keep|confiscate|seize"
+    r"|bag)\b.*@[irx]"
+)
+_WAITS = r"^\W*(?:i |we )*(?:wait|sleep|rest|do nothing|pass|sit down|think|go home|leave|go to bed)\b(?!.*@)"
+_CALLS = (
+    r"\b(?:call|fetch|phone|get|alert|send for|inform) (?:the |an? |for )*"
+    r"(?:police|ambulance|doctor|inspector|backup|help)\b"
+)
+
 _ANSWERS: Final[tuple[tuple[Callable[[str], bool], _Say], ...]] = (
     (_says(_GUILT), _after("suspicion")),
+    (_bare(r"\b(?:ask|question|interview|press|tell) (?:him|her|them)\b"), _after("unnamed", _people)),
     (_bare(_KNOWN), _all),
+    (_says(_SPOILS), _after("spoil")),
+    (_bare(_WAITS), _after("wait")),
+    (_bare(_CALLS), _after("police")),
     (_bare(r"\b(?:dna|forensic\w*|laboratory|toxicology|lab)\b|\bsend\b.*@i"), _after("laboratory")),
     (_lists("suspects"), _suspects),
     (_lists("witnesses"), _witnesses),

@@ -13,16 +13,16 @@ something there is one thing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from . import mystery_patterns as pattern
 from .mystery import Act, Frame
 from .mystery_accusing import accused, doubtful
-from .mystery_tokens import RECORDED, stem, tokens
+from .mystery_records import pointed_at
+from .mystery_tokens import tokens
 from .mystery_topics import SEVERAL, topic
-from .mystery_words import lexicon, template
+from .mystery_words import template
 
 LONGEST = 2000
 """Characters of a message that are read."""
@@ -261,6 +261,9 @@ def _object(here: _Context, unit: str, found: re.Match[str]) -> str:
     """Whom a verb of asking is about."""
     whom = found[1]
     if whom in ("him", "her", "them"):
+        said = dict.fromkeys(re.findall(r"@([pb]\d)", f"{here.before} {unit[: found.start()]}"))
+        if len(said) == 1:
+            return next(iter(said))
         return here.person if whom != "them" else ""
     if whom[0] != "@":
         return SEVERAL
@@ -278,6 +281,8 @@ def _inspected(here: _Context, unit: str, asks: bool) -> Reading:
     bare = pattern.BARE.match(unit)
     if bare:
         return _thing(bare[1])
+    if pattern.IT_SAYS.search(unit) and not asks and (before := _before(here, unit)):
+        return _thing(before)
     if not (pattern.EXAMINE.search(unit) or asks):
         return NOTHING
     if " not " in unit:
@@ -301,12 +306,22 @@ def _told_by(here: _Context, unit: str) -> Reading:
     """A question that names what would answer it."""
     records = list(dict.fromkeys(re.findall(r"@(r\d)", unit)))
     if len(records) == 1:
-        return _thing(records[0])
+        return NOTHING if pattern.OF_RECORD.search(unit) else _thing(records[0])
     if pattern.ITEM_SAYS.search(unit):
         return _thing(re.findall(r"@(i\d+)", unit)[0])
+    if (held := pattern.UNUSUAL.search(unit)) and "@p" not in unit:
+        return _thing(held[1])
+    if pattern.IT_SAYS.search(unit) and (before := _before(here, unit)):
+        return _thing(before)
     if pattern.PLACE_HOLDS.search(unit):
         return _thing(re.findall(r"@(l\d)", unit)[0])
     return NOTHING
+
+
+def _before(here: _Context, unit: str) -> str:
+    """The only thing that a message has mentioned so far, if it has mentioned nothing else."""
+    marks = list(dict.fromkeys(re.findall(r"@([pirbl]\d+)", f"{here.before} {unit}")))
+    return marks[0] if len(marks) == 1 and marks[0][0] in "ir" else ""
 
 
 def _seen(here: _Context, unit: str, target: str) -> Reading:
@@ -340,9 +355,9 @@ def _targets(here: _Context, unit: str) -> list[str]:
         if group in "ri" and marks:
             both = list(dict.fromkeys(re.findall(r"@([ri]\d+)", rest)))
             return _narrowed(here, rest, both)
-        if marks and not (group in "lp" and _by_words(here, rest)):
+        if marks and not (group in "lp" and pointed_at(here.frame, here.words, f"{here.before} {rest}", rest)):
             return marks
-        if group == "b" and (record := _by_words(here, rest)):
+        if group == "b" and (record := pointed_at(here.frame, here.words, f"{here.before} {rest}", rest)):
             return [record]
     if pattern.POISONED.search(unit) or (here.frame.method == "poison" and pattern.POISON.search(unit)):
         return ["i1"]
@@ -361,28 +376,6 @@ def _it(here: _Context, rest: str) -> str:
     """What "it" is: the only thing mentioned before."""
     things = list(dict.fromkeys(re.findall(r"@([ir]\d+)", here.before)))
     return things[0] if len(things) == 1 and re.search(r"\b(?:it|this|that|them|these|those)\b", rest) else ""
-
-
-def _by_words(here: _Context, rest: str) -> str:
-    """The record that the words of a message point at, where it is not called by its name: "who called on the order
-    line? Show me the log"."""
-    named = [m for m in rest.split() if m == "@x" or stem(m) in RECORDED]
-    if not named and not pattern.NOTED.search(rest):
-        return ""
-    spoken = {stem(w) for w in here.words} - RECORDED
-    places = {m[1:] for m in re.findall(r"@l\d", f"{here.before} {rest}")}
-    scores = {r: _score(here.frame, r, spoken, places) for r in range(len(here.frame.records))}
-    best = max(scores.values())
-    top = [r for r, s in scores.items() if s == best]
-    return f"r{top[0]}" if best > 0 and len(top) == 1 else ""
-
-
-def _score(frame: Frame, number: int, spoken: Iterable[str], places: Iterable[str]) -> float:
-    record = frame.records[number]
-    if record.kind == "bystander":
-        return 0.0
-    entry = next(e for e in lexicon(frame).entries if e.mark == f"@r{number}")
-    return len(set(entry.words) & set(spoken)) + 0.5 * (f"l{record.place}" in places)
 
 
 def _thing(target: str) -> Reading:

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 
 _TOKEN = re.compile(r"[a-z]+|\d+|'s\b|[.,:;?!]")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "–": ",", "—": ","})
-_TITLES = re.compile(r"\b(?:mr|mrs|ms|miss|mister|dr|prof)\b\.?(?= [a-z])")
+_TITLES = re.compile(
+    r"\b(?:mr|mrs|ms|miss|mister|dr|prof|madam|madame|sir|lady|lord|sister|brother|father|reverend|signor|signora"
+    r"|mme|mlle|herr|frau)\b\.?(?= [a-z])"
+)
 _CLOCK = re.compile(
     r"\b(?:half|(?:a )?quarter|five|ten|twenty|twenty[ -]five) (?:past|to) (?:one|two|three|four|five|six|seven"
     r"|eight|nine|ten|eleven|twelve|noon|midnight)\b|\b(\d{1,2})[.:](\d\d)\b"

@@ -30,7 +30,12 @@ _TIME = re.compile(
     r"(?: of (?:the )?@v)?(?: 's (?:death|murder))?"
 )
 _ALIBI = re.compile(
-    r"\bwhere\b(?! (?:is|are) (?:the|your))(?!.*@i\d)(?!.*\b(?:keys?|weapon|last (?:see|saw|seen|meet|met|speak"
+    r"\bwhere\b(?! (?:is|are) (?:the|your))(?! (?:will|would|do(?! you (?:say|claim|maintain))"
+    r"|shall) )(?!.*\b(?:yesterday|tomorrow|last (?:week"
+    r"|month|year))\b)(?! (?:do|did) (?:you|he|she|they) (?:\w+ )?(?:live|work|buy|get|keep"
+    r"|learn|meet|grow)\b)"
+    r"(?!.*\b(?:born|grow up|grew up|you from|school)\b)(?!.*@i\d)(?!.*\b(?:keys?|weapon|last (?:see|saw|seen|meet"
+    r"|met|speak"
     r"|spoke))\b).*\b(?:you|he|she|they|were|was|been|go|went|spend"
     r"|spent|stay|stayed|gone)\b|\balibis?\b|\bwhereabouts\b|\bmovements\b|\b(?:what|how)\b.*\b(?:doing|up to|spend"
     r"|spent"
@@ -38,7 +43,7 @@ _ALIBI = re.compile(
     r"|\bwhat (?:did|have|has) (?:you|he|she|they) (?:do|done)\b(?! (?:to|with|for))|\b(?:your|his|her) (?:morning"
     r"|evening|night|afternoon|day|activities"
     r"|actions|steps)\b|\b(?:were|was|been|go|went|really|stayed|stay|leave|left|claims?)\b.*@l[1-9]"
-    r"|^[ ,]*where[ ,?]*$"
+    r"|^[ ,]*where[ ,?]*$|\b(?:at|in) (?:what|which) (?:place|room|spot)\b.*\b(?:you|he|she|they)\b"
 )
 _KEY = re.compile(r"\bkeys?\b|\bkeycards?\b|\bkey ?ring\b")
 _CODE = re.compile(r"\bcodes?\b|\bcombination\b|\bpasswords?\b|\bdigits\b|\bpin\b")
@@ -46,22 +51,30 @@ _ACCESS = re.compile(
     r"@t\b|\baccess\b(?: to (?:the )?(?:@l0|@t|it|there|room)|(?! to))|\b(?:get|got|getting) into (?:the )?(?:@l0"
     r"|@t)\b|\b(?:open|unlock) (?:the )?(?:@l0|@t)\b"
 )
+_OF_IT = re.compile(
+    r"\b(?:what|which|where|when|why|how|is|was|has|who) (?:\w+ )?(?:is |was |are |were |has )?(?:the )?"
+    r"(?:codes?|keys?|combination|password)\b(?!.*\b(?:you|he|she|they|your)\b)"
+)
+"""A question about the key or the code itself, or about who has it."""
 _RELATION = re.compile(
     r"\bquarrel|\bargue|\bargument|\brelation|\bget along\b|\bgot along\b|\bget on\b|\bgot on\b|\bgetting on\b"
     r"|\bblood\b"
-    r"|\btrouble|\bgrudge|\bill will\b|\bill feeling|\bdislik|\bhate|\blike(?:d|s)?\b|\bterms\b|\bst(?:and"
+    r"|\btrouble|\bgrudge|\bill will\b|\bill feeling|\bdislik|\bhate|\bliked\b|@v\b.*\blikes? you\b"
+    r"|\blikes? (?:\w+ )?(?:the )?(?:@v|him|her|them|each other|one another)\b|\bterms\b|\bst(?:and"
     r"|ood) with\b"
     r"|\bmotive|\breasons?\b|\bresent|\bconflict|\bfeud|\bdisagree|\bfight|\bfought|\bjealous|\bangr|\bmad at\b|\bowe"
     r"|\bdebt|\bbetween (?:you|him|her|them)\b|\bfell out\b|\bfall(?:en|ing)? out\b|\bfriend|\benem(?:y|ies) of\b"
     r"|\bagainst\b"
     r"|\bdispute|\bclash|\brow\b|\bfeel(?:ings?)? (?:about|towards?|for)\b|\bbenefit|\bgain\b|\btension"
     r"|\bdifferences\b"
-    r"|\binherit|\bprofit|\bwish(?:ed)?\b|\bbear\b|\brival|\bupset\b|\bwrong\b|\bdealings\b|\bbusiness with\b"
+    r"|\bwronged\b|\bcheat|\bthreat|\bsee eye to eye\b|\binherit|\bprofit|\bwish(?:ed)?\b|\bbear\b|\brival|\bupset\b"
+    r"|\bwrong\b|\bdealings\b|\bbusiness with\b"
     r"|\bkn(?:ow|own|ew) (?:the )?@v"
     r"|\bthink of (?:the )?@v|\bthought of (?:the )?@v|\bopinion of (?:the )?@v|\bst(?:and|ood)\b.*@v"
 )
 _DEATH = re.compile(
-    r"\bdeath\b|\bdie[ds]?\b|\bdying\b|\bdead\b|\bmurder(?:ed)?\b|\bkill(?:ed|ing)?\b|\bcrime\b|\bpoison(?:ed|ing)?\b"
+    r"\bpassed(?: away)? ?[.?!]*$|\bdeath\b|\bdie[ds]?\b|\bdying\b|\bdead\b|\bmurder(?:ed)?\b|\bkill(?:ed|ing)?\b"
+    r"|\bcrime\b|\bpoison(?:ed|ing)?\b"
     r"|\bhappened\b|\bhit with\b|\bblow\b|\bstruck\b|\bwhat (?:had |has |really |exactly )?happened\b"
     r"|\bhow it (?:was|happened|came)\b|\bnews\b"
     r"|\bweapon\b|\btragedy\b|\bincident\b|\bpassing\b|@i1\b|\bthis affair\b|\bthe matter\b|\bthe case\b"
@@ -89,7 +102,10 @@ _ANYONE = re.compile(
 _ABOUT_SELF = re.compile(
     r"\b(?:anyone|anybody|someone|somebody) (?:else )?(?:\w+ ){0,2}(?:see|saw|seen|tell|told|ask|asked|with|confirm"
     r"|vouch|notice"
-    r"|noticed|spot|spotted)\b(?: for)? (?:you|your|where|him|her|that|this|it|there)\b|\bwho (?:was|were) (?:you|he"
+    r"|noticed|spot|spotted)\b(?: for)? (?:you|your|where|him|her|that|this|it|there)\b"
+    r"|\b(?:was|is) (?:it|that|this) you\b"
+    r"|\byou (?:were|had been|have been) (?:\w+ )?(?:seen|spotted|noticed|observed|heard)\b|\bwho (?:was"
+    r"|were) (?:you|he"
     r"|she) with\b"
 )
 _GUILT = re.compile(
@@ -156,6 +172,8 @@ def _own(asked: str, means: str) -> str | None:
 def _is_access(asked: str, means: str) -> bool:
     if means == "skill":
         return bool(re.search(r"@t\b", asked))
+    if _OF_IT.search(asked):
+        return False
     named = _KEY if means == "key" else _CODE
     other = _CODE if means == "key" else _KEY
     # A key card is not a code, and "the code of the key safe" is nothing that anybody was asked about.

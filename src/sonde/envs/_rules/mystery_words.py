@@ -329,10 +329,16 @@ def template(frame: Frame, text: str) -> str:
 
 
 def _tidied(frame: Frame, marked: str) -> str:
-    """Without the victim where a role is theirs ("the victim's cousin"), and without the place that a list is from."""
+    """Without the victim where a role is theirs ("the victim's cousin"), without the place that a list is from, and
+    without a word of somebody's role before their name ("Guide Lombardi")."""
 
     def kept(found: re.Match[str]) -> str:
         place = frame.places[frame.records[int(found[1])].place]
         return f"@r{found[1]}" if stem(found[2]) in words_of(place.name) else found[0]
 
+    def called(found: re.Match[str]) -> str:
+        role = words_of(frame.people[int(found[2])].role)
+        return f"@p{found[2]}" if stem(found[1]) in role else found[0]
+
+    marked = re.sub(r"\b([a-z]+) @p(\d)", called, marked)
     return named(frame, re.sub(r"@r(\d) ([a-z]+)", kept, re.sub(r"@v 's (?=@p)", "", marked)))

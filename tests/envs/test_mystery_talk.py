@@ -1,0 +1,87 @@
+"""Small talk with the people of a case, natural ways to put things, and what nobody does: by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from sonde.envs._rules.dialogue import GOAL
+from sonde.envs._rules.mystery import Act, Case, case
+from sonde.envs._rules.mystery_reading import Reading, read
+from sonde.envs._rules.mystery_replies import reply
+from sonde.envs._rules.mystery_words import template
+
+SHIP = case("train", 4)
+"""Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Sven, how are you?", "Ask"),
+        ("Sven, what do you do for a living?", "cook"),
+        ("Zofia, are you married?", "ship's doctor"),
+        ("Zofia, when did you last see Farah?", "where I was"),
+        ("Nikhil, were you with Sven?", "Sven"),
+        ("Nikhil, did you hear a scream?", "Ask me"),
+        ("Wanda, tell me everything.", "Ask me where I was"),
+        ("Wanda, sit down.", "questions"),
+        ("Hello, I'm the detective. What happened here?", "found dead"),
+        ("Was the door locked?", "code"),
+        ("Which record would show where Sven was?", "the hatch record"),
+        ("I burn the wet chart.", "evidence"),
+        ("Wait.", "nobody steps forward|Nothing happens"),
+        ("Call the police!", "Help is on its way|police"),
+        ("I ask him about the quarrel.", "Sven Jovanovic (cook)"),
+        ("I think Sven is lying.", "accus"),
+    ],
+)
+def test_messages_that_do_nothing_are_answered(said: str, words: str) -> None:
+    assert read(SHIP.frame, said).act is None
+    text = reply(SHIP, said, GOAL)
+    assert any(w in text for w in words.split("|")), text
+
+
+def test_small_talk_is_the_same_for_the_guilty_and_the_innocent() -> None:
+    for said in ("Sven, how old are you?", "Sven, did you hear anything?", "Sven, thank you.", "Sven, come here."):
+        worlds = {
+            reply(Case(SHIP.frame, SHIP.truth._replace(culprit=p)), said, GOAL) for p in range(len(SHIP.frame.people))
+        }
+        assert len(worlds) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "act"),
+    [
+        ("A glance at the ship's log, if I may.", Act("check", "r0")),
+        ("The hatch record, please, officer.", Act("check", "r1")),
+        ("Heft the steel core tube and look at it.", Act("examine", "i1")),
+        ("Cook Jovanovic, where were you?", Act("ask", "p0", "alibi")),
+        ("Madam Ferreira, do you know anything about Nikhil?", Act("ask", "p1", "p2")),
+        ("Is there anything unusual about the steel core tube?", Act("examine", "i1")),
+        ("The harbour pilot: I ask him what he saw.", Act("check", "r4")),
+        ("Sven, someone says that you were seen near the sample lab.", Act("ask", "p0", "scene")),
+        ("Sven, had Farah cheated you?", Act("ask", "p0", "victim")),
+    ],
+)
+def test_natural_ways_to_do_things(said: str, act: Act) -> None:
+    assert read(SHIP.frame, said) == Reading("act", act), template(SHIP.frame, said)
+
+
+@pytest.mark.parametrize("said", ["Guilty: Zofia Ferreira.", "It was you, Zofia, and I accuse you!", "Accuse: Zofia"])
+def test_accusations(said: str) -> None:
+    assert read(SHIP.frame, said) == Reading("accuse", person=1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Zofia, I accuse you of lying.",
+        "Guilty: Zofia?",
+        "Sven, do you like music?",
+        "Sven, where were you born?",
+        "Is the ship's log reliable?",
+        "I look at the tide table, go to the bridge, and then accuse whoever seems guilty.",
+    ],
+)
+def test_nothing_comes_of_these(said: str) -> None:
+    assert read(SHIP.frame, said).kind in ("nothing", "talk", "several"), template(SHIP.frame, said)
