@@ -51,7 +51,7 @@ REPLY_TOKENS = {"cellular_automata": 192}
 """Eight rules take some 140 tokens; every other answer is a word or a cell."""
 SHORT_REPLY = 24
 LEARNER = "sonde-tiny-maze"
-STEPS = 40
+STEPS = 20
 """Optimizer steps of 64 episodes."""
 TESTS = 200
 ONLINE = OnlineSettings(k=8, max_new_tokens=8, rewards=RewardMix({"success": 1.0, "turns": -0.02}))

@@ -86,7 +86,8 @@ def main() -> None:
         for item, _, verdict in rows:
             if verdict == "wrong":
                 sys.stdout.write(json.dumps(item, ensure_ascii=False) + "\n")
-    wrong = rate([[float(verdict == "wrong")] for _, _, verdict in rows if verdict != "silent"])
+    answered = [[float(verdict == "wrong")] for _, _, verdict in rows if verdict != "silent"]
+    wrong = rate(answered) if answered else "n/a"
     sys.stdout.write(
         f"{args.env} {args.half}: {found}\nwrong {wrong}, answered {found.coverage:.3f} of the answerable\n"
     )
