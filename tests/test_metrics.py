@@ -214,3 +214,15 @@ def test_within_grows_to_the_rate_of_success(turns: list[int | None]) -> None:
     curve = within(turns, 6)
     assert curve == sorted(curve)
     assert curve[-1] == sum(t is not None for t in turns) / len(turns)
+
+
+def test_difference_over_seeds_resamples_seeds_and_tasks() -> None:
+    a = [[[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 1.0]]]  # two seeds, two tasks, two samples
+    b = [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
+    found = metrics.difference_over_seeds(a, b)
+    assert found.mean == pytest.approx((1.0 + 0.5 + 0.5 + 0.5) / 4) and found.n == 2
+    assert found.low == pytest.approx(0.5) and found.high == pytest.approx(1.0)  # the least and the most of any draw
+    same = metrics.difference_over_seeds(a, a)
+    assert (same.mean, same.low, same.high) == (0.0, 0.0, 0.0)
+    with pytest.raises(UserError, match="as many seeds in both"):
+        metrics.difference_over_seeds(a, b[:1])

@@ -91,9 +91,9 @@ def difference(a: Table, b: Table, *, seed: int = 0) -> Estimate:
 def difference_over_seeds(a: Sequence[Table], b: Sequence[Table], *, seed: int = 0) -> Estimate:
     """Mean of a - b over seeds of training (the outer rows) and the tasks that all of them played.
 
-    The interval resamples seeds and tasks independently of each other (the pigeonhole bootstrap, Owen 2007), so it holds
-    both how much another training and how much other tasks would change the mean; it is conservative for many seeds, and
-    with few of them it cannot know their spread well. `n` counts tasks.
+    The interval resamples seeds and tasks independently of each other (the pigeonhole bootstrap, Owen 2007), so it
+    holds both how much another training and how much other tasks would change the mean; it is conservative for many
+    seeds, and with few of them it cannot know their spread well. `n` counts tasks.
     """
     if len(a) != len(b) or not a or len({len(table) for table in (*a, *b)}) > 1:
         raise UserError("difference_over_seeds: allowed: as many seeds in both, each with the same tasks")

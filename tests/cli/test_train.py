@@ -90,8 +90,8 @@ def test_training_while_playing() -> None:
 
 def test_the_pipeline_and_its_report() -> None:
     args = [
-        "paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", "-k", "24", "-o", "agent.max_new_tokens=2",
-        "-o", "test_k=2", *SAMPLING, "-o", "changes.sft.lr=3e-3",
+        "paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", "-k", "24",
+        "-o", "agent.max_new_tokens=2", "-o", "test_k=2", *SAMPLING, "-o", "changes.sft.lr=3e-3",
     ]  # fmt: skip
     shown = run(*args, "--report", "page.html")
     assert "base" in shown and "round-1-rpo" in shown and "paired by task" in shown
