@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.metrics import Estimate, average, difference, estimate, mean, pass_at, rate, within
+from sonde.metrics import Estimate, average, difference, difference_over_seeds, estimate, mean, pass_at, rate, within
 
 BITS = st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=5), min_size=1, max_size=12)
 VALUES = st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=4), min_size=1, max_size=8)
@@ -219,10 +219,10 @@ def test_within_grows_to_the_rate_of_success(turns: list[int | None]) -> None:
 def test_difference_over_seeds_resamples_seeds_and_tasks() -> None:
     a = [[[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 1.0]]]  # two seeds, two tasks, two samples
     b = [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
-    found = metrics.difference_over_seeds(a, b)
+    found = difference_over_seeds(a, b)
     assert found.mean == pytest.approx((1.0 + 0.5 + 0.5 + 0.5) / 4) and found.n == 2
     assert found.low == pytest.approx(0.5) and found.high == pytest.approx(1.0)  # the least and the most of any draw
-    same = metrics.difference_over_seeds(a, a)
+    same = difference_over_seeds(a, a)
     assert (same.mean, same.low, same.high) == (0.0, 0.0, 0.0)
     with pytest.raises(UserError, match="as many seeds in both"):
-        metrics.difference_over_seeds(a, b[:1])
+        difference_over_seeds(a, b[:1])

@@ -319,4 +319,5 @@ def cpu_seconds() -> float:
 
 
 def _plain(value: Any) -> Any:
-    return value._asdict() if hasattr(value, "_asdict") else vars(value)
+    """Of an estimate, its fields."""
+    return vars(value)

@@ -147,7 +147,12 @@ def main() -> None:
     rows = [row(name, results, test(subject, subject.model, b, name, "base")) for name in maps]
     series = {kind: [r.success[kind] for r in rows] for kind in ("base", *KINDS)}
     plot = charts.bars(args.out / "groups" / "groups.png", maps, series)
-    found = {"rows": rows, "verdict": verdict(rows), "won": [r.won for r in results], "seeds": b.seeds}
+    found = {
+        "rows": [r._asdict() for r in rows],
+        "verdict": verdict(rows),
+        "won": [r.won for r in results],
+        "seeds": b.seeds,
+    }
     publish(args, "groups", report(results, rows), found, plot)
 
 

@@ -13,6 +13,8 @@ Departure: the paper samples at temperature 1.5 with min-p 0.3; a model of 0.34 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,7 +46,7 @@ from common import (
     train_tasks,
 )
 
-from sonde.core import AGENT, make
+from sonde.core import AGENT, Action, Episode, ProgramPolicy, Task, Trajectory, View, make
 from sonde.models.chat import Chat
 from sonde.rollout import Plan, collect
 from sonde.train.learn import load_model
@@ -92,13 +94,30 @@ def one_seed(seed: int, subject: Subject, b: Budget, folder: Path) -> Result:
     return Result(found, cpu)
 
 
-def teach(subject: Subject, tasks: Any) -> list[Any]:
+@dataclass(frozen=True, kw_only=True)
+class Voiced(ProgramPolicy):
+    """A program that says things as the model would: in the spacing that its tokenizer gives back."""
+
+    program: ProgramPolicy
+    chat: Chat
+
+    def act_now(self, view: View) -> Action:
+        return Action(self.chat.decode(self.chat.encode(self.program.act_now(view).text)))
+
+
+def teach(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
     """The reference solver's episodes, in the tokens of the model."""
     env = subject.game
-    played = collect(env, {AGENT: make(f"agents:{env.spec.reference}")}, tasks, Plan(k=1))
     chat = Chat(load_model(subject.model)[1], label=subject.model, template={})
     shown = make("agents:llm", model=make("models:hf", model=subject.model), context=subject.context)
-    return [as_sampled(t, shown, chat) for t in played]
+    solver = make(f"agents:{env.spec.reference}")
+    found: list[Trajectory] = []
+    for task in tasks:
+        ep = Episode.begin(env, task)
+        while ep.to_act is not None:
+            ep = ep.step(Voiced(program=solver, chat=chat).act_now(ep.view()))
+        found.append(as_sampled(ep.trajectory(policies={AGENT: solver}), shown, chat))
+    return found
 
 
 def ends(subject: Subject, b: Budget) -> dict[str, Tested]:

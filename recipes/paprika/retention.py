@@ -198,7 +198,7 @@ def main() -> None:
     plot = charts.bars(
         args.out / "retention" / "retention.png", labels, series, ylabel="change in perplexity (%)", key=False
     )
-    publish(args, "retention", report(found, skipped), {"rows": found}, plot)
+    publish(args, "retention", report(found, skipped), {"rows": [k._asdict() for k in found]}, plot)
 
 
 def perplexity(change: Estimate) -> Estimate:

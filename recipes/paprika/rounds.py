@@ -170,7 +170,12 @@ def main() -> None:
         for r in rows
     ]
     plot = charts.curves(args.out / "rounds" / "rounds.png", range(n_rounds + 1), lines, xlabel="round")
-    found = {"rows": rows, "curriculum_minus_uniform": advantages(results), "picked": picks, "seeds": b.seeds}
+    found = {
+        "rows": [r._asdict() for r in rows],
+        "curriculum_minus_uniform": advantages(results),
+        "picked": picks,
+        "seeds": b.seeds,
+    }
     won = {picker: [[found.won for found in r[picker]] for r in results] for picker in PICKERS}
     publish(args, "rounds", report(results, rows, picks), {**found, "won_in_play": won}, plot)
 

@@ -178,7 +178,7 @@ def main() -> None:
     base, chance = walk(subject, subject.model, b, "base"), by_chance(subject, b)
     found = rows(conditions(subject, b.tests), results, base, chance)
     plot = draw(found, args.out / "sizes" / "sizes.png")
-    publish(args, "sizes", report(found, b.seeds), {"rows": found, "seeds": b.seeds}, plot)
+    publish(args, "sizes", report(found, b.seeds), {"rows": [r._asdict() for r in found], "seeds": b.seeds}, plot)
 
 
 if __name__ == "__main__":
