@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sonde.core.errors import UserError
 from sonde.core.seeding import derive
+from sonde.models.hf import no_bars
 
 from .settings import LoraSettings
 
@@ -63,7 +62,7 @@ def merged(model: Any) -> Any:
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
     """Weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and template."""
-    with _quiet():
+    with no_bars():
         model.save_pretrained(folder)
         if tokenizer is not None:
             tokenizer.save_pretrained(folder)
@@ -75,17 +74,3 @@ def _peft() -> Any:
     except ImportError as error:
         raise UserError("lora: needs peft, which is not installed: pip install 'sonde[train]'") from error
     return peft
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without a progress bar per file written."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
