@@ -29,6 +29,8 @@ from sonde.train.learn import Learning, learn, learn_online
 from sonde.train.settings import preset
 
 FOLDER = Path("runs/recipes/paprika")
+MODEL = Path("model", "model.safetensors")
+"""What a finished training leaves in its folder: it is not done again there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +124,8 @@ def offline(
     subject: Subject, model: str, objective: str, played: Sequence[Trajectory], folder: Path, seed: int, **changes: Any
 ) -> str:
     """Train on episodes with the `tiny_*` settings of the objective's family; the folder of the model."""
+    if (folder / MODEL).is_file():
+        return str((folder / MODEL).parent)
     without_bars()
     name = "tiny_sft" if objective == "sft" else "tiny_rpo"
     settings = preset(name, folder=str(folder), seed=seed, **changes)
@@ -132,6 +136,8 @@ def online(
     subject: Subject, model: str, tasks: Sequence[Task], folder: Path, seed: int, steps: int, **more: Any
 ) -> str:
     """GRPO on these tasks; the folder of the model."""
+    if (folder / MODEL).is_file():
+        return str((folder / MODEL).parent)
     without_bars()
     settings = preset("tiny_grpo", folder=str(folder), seed=seed, max_steps=steps)
     rules = OnlineSettings(context=subject.context, max_new_tokens=8, rewards=REWARDS, **more)

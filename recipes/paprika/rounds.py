@@ -14,7 +14,6 @@ reference of RPO is the model that the round's SFT left; the paper names the che
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -89,7 +88,6 @@ def pick_and_play(subject: Subject, model: str, picker: str, b: Budget, folder: 
     """Episodes on tasks that a picker chose while it was played."""
     games = [Game(subject.game, subject.game.tasks("train"), subject.env)]
     picks = picks_of(picker, games, b, seed)
-    shutil.rmtree(folder, ignore_errors=True)  # episodes of an earlier run of this recipe are not its own
     return trajectories(gather(games, {AGENT: player(subject, model)}, Plan(k=b.k, seed=seed), folder, picks=picks))
 
 
