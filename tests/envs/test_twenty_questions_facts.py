@@ -73,7 +73,7 @@ def test_by_hand(topic: str, question: str, answer: str) -> None:
     [
         ("Does it have strings?", "Are there strings on it?"),
         ("Would I find it in a kitchen?", "Would I find one of these in a typical kitchen?"),
-        ("Does it have feathers?", "does it have feathrs"),
+        ("Is it found in a kitchen?", "is it found in a kitchn"),
         ("Does it need to be plugged in?", "does it need to be plugged in to work"),
         ("Does it involve a ball?", "Is a ball used in the game?"),
     ],

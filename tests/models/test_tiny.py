@@ -201,6 +201,7 @@ def test_teachers_play_train_tasks_and_skill_shows(recipe: Any, name: str) -> No
     assert rates["random"] + 0.1 < rates["noisy"] < rates["strong"] - 0.1
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_weights(recipe: Any) -> None:
     import torch
 
@@ -210,6 +211,7 @@ def test_equal_seeds_give_equal_weights(recipe: Any) -> None:
     assert not all(torch.equal(one[key], other[key]) for key in one)
 
 
+@pytest.mark.slow
 def test_a_few_steps_already_lower_the_loss(recipe: Any) -> None:
     game = recipe.games.GAMES["best_arm"]()
     trained, encoder = recipe.train.build(game, 0, 60)
