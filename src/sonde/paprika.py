@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from .core import AGENT, Env, Trajectory, UserError, build, invalid, unknown
 from .core.config import check_types
@@ -49,6 +49,7 @@ PAPER: Mapping[str, str] = freeze({"sft": "paprika_sft", "rpo": "paprika_rpo"})
 TINY: Mapping[str, str] = freeze({"sft": "tiny_sft", "rpo": "tiny_rpo"})
 """Settings of `train.settings` per stage: the paper's, and ours for the models that come with sonde."""
 
+Reference = Literal["round", "stage"]
 Watch = Callable[[str, int, int], AbstractContextManager[OnDone | None]]
 """From the title of a stage, its number of episodes and how many are there to what is told of each episode."""
 
@@ -60,8 +61,9 @@ class Paprika:
     `envs` are learned from, on their `train` tasks, `held_out` are only evaluated; both are evaluated on `test`.
     `stages`: objectives of `train.learn`, in order, each with the settings that `presets` names, `changes` applied.
     `k` samples of `n_tasks` tasks of each environment (None: all), or of `n_tasks` tasks that `curriculum` ("ucb",
-    "thompson", "uniform") picks among groups of the tag `by`. `tests` tasks per environment are evaluated. `agent` and
-    `hf` are further settings of `agents:llm` and `models:hf`.
+    "thompson", "uniform") picks among groups of the tag `by`. Preference objectives compare with the model that the
+    `round` began with, as in the paper, or with the one that their own `stage` did. `tests` tasks per environment are
+    evaluated. `agent` and `hf` are further settings of `agents:llm` and `models:hf`.
     """
 
     model: str
@@ -77,6 +79,7 @@ class Paprika:
     min_p: float = 0.3
     curriculum: str | None = None
     by: str = "group"
+    reference: Reference = "round"
     tests: int | None = None
     test_k: int = 4
     test_temperature: float = 0.7
@@ -107,6 +110,8 @@ class Paprika:
             raise unknown("paprika: curriculum", self.curriculum, BANDITS)
         if self.curriculum is not None and self.n_tasks is None:
             raise invalid("paprika: n_tasks", None, "how many tasks the curriculum picks per round")
+        if self.reference not in get_args(Reference):
+            raise invalid("paprika: reference", self.reference, ", ".join(get_args(Reference)))
         for name in ("rounds", "k", "n_tasks", "tests", "test_k"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise invalid(f"paprika: {name}", getattr(self, name), "1 or more")
@@ -191,10 +196,11 @@ class _Pipeline:
         c, model = self.config, self.config.model
         stages = [self._evaluated("base", model)]
         for n in range(1, c.rounds + 1):
-            here = self.folder / f"round-{n}"
+            here, begun = self.folder / f"round-{n}", model
             played = self._play(model, here, n)
             for stage in c.stages:
-                model = self._train(model, stage, here / stage, played)
+                reference = begun if c.reference == "round" else model
+                model = self._train(model, reference, stage, here / stage, played)
                 stages.append(self._evaluated(f"round-{n}-{stage}", model))
         gains = tuple(compare(b, a) for a, b in zip(stages[0].evaluations, stages[-1].evaluations, strict=True))
         outcome = Outcome(folder=self.folder, stages=tuple(stages), gains=gains)
@@ -236,12 +242,15 @@ class _Pipeline:
         curriculum = Curriculum(groups=sizes, bandit=BANDITS[c.curriculum](), replacement=False)
         return Picks(curriculum=curriculum, n=c.n_tasks, by=c.by, seed=c.seed + n - 1)
 
-    def _train(self, model: str, stage: str, here: Path, played: Sequence[Trajectory]) -> str:
+    def _train(self, model: str, reference: str, stage: str, here: Path, played: Sequence[Trajectory]) -> str:
         if not (here / DONE).is_file():
             settings = replace(self.config.settings(stage), folder=str(here))
             rules = Learning(context=str(self.config.agent.get("context", "full")), seed=self.config.seed)
             with self.watch(f"{here.parent.name}: {stage}", 0, 0):
-                done = learn(model, stage, played, settings, learning=rules, resume=True, callbacks=self.callbacks)
+                done = learn(
+                    model, stage, played, settings, learning=rules, reference=reference, resume=True,
+                    callbacks=self.callbacks,
+                )  # fmt: skip
             found = {"model": str(done.model.relative_to(here)), "steps": done.steps, "seconds": done.summary}
             write_atomically(here / DONE, json.dumps(found, indent=2))
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])

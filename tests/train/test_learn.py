@@ -176,6 +176,17 @@ def test_rounds_continue_from_the_model_before(model: str, tmp_path: Path) -> No
     assert min(seeds) == 1
 
 
+def test_pairs_are_compared_with_the_model_that_the_round_began_with(model: str, tmp_path: Path) -> None:
+    outcome = run(pipeline(model), tmp_path / "round")
+    first = json.loads((tmp_path / "round" / "round-1" / "rpo" / "history.jsonl").read_text().splitlines()[0])
+    data = json.loads((tmp_path / "round" / "round-1" / "rpo" / DATA).read_text())
+    assert data["reference"] == model != data["model"] == outcome.stages[1].model
+    assert abs(first["log_ratio_chosen"]) > 1e-3  # the fine-tuned model has moved away from it
+    run(pipeline(model, reference="stage"), tmp_path / "stage")
+    first = json.loads((tmp_path / "stage" / "round-1" / "rpo" / "history.jsonl").read_text().splitlines()[0])
+    assert abs(first["log_ratio_chosen"]) < 1e-4
+
+
 def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
     run(pipeline(model, stages=("sft",)), tmp_path / "p")
     with pytest.raises(UserError, match=r"another configuration: paprika\.k: got 12"):
@@ -195,6 +206,7 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         ({"curriculum": "greedy", "n_tasks": 2}, "paprika: curriculum"),
         ({"curriculum": "ucb"}, "paprika: n_tasks"),
         ({"k": 0}, "paprika: k"),
+        ({"reference": "base"}, "paprika: reference"),
         ({"changes": {"sft": {"speed": 1}}}, "train: setting"),
     ],
 )

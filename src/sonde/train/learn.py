@@ -153,12 +153,14 @@ def learn(
     *,
     learning: Learning | None = None,
     options: Mapping[str, Json] = EMPTY,
+    reference: str | None = None,
     resume: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
     """Train `model` on recorded episodes and save it in `settings.folder`; `options` are the objective's own.
 
-    With `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again.
+    `reference` names the model that preference objectives compare with; None is `model` itself, as it starts. With
+    `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again.
     """
     from .trainer import train_offline
 
@@ -168,10 +170,22 @@ def learn(
     data = prepare(objective, played, chat, learning, settings.max_tokens)
     folder = Path(settings.folder)
     folder.mkdir(parents=True, exist_ok=True)
+    items = data.items
+    if reference is not None and "reference" in made.needs:
+        items = _compared(items, reference, settings, tokenizer)
     described = {"model": model, "objective": objective, "options": dict(options), **data.to_json()}
+    described |= {"reference": reference or model}
     described["learning"] = asdict(learning or Learning())
     (folder / DATA).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
-    return train_offline(module, made, data.items, settings, tokenizer, resume=resume, callbacks=callbacks)
+    return train_offline(module, made, items, settings, tokenizer, resume=resume, callbacks=callbacks)
+
+
+def _compared(items: Sequence[Item], reference: str, settings: TrainSettings, tokenizer: Any) -> tuple[Item, ...]:
+    """The items with the log-probabilities of another model as their reference."""
+    from .reference import Referee
+
+    module, _ = load_model(reference)
+    return tuple(Referee(model=module, pad_id=tokenizer.pad_token_id or 0, bf16=settings.bf16)(items))
 
 
 def learn_online(
