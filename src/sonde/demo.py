@@ -77,6 +77,7 @@ def main(folder: Path = Path("runs/demo")) -> None:
         page = write_report([*folders, *tests], folder / "report.html", training=[trained])
     order = {name: i for i, name in enumerate(ENVIRONMENTS)}
     out.print(tables.evaluations(sorted(map(load_evaluation, folders), key=lambda e: order[e.env_name])))
+    out.print(_learned(tests), highlight=False, soft_wrap=True)
     out.print(f"whole demo: {time.perf_counter() - begun:.0f} s; report: {page}", highlight=False)
 
 
@@ -105,13 +106,18 @@ def learn(folder: Path) -> tuple[list[Path], Path]:
         settings = preset("tiny_grpo", folder=str(trained), max_steps=STEPS)
         learn_online(LEARNER, [Game(env, env.tasks("train"), "maze")], settings, online=ONLINE, resume=True)
     tests.append(_test(folder, str(trained / MODEL), "after GRPO"))
-    before, after = (load_evaluation(test) for test in tests)
-    gain = compare(after, before).success
-    out.print(
-        f"    on held-out tasks: {before.metrics['success']} before, {after.metrics['success']} after", highlight=False
-    )
-    out.print(f"    difference, paired by task: {gain}", highlight=False)
     return tests, trained
+
+
+def _learned(tests: list[Path]) -> str:
+    """What training changed."""
+    before, after = map(load_evaluation, tests)
+    gain = compare(after, before).success
+    success = [100 * found.metrics["success"].mean for found in (before, after) if found.metrics["success"]]
+    return (
+        f"sonde-tiny-maze learned from its own play: {success[0]:.0f} % of held-out walks won before, {success[1]:.0f} % "
+        f"after; difference, paired by task: {gain}"
+    )
 
 
 def _test(folder: Path, model: str, label: str) -> Path:
