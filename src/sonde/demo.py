@@ -114,10 +114,8 @@ def _learned(tests: list[Path]) -> str:
     before, after = map(load_evaluation, tests)
     gain = compare(after, before).success
     success = [100 * found.metrics["success"].mean for found in (before, after) if found.metrics["success"]]
-    return (
-        f"sonde-tiny-maze learned from its own play: {success[0]:.0f} % of held-out walks won before, {success[1]:.0f} % "
-        f"after; difference, paired by task: {gain}"
-    )
+    won = f"{success[0]:.0f} % of held-out walks won before, {success[1]:.0f} % after"
+    return f"sonde-tiny-maze learned from its own play: {won}; difference, paired by task: {gain}"
 
 
 def _test(folder: Path, model: str, label: str) -> Path:
