@@ -10,7 +10,7 @@ pairs and get every episode that ended by the rules of its game. Source: PAPRIKA
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,6 +173,7 @@ def learn(
     items = data.items
     if reference is not None and "reference" in made.needs:
         items = _compared(items, reference, settings, tokenizer)
+        settings = replace(settings, reference="given")
     described = {"model": model, "objective": objective, "options": dict(options), **data.to_json()}
     described |= {"reference": reference or model}
     described["learning"] = asdict(learning or Learning())

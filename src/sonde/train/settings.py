@@ -24,7 +24,7 @@ from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
 
 Schedule = Literal["cosine", "linear", "constant"]
-Reference = Literal["start", "adapter_off"]
+Reference = Literal["start", "adapter_off", "given"]
 Save = Literal["merged", "adapter"]
 
 
@@ -78,8 +78,8 @@ class TrainSettings:
     `warmup` is the share of steps in which the learning rate rises, from 0 at the first; `clip` is the largest norm of
     the gradient (0: none).
     `bf16` computes in bfloat16 by autocast and keeps the weights as they are. `max_tokens`: longer rows are refused.
-    `reference`: where reference log-probabilities come from, the weights at the start of the run, or the model without
-    its adapter. `save`: whether the model is saved with the adapter merged into it, or the adapter alone.
+    `reference`: where reference log-probabilities come from, the weights at the start of the run, the model without its
+    adapter, or the rows, where they are given. `save`: whether the model is saved with the adapter merged into it, or the adapter alone.
     `save_steps`: steps between checkpoints (None: none are written), of which `keep` remain; `logging_steps`: steps
     that one entry of the history averages over. `report_to`: names that transformers knows, e.g. "tensorboard",
     "wandb", "trackio".

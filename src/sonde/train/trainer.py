@@ -44,7 +44,7 @@ from sonde.core.seeding import Rng, derive
 
 from . import lora
 from .checks import check_items, check_resume
-from .collate import Tensors, batch_of, collate, divide, longest, rows_of, silent
+from .collate import Tensors, batch_of, collate, divide, longest, silent
 from .logprobs import said_logprobs, token_logprobs
 from .reference import Referee, kept_reference
 from .settings import TrainSettings, write_settings
@@ -184,8 +184,7 @@ class SondeTrainer(Trainer):
         return None if chosen is None else str(chosen)
 
     def _with_reference(self, items: Sequence[Item], *, resumed: bool) -> list[Item]:
-        """As `settings.reference` says, unless the rows carry a reference of their own."""
-        if all(row.reference is not None for row in rows_of(items)):
+        if self.settings.reference == "given":
             return list(items)
         off = self.settings.reference == "adapter_off"
         referee = Referee(
