@@ -79,7 +79,8 @@ class TrainSettings:
     the gradient (0: none).
     `bf16` computes in bfloat16 by autocast and keeps the weights as they are. `max_tokens`: longer rows are refused.
     `reference`: where reference log-probabilities come from, the weights at the start of the run, the model without its
-    adapter, or the rows, where they are given. `save`: whether the model is saved with the adapter merged into it, or the adapter alone.
+    adapter, or the rows, where they are given. `save`: whether the model is saved with the adapter merged into it, or
+    the adapter alone.
     `save_steps`: steps between checkpoints (None: none are written), of which `keep` remain; `logging_steps`: steps
     that one entry of the history averages over. `report_to`: names that transformers knows, e.g. "tensorboard",
     "wandb", "trackio".
