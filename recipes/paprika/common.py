@@ -65,7 +65,7 @@ class Budget(NamedTuple):
 
 
 FULL = Budget(tasks=64, k=30, tests=250, test_k=4, seeds=3)
-QUICK = Budget(tasks=24, k=12, tests=60, test_k=2, seeds=1)
+QUICK = Budget(tasks=16, k=12, tests=32, test_k=2, seeds=1)
 
 
 def arguments(doc: str | None) -> argparse.ArgumentParser:
