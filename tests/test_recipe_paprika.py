@@ -247,3 +247,23 @@ def test_rounds_train_play_and_count(recipe: SimpleNamespace, tmp_path: Path) ->
     table = rounds.report([result], [rounds.row(p, [result], base) for p in rounds.PICKERS],
                           {p: rounds.mean_picks([result], p) for p in rounds.PICKERS})  # fmt: skip
     assert [part.rows[0][0] for part in table] == ["curriculum", "curriculum"]
+
+
+def test_a_training_is_reused_only_if_it_was_made_from_the_same(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def train() -> SimpleNamespace:
+        made.append("again")
+        return SimpleNamespace(model=tmp_path / "model")
+
+    for origin in ({"settings": {"lr": 1.0, "folder": "a"}}, {"settings": {"lr": 1.0, "folder": "b"}}):
+        assert recipe.common.once(tmp_path, origin, train) == str(tmp_path / "model")
+    assert len(made) == 1, "where it lies says nothing about what it is"
+    recipe.common.once(tmp_path, {"settings": {"lr": 2.0}}, train)
+    assert len(made) == 2
+
+
+def test_quick_runs_have_a_folder_of_their_own(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    parser = recipe.common.arguments("doc")
+    assert parser.parse_args(["--out", str(tmp_path)]).out == tmp_path
+    assert parser.parse_args(["--out", str(tmp_path), "--quick"]).out == tmp_path / "quick"

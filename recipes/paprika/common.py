@@ -14,13 +14,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sonde
-from sonde.core import AGENT, Task, Trajectory, UserError, make
+from sonde.core import AGENT, Task, Trajectory, UserError, content_hash, make
 from sonde.evaluate import Evaluation, evaluate
 from sonde.metrics import Estimate, difference_over_seeds
+from sonde.models.fetch import fetch, known
 from sonde.rollout import Plan, collect
 from sonde.train.credit import RewardMix
 from sonde.train.gather import Game
@@ -28,9 +30,12 @@ from sonde.train.groups import OnlineSettings
 from sonde.train.learn import Learning, learn, learn_online
 from sonde.train.settings import preset
 
+if TYPE_CHECKING:
+    from sonde.train.trainer import TrainResult
+
 FOLDER = Path("runs/recipes/paprika")
-MODEL = Path("model", "model.safetensors")
-"""What a finished training leaves in its folder: it is not done again there."""
+MADE_FROM = "made_from.json"
+"""Written into the folder of a finished training: what it was made from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +73,19 @@ FULL = Budget(tasks=64, k=30, tests=250, test_k=4, seeds=3)
 QUICK = Budget(tasks=16, k=12, tests=32, test_k=2, seeds=1)
 
 
+class Parser(argparse.ArgumentParser):
+    """Quick runs have a folder of their own, so that no other run takes their models for its own."""
+
+    def parse_args(self, *args: Any, **kwargs: Any) -> Any:
+        found = super().parse_args(*args, **kwargs)
+        if found.quick:
+            found.out = found.out / "quick"
+        return found
+
+
 def arguments(doc: str | None) -> argparse.ArgumentParser:
     """The options of every experiment here."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a first look: one seed, few episodes, wide intervals")
     parser.add_argument("--seeds", type=int, help="training seeds (default 3)")
     parser.add_argument("--tests", type=int, help="held-out tasks of an evaluation (default 250)")
@@ -124,24 +139,44 @@ def offline(
     subject: Subject, model: str, objective: str, played: Sequence[Trajectory], folder: Path, seed: int, **changes: Any
 ) -> str:
     """Train on episodes with the `tiny_*` settings of the objective's family; the folder of the model."""
-    if (folder / MODEL).is_file():
-        return str((folder / MODEL).parent)
-    without_bars()
     name = "tiny_sft" if objective == "sft" else "tiny_rpo"
     settings = preset(name, folder=str(folder), seed=seed, **changes)
-    return str(learn(model, objective, played, settings, learning=Learning(context=subject.context, seed=seed)).model)
+    rules = Learning(context=subject.context, seed=seed)
+    episodes = content_hash([t.id for t in played])
+    origin = {"objective": objective, "model": weights_of(model), "episodes": episodes, "settings": settings.to_json()}
+    return once(folder, origin, lambda: learn(model, objective, played, settings, learning=rules))
 
 
 def online(
     subject: Subject, model: str, tasks: Sequence[Task], folder: Path, seed: int, steps: int, **more: Any
 ) -> str:
     """GRPO on these tasks; the folder of the model."""
-    if (folder / MODEL).is_file():
-        return str((folder / MODEL).parent)
-    without_bars()
     settings = preset("tiny_grpo", folder=str(folder), seed=seed, max_steps=steps)
     rules = OnlineSettings(context=subject.context, max_new_tokens=8, rewards=REWARDS, **more)
-    return str(learn_online(model, [Game(subject.game, tasks, subject.env)], settings, online=rules).model)
+    games = [Game(subject.game, tasks, subject.env)]
+    chosen = content_hash([t.id for t in tasks])
+    origin = {"objective": "grpo", "model": weights_of(model), "tasks": chosen, "settings": settings.to_json()}
+    origin["online"] = rules.to_json()
+    return once(folder, origin, lambda: learn_online(model, games, settings, online=rules))
+
+
+def once(folder: Path, origin: Mapping[str, Any], train: Callable[[], TrainResult]) -> str:
+    """The folder of the model: what a finished training left, if it was made from just this, else of a new one."""
+    settings = {name: value for name, value in origin["settings"].items() if name != "folder"}
+    wanted, file = json.loads(json.dumps({**origin, "settings": settings})), folder / MADE_FROM
+    if file.is_file() and json.loads(file.read_text("utf-8")) == wanted:
+        return str(folder / "model")
+    without_bars()
+    file.unlink(missing_ok=True)
+    done = train()
+    file.write_text(json.dumps(wanted, indent=2), "utf-8")
+    return str(done.model)
+
+
+def weights_of(model: str) -> str:
+    """A digest of a model's weights, which a name or a folder alone does not tell."""
+    folder = fetch(model) if model in known() else Path(model)
+    return blake2b((folder / "model.safetensors").read_bytes(), digest_size=10).hexdigest()
 
 
 def without_bars() -> None:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +17,7 @@ from sonde.train.collate import batch_of, collate
 from sonde.train.logprobs import token_logprobs
 from sonde.train.types import units
 
+from .processes import run_both
 from .ranks import CASES, run_case
 from .tiny import END, tiny_model
 
@@ -29,23 +26,7 @@ from .tiny import END, tiny_model
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `ranks.py` left when it ran in two processes, as torchrun would run it."""
     folder = tmp_path_factory.mktemp("ranks")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    script = str(Path(__file__).with_name("ranks.py"))
-    processes = [
-        subprocess.Popen(
-            [sys.executable, script, str(folder)],
-            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    said = [process.communicate(timeout=280)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(said)
+    run_both(Path(__file__).with_name("ranks.py"), folder)
     return folder
 
 

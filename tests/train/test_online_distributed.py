@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -54,22 +52,7 @@ def train(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_two_processes_are_one(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, __file__, str(tmp_path)],
-            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    said = [process.communicate(timeout=280)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(said)
+    neighbour("processes").run_both(Path(__file__), tmp_path)
     one = train(tmp_path / "one")
     for rank in range(2):
         two = torch.load(tmp_path / f"{rank}.pt")
