@@ -337,7 +337,7 @@ def test_reply_without_end_is_not_read_to_it(monkeypatch: pytest.MonkeyPatch) ->
         (404, "The model `m` does not exist.", UserError, "model"),
         (405, "", UserError, "base_url"),
         (307, "", UserError, "base_url"),
-        (400, "min_p is not supported", UserError, "omit"),
+        (400, "min_p is not supported", UserError, "omit=[min_p] leaves it out"),
         (422, "extra inputs are not permitted", UserError, "extra"),
         (400, "This model's maximum context length is 2048 tokens.", WorldError, "400"),
         (400, '{"error": {"code": "context_length_exceeded"}}', WorldError, "400"),

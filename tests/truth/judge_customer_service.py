@@ -22,6 +22,19 @@ def answerable(item: Mapping[str, Any]) -> bool:
     return not {"unknown", "invalid"} & set(item["expect"])
 
 
+def alike(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two readers labelled a message alike: the same asked or told, values named by both equal."""
+    one, two = item["expect"], other["expect"]
+    if "finding" in one and "finding" in two:
+        return one["finding"] == two["finding"] and len({one.get("value"), two.get("value")} - {None}) < 2
+    return _fix(item["product"], one) == _fix(item["product"], two) and "finding" not in one and "finding" not in two
+
+
+def _fix(product: str, expect: Mapping[str, Any]) -> str | None:
+    named = (cause.fix for cause in products()[product].causes if cause.id == expect.get("cause"))
+    return expect.get("fix") or next(named, None)
+
+
 def verdict(item: Mapping[str, Any]) -> str:
     """`right`, `wrong` or `silent`."""
     product, expect = products()[item["product"]], item["expect"]

@@ -50,6 +50,18 @@ def answerable(item: dict[str, Any]) -> bool:
     return item["expect"]["topic"] not in NOTHING
 
 
+def alike(item: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two readers labelled a message alike: what is true, not under which topic they filed it."""
+    return _truth(item["expect"]) == _truth(other["expect"])
+
+
+def _truth(expect: dict[str, Any]) -> object:
+    topic = expect["topic"]
+    if topic in NOTHING or topic == "goal":
+        return topic == "goal"
+    return "no" if topic == "guess" else expect.get("polarity")
+
+
 def verdict(item: dict[str, Any]) -> str:
     asked = query(item["question"])
     reply = asked.reply(asked.value(city(item)))

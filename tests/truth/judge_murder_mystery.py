@@ -19,6 +19,15 @@ def answerable(item: dict[str, Any]) -> bool:
     return "act" in item["expect"] or "accuse" in item["expect"]
 
 
+def alike(item: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two readers labelled a message alike: the same accused, or acts that show the same."""
+    return _meant(item["case"], item["expect"]) == _meant(item["case"], other["expect"])
+
+
+def _meant(which: Any, expect: dict[str, Any]) -> object:
+    return observe(case(*which), Act(*expect["act"])).text if "act" in expect else expect.get("accuse")
+
+
 def verdict(item: dict[str, Any]) -> str:
     """`right`, `wrong` or `silent`."""
     world = case(*item["case"])

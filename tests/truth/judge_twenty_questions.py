@@ -27,6 +27,15 @@ def answerable(item: Mapping[str, Any]) -> bool:
     return topic_of(item) is not None and item["answer"] in ("yes", "no", "goal")
 
 
+def alike(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two readers labelled a message alike."""
+    return _answer(item) == _answer(other)
+
+
+def _answer(item: Mapping[str, Any]) -> str | None:
+    return item["answer"] if item["answer"] in ("yes", "no", "goal") else None
+
+
 def verdict(item: Mapping[str, Any]) -> str:
     topic = topic_of(item)
     if topic is None:

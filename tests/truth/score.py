@@ -8,7 +8,10 @@ wrong replies among the replies given, with a 95 % Wilson interval, and the shar
 Answering what has no true answer is wrong. The sealed halves were committed before the parsers were written
 (docs/users.md gives their sha256) and are run for the published figures only.
 
-`judge_ENV.py` beside this file has `verdict(item) -> "right" | "wrong" | "silent"` and `answerable(item)`.
+`judge_ENV.py` beside this file has `verdict(item) -> "right" | "wrong" | "silent"`, `answerable(item)`, and
+`alike(item, other)`, whether two labels of one message say the same. Where a second reader labelled the messages too,
+knowing neither the author's labels nor our replies (`ENV.HALF.second.jsonl`), the items on which both agree are scored
+apart: about the others even careful people differ.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import importlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,11 +51,25 @@ def load(env: str, half: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (HERE / f"{env}.{half}.jsonl").read_text("utf-8").splitlines()]
 
 
-def judged(env: str, items: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], bool, str]]:
-    """Every item, whether it is answerable, and the verdict on the user's reply."""
+def judged(
+    env: str, items: Iterable[dict[str, Any]], second: Mapping[str, dict[str, Any]] | None = None
+) -> list[tuple[dict[str, Any], bool, str]]:
+    """Every item, whether it is answerable, and the verdict on the user's reply.
+
+    With the labels of a second reader by id: the items that both labelled alike. Right is what is right by either (one
+    may have filed a city's port under its coast, the other under its trade).
+    """
     sys.path.insert(0, str(HERE))
     judge = importlib.import_module(f"judge_{env}")
-    return [(item, judge.answerable(item), judge.verdict(item)) for item in items]
+    if second is None:
+        return [(item, judge.answerable(item), judge.verdict(item)) for item in items]
+    found: list[tuple[dict[str, Any], bool, str]] = []
+    for item in items:
+        other = {**item, **second[item["id"]]}
+        if judge.alike(item, other):
+            verdicts = {judge.verdict(item), judge.verdict(other)}
+            found.append((item, judge.answerable(item), "right" if "right" in verdicts else judge.verdict(item)))
+    return found
 
 
 def score(rows: Iterable[tuple[dict[str, Any], bool, str]]) -> Score:
@@ -70,27 +87,33 @@ def score(rows: Iterable[tuple[dict[str, Any], bool, str]]) -> Score:
 
 
 def main() -> None:
-    from sonde.metrics import rate
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("env")
     parser.add_argument("half", help="the name of a file beside this script: ENV.HALF.jsonl")
     parser.add_argument("--wrong", action="store_true", help="print the wrong replies (never of the sealed half)")
     args = parser.parse_args()
     if not (HERE / f"{args.env}.{args.half}.jsonl").is_file():
-        halves = sorted(path.name.split(".")[1] for path in HERE.glob(f"{args.env}.*.jsonl"))
+        halves = sorted({path.name.split(".")[1] for path in HERE.glob(f"{args.env}.*.jsonl")})
         parser.error(f"half: {args.half!r} is none of {args.env}'s: {', '.join(halves) or 'no such environment'}")
-    rows = judged(args.env, load(args.env, args.half))
-    found = score(rows)
-    if args.wrong and args.half != "sealed":
+    items = load(args.env, args.half)
+    rows = judged(args.env, items)
+    if args.wrong and not args.half.startswith("sealed"):
         for item, _, verdict in rows:
             if verdict == "wrong":
                 sys.stdout.write(json.dumps(item, ensure_ascii=False) + "\n")
+    report(f"{args.env} {args.half}", rows)
+    if (HERE / f"{args.env}.{args.half}.second.jsonl").is_file():
+        second = {row["id"]: row for row in load(args.env, f"{args.half}.second")}
+        report("labelled alike by two readers", judged(args.env, items, second))
+
+
+def report(what: str, rows: Sequence[tuple[dict[str, Any], bool, str]]) -> None:
+    from sonde.metrics import rate
+
+    found = score(rows)
     answered = [[float(verdict == "wrong")] for _, _, verdict in rows if verdict != "silent"]
     wrong = rate(answered) if answered else "n/a"
-    sys.stdout.write(
-        f"{args.env} {args.half}: {found}\nwrong {wrong}, answered {found.coverage:.3f} of the answerable\n"
-    )
+    sys.stdout.write(f"{what}: {found}\nwrong {wrong}, answered {found.coverage:.3f} of the answerable\n")
 
 
 if __name__ == "__main__":

@@ -327,8 +327,14 @@ def _refusal(status: int, line: str, after: float | None) -> UserError | WorldEr
     if status in (401, 402, 403):
         return UserError(f"api_key_env: {line}")
     if status in (400, 422):
-        return UserError(f"model, omit or extra: the endpoint refuses the request: {line}")
+        return UserError(f"model, omit or extra: the endpoint refuses the request: {line}{_leave_out(line)}")
     return UserError(f"base_url or model: {line}")
+
+
+def _leave_out(line: str) -> str:
+    """How to send a request without the fields that a refusal names."""
+    named = [name for name in OMITTABLE if re.search(rf"\b{name}\b", line)]
+    return f"; omit=[{','.join(named)}] leaves {'it' if len(named) == 1 else 'them'} out" if named else ""
 
 
 def _completion(reply: bytes, model: str) -> Completion:
