@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.console import Console
 from sonde import __version__
 from sonde.core import AGENT, Env, Episode, build, make, names, unknown
 from sonde.core.registry import KINDS, summary
+from sonde.core.types import Kind
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
@@ -333,6 +334,28 @@ def audit_(
 
 app.command("train")(train)
 app.command("paprika")(paprika)
+
+
+@app.command()
+def read(
+    folder: RunArg,
+    n: Annotated[int, typer.Option("-n", help="Episodes.")] = 1,
+    task: Annotated[int | None, typer.Option("--task", help="Only of the task with this index.")] = None,
+    outcome: Annotated[
+        str | None, typer.Option(help="Only of this outcome: win, loss, timeout, format, error.")
+    ] = None,
+    as_json: JsonOpt = False,
+) -> None:
+    """Read the conversations of a run, every turn with what it earned and taught."""
+    from .read import chosen, read_in_terminal
+
+    if outcome is not None and outcome not in get_args(Kind):
+        raise unknown("--outcome", outcome, get_args(Kind))
+    episodes = chosen(folder, n, task, outcome)
+    if as_json:
+        out.print_json(json.dumps([t.to_json() for t in episodes]))
+        return
+    read_in_terminal(folder, episodes, out)
 
 
 @app.command()

@@ -1,0 +1,88 @@
+"""`sonde read`: the conversations of a run in the terminal, every turn with what it earned and taught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.text import Text
+
+from sonde.core import AGENT, Trajectory, Turn, UserError, invalid
+from sonde.evaluate import Row
+from sonde.run import EVALUATION, load_evaluation
+from sonde.store import Run
+
+_STYLES = {AGENT: "bold cyan", "told": "dim"}
+_WIDE = 8
+"""Characters of a seat's column."""
+
+
+def chosen(folder: Path, n: int, task: int | None, kind: str | None) -> Sequence[Trajectory]:
+    """Up to `n` episodes of a run in order of task and sample; of one task, or of one outcome only if asked."""
+    if n < 1:
+        raise invalid("-n", n, "1 or more")
+    run = Run.load(folder)
+    keys = sorted((entry.key, i) for i, entry in enumerate(run.trajectories.entries()))
+    found: list[Trajectory] = []
+    for _, i in keys:
+        t = run.trajectories[i]
+        if task in (None, t.task.index) and kind in (None, _kind(t)):
+            found.append(t)
+        if len(found) == n:
+            break
+    if not found:
+        wanted = [f"--task {task}"] * (task is not None) + [f"--outcome {kind}"] * (kind is not None)
+        raise UserError(f"{folder}: no episode of {' and '.join(wanted) or 'any kind'} among its {len(keys)}")
+    return found
+
+
+def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console) -> None:
+    """Print episodes, with the information of every turn where the run has been evaluated."""
+    rows = {r.trajectory: r for r in load_evaluation(folder).rows} if (folder / EVALUATION).is_file() else {}
+    for t in episodes:
+        out.print(_episode(t, rows.get(t.id)), soft_wrap=False)
+        out.print()
+
+
+def _kind(t: Trajectory) -> str:
+    return "error" if t.outcome is None else t.outcome.kind
+
+
+def _episode(t: Trajectory, row: Row | None) -> Group:
+    said = [line for turn in t.turns for line in (*_lines(turn), Text(_facts(turn, row), style="dim"))]
+    return Group(Text(_title(t), style="bold"), *said)
+
+
+def _title(t: Trajectory) -> str:
+    name, n = t.policies[AGENT].get("name", AGENT), len(t.turns)
+    ended = t.error or (f"{t.outcome.kind}, return {t.outcome.score:g}" if t.outcome else "not ended")
+    task = f"{t.task.env} ({t.task.preset}) {t.task.split} {t.task.index}, sample {t.sample}"
+    return f"{task}: {name}, {n} {'turn' if n == 1 else 'turns'}, {ended}"
+
+
+def _lines(turn: Turn) -> Iterator[Text]:
+    """What each seat said, once where it says the same again, and what the agent was told where that is other words."""
+    for (seat, said), same in groupby(turn.acts, key=lambda act: (act.seat, act.action.text)):
+        acts = list(same)
+        times = f" ({len(acts)} times)" if len(acts) > 1 else ""
+        yield _line(seat, said + times, _STYLES.get(seat, "bold magenta"))
+        told = acts[-1].told.get(AGENT, "")
+        if told and told != said:
+            yield _line("told", told, _STYLES["told"])
+
+
+def _line(who: str, said: str, style: str) -> Text:
+    first, *rest = said.strip().splitlines() or [""]
+    pad = " " * (_WIDE + 1)
+    return Text.assemble((f"{who[:_WIDE]:{_WIDE}} ", style), first, *(f"\n{pad}{line}" for line in rest))
+
+
+def _facts(turn: Turn, row: Row | None) -> str:
+    """The turn's number, reward, information gained and record."""
+    parts = [f"turn {turn.index + 1}", f"reward {turn.rewards.get(AGENT, 0.0):g}"]
+    if row and row.gains and turn.index < len(row.gains):
+        parts.append(f"{row.gains[turn.index].realised:+.2f} bits")
+    parts += [f"{name} {value}" for name, value in turn.info.items() if value is not None and name != "reply"]
+    return f"{' ' * (_WIDE + 1)}{' · '.join(parts)}"

@@ -1,0 +1,68 @@
+"""`sonde read`: what a run's conversations look like in the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sonde
+from sonde.cli.app import app
+from sonde.core import AGENT
+from sonde.rollout import Plan
+from sonde.rollout import record as record_run
+from sonde.store import Run
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*args: str) -> str:
+    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "100"})
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def failure(*args: str) -> str:
+    return str(CliRunner().invoke(app, list(args)).exception)
+
+
+def test_a_turn_shows_what_was_said_and_what_it_gave() -> None:
+    (found,) = json.loads(run("eval", "mastermind", "--agent", "entropy", "-n", "2", "-k", "1", "--json"))
+    text = run("read", found["folder"], "-n", "2")
+    for t in Run.load(found["folder"]):
+        assert f"mastermind (paprika) test {t.task.index}, sample 0: agents:entropy, {len(t.turns)} turns" in text
+        assert t.turns[0].text.splitlines()[0] in text
+    assert "turn 1 · reward 0 · +" in text and " bits · " in text
+    assert json.loads(run("read", found["folder"], "--task", "1", "--json"))[0]["task"]["index"] == 1
+    assert run("read", found["folder"]).count("sample 0") == 1
+
+
+def test_a_reply_that_was_asked_for_again_is_shown_once() -> None:
+    env = sonde.make("guess_my_city", max_turns=1)
+    babble = sonde.make("users:llm", model=sonde.make("models:fake", script=("Baa, I am a sheep. " * 60,)))
+    yes = sonde.make("twenty_questions", max_turns=1)
+    record_run(yes, {AGENT: sonde.make("agents:asker"), "user": babble}, yes.tasks("test")[:1], Plan(k=1), Path("said"))
+    assert "(6 times)" in run("read", "said") and "result default" in run("read", "said")
+    record_run(env, {AGENT: sonde.make("agents:traveller")}, env.tasks("test")[:1], Plan(k=1), Path("talk"))
+    assert "times)" not in run("read", "talk")
+
+
+def test_what_is_not_there_is_said() -> None:
+    record_run(
+        sonde.make("mastermind", max_turns=1),
+        {AGENT: sonde.make("agents:random")},
+        sonde.make("mastermind", max_turns=1).tasks("test")[:2],
+        Plan(k=1),
+        Path("run"),
+    )
+    assert "no episode of --task 7 and --outcome win among its 2" in failure(
+        "read", "run", "--task", "7", "--outcome", "win"
+    )
+    assert "--outcome: unknown name 'won'" in failure("read", "run", "--outcome", "won")
+    assert "-n: got 0, allowed: 1 or more" in failure("read", "run", "-n", "0")
+    assert "timeout" in run("read", "run", "--outcome", "timeout")
