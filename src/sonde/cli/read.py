@@ -17,6 +17,7 @@ from sonde.store import Run
 _STYLES = {AGENT: "bold cyan", "told": "dim"}
 _WIDE = 8
 """Characters of a seat's column."""
+_NOTHING: tuple[object, ...] = (None, "", (), [])
 
 
 def chosen(folder: Path, n: int, task: int | None, kind: str | None) -> Sequence[Trajectory]:
@@ -84,5 +85,5 @@ def _facts(turn: Turn, row: Row | None) -> str:
     parts = [f"turn {turn.index + 1}", f"reward {turn.rewards.get(AGENT, 0.0):g}"]
     if row and row.gains and turn.index < len(row.gains):
         parts.append(f"{row.gains[turn.index].realised:+.2f} bits")
-    parts += [f"{name} {value}" for name, value in turn.info.items() if value is not None and name != "reply"]
+    parts += [f"{name} {value}" for name, value in turn.info.items() if value not in _NOTHING and name != "reply"]
     return f"{' ' * (_WIDE + 1)}{' · '.join(parts)}"
