@@ -146,7 +146,10 @@ def test_two_cities_are_two_hypotheses() -> None:
 
 
 def test_a_city_of_no_list_is_a_wrong_guess_unless_it_may_be_a_spelling() -> None:
+    assert replied("Rome, Italy", "Is it Springfield, Illinois?") == WRONG
     assert replied("Rome, Italy", "Is it Springfield?") == WRONG
+    assert replied("Rome, Italy", "Is it Ramadan?") == UNKNOWN
+    assert replied("Florence, Italy", "Is it Tuscany?") == UNKNOWN
     assert replied("Marrakesh, Morocco", "Is it Marakesch?") == UNKNOWN
     assert replied("New Orleans, United States", "Is it Orleans, France?") == WRONG
 

@@ -8,7 +8,7 @@ two readers would file one question differently:
 - coast, island, river: what water there is; elevation and climate: the lie of the land and its air (deserts);
 - landmarks, culture, history, cuisine, sport, industry, religion, university: what a city is known for;
 - history, country, region, wealth, language: memberships and former rulers; neighbours and country;
-- capital and history; airport, transport; distance and hemisphere; population and capital.
+- capital and history; airport, transport; distance and a place on the globe (north of a city); population and capital.
 With no polarity expected the question is open: a "Yes" or "No" is wrong, unless the question offers a choice ("or").
 `goal` wants "Goal reached", a wrong guess the fixed reply. Questions without a true answer (`unknown`, `invalid`), and
 those for the name (`refuse`), are right when refused, silent when not known, wrong when a fact is told.
@@ -34,7 +34,7 @@ CLOSE = (
     {"capital", "history"},
     {"airport", "transport"},
     {"drives_on", "transport"},
-    {"distance", "hemisphere"},
+    {"distance", "hemisphere", "latitude", "longitude"},
     {"population", "capital"},
 )
 NOTHING = ("unknown", "invalid", "refuse")

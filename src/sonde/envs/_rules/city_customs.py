@@ -60,6 +60,29 @@ _MORE_SPEECH = {
 }
 
 
+_OF_CITY = {
+    name: frozenset(spoken.split())
+    for names, spoken in (
+        ("Zurich Basel Bern Lucerne", "german"),
+        ("Geneva Lausanne Liege", "french"),
+        ("Lugano", "italian"),
+        ("Antwerp Ghent Bruges Leuven", "dutch"),
+        ("Brussels", "french dutch"),
+        ("Montreal", "french english"),
+        ("Toronto Vancouver Calgary Edmonton Winnipeg Halifax Victoria", "english"),
+    )
+    for name in names.split()
+}
+"""What is spoken in a city, where a country has languages by region."""
+
+
+def _of_city(c: City, wanted: frozenset[str], sole: bool) -> Truth:
+    own = _OF_CITY.get(c.name, frozenset())
+    if sole:
+        return bool(wanted & own) if len(own) == 1 else None
+    return True if wanted & own else None
+
+
 def language(name: str, sole: bool, official: bool, label: str) -> Claim:
     """Spoken (official, or `sole`: the main one). That a language is not spoken at all is claimed only where neither a
     neighbour nor a former ruler speaks it, since some will speak it there."""
@@ -77,7 +100,12 @@ def language(name: str, sole: bool, official: bool, label: str) -> Claim:
     truths = {code: of_land(land) for code, land in atlas().countries.items()}
 
     def truth(c: City) -> Truth:
-        return truths[c.land.code]
+        by_region = c.land.code in ("CH", "BE", "CA") and not official
+        return (
+            _of_city(c, wanted, sole)
+            if by_region and wanted & {_speech(x) for x in c.land.languages}
+            else truths[c.land.code]
+        )
 
     how = "the main language" if sole else "an official language" if official else "spoken"
     return Claim("language", truth, f"{label} [is|is not] {how} in my city")
@@ -188,7 +216,8 @@ def religion(word: str) -> Claim:
         if not text:
             return None
         if text.startswith("no religion") or " and " in text or " with " in text:
-            return False if kind not in text and _BRANCHES.get(kind, kind) not in text else None
+            named = kind in text or _BRANCHES.get(kind, kind) in text
+            return None if named or any(k in text and v == kind for k, v in _BRANCHES.items()) else False
         if kind in text:
             return True
         return (

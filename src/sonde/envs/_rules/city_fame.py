@@ -282,3 +282,26 @@ def known_for(words: frozenset[str], label: str, topic: str) -> Claim:
         return False if owners and min(kilometres(c, o) for o in owners) > 100 else None
 
     return Claim(topic, truth, "my city [is|is not] known for that", label)
+
+
+@cache
+def _tellers(words: frozenset[str]) -> frozenset[int]:
+    """The cities about which a phrase has all these words."""
+    return frozenset(c.id for c in atlas().cities if any(words <= phrase for phrase in told(c.id)))
+
+
+def _cradles(words: frozenset[str]) -> frozenset[int]:
+    """The cities told to be the birthplace of what these words name."""
+    return _tellers(words | {"birthplace"}) | _tellers(words | {"birth"})
+
+
+def owned(words: frozenset[str], claim: Claim) -> Claim:
+    """The claim, where the city is the birthplace, or no other city may be meant."""
+    sure, cradles = len(_tellers(words)) == 1, _cradles(words)
+    return Claim(claim.topic, lambda c: claim.truth(c) if sure or c.id in cradles else None, claim.words, claim.label)
+
+
+def born(words: frozenset[str]) -> Claim:
+    """The birthplace, where that is told in these words."""
+    cradles = _cradles(words)
+    return Claim("culture", lambda c: True if c.id in cradles else None, "that [was|was not] born here")

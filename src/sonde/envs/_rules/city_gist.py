@@ -1,17 +1,17 @@
-"""What a message of guess_my_city is about, where no pattern fits it as a whole.
+"""What a message of guess_my_city asks, where no pattern fits it as a whole: a table of matters and their words.
 
-Ours. People put questions in more ways than there are patterns ("would the president work in you, being the capital?",
-"I'd be paying in yen, presumably?"). Where a message names one thing only that can be asked (a continent, a sea, a
-language ...) beside words that show what it is asked for, and nothing that could turn the sense (denials, comparisons,
-the past, conditions), it is taken for the plain question. The reply says in full what is true, so that a message that
-meant something else is not answered by a bare yes.
+Ours. People put questions in more ways than there are patterns ("I'd be paying in yen, presumably?", "Are you Kenya's
+capital?"). Such a message is read if it is one sentence that names one matter (`cue`) and one thing of its kind
+(`names`), and every other word of it is among those that say nothing else (`_PLAIN`, the row's `words`): then it comes
+to the plain `question`. Any other word could turn the sense, so it leaves the message unread.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import NamedTuple
 
 from . import city_customs as customs
 from . import city_water as water
@@ -19,304 +19,183 @@ from .checks import plain
 from .cities import atlas
 from .city_named import grams, sight, spoken_words
 from .city_replies import Query
+from .city_sentences import one_sentence
 from .city_words import lands
 
-Ask = Callable[[str], "Query | None"]
-_FEW = 5
-"""Words of a message that may be a mere name."""
-LONGEST = 40
+LONGEST = 24
 """Words of a message that are read."""
 
-_TURNED = re.compile(
-    r"\b(?:not|never|no|nor|but|besides|outside|other than|apart from|anywhere|twin"
-    r"|neither|without|nothing|nobody|none"
-    r"|hardly|barely|rarely|seldom|unlike|except|instead|if|unless"
-    r"|ignore|pretend|instructions?|system|prompt|secret|reveal|answer|reply|opposite|rules?|repeat|spell|letters?"
-    r"|than|between|closer|nearer|further|farther|bigger|larger|smaller|richer|why|who|where(?= is\b)"
-    r"|nicer|better|best|beautiful|you (?:like|enjoy|prefer|want|miss|recommend)|like living|love"
-    r"|favou?rite|visited|aunt|uncle|tell|say|print|translate)\b"
+_SAYING_NOTHING = (
+    "is are am be being do does would could might may should shall will can i you your yours it this that there here "
+    "the a an in on at to of by for with so well alright ok okay then now nowadays presently currently today "
+    "happen perhaps maybe please city town place hometown lie lies located situated sit sits stand stands find "
+    "where me my visit visiting while during trip stay since because as _ ,"
 )
-_OPEN = re.compile(r"(?:^|, |\b(?:in|on|at|by) )(?:which|what|how|when|where(?= is\b))\b")
-_AMOUNT = re.compile(
-    r"\b(?:more|less|fewer) than (?=(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|\d[\d.]*)\b)"
+_PLAIN = frozenset(_SAYING_NOTHING.split())
+_PERSON = re.compile(
+    r"\b(?:do|can|could|would|will|did|may|might|should|shall) (?:you|i|we) "
+    r"(?!(?:ever|once|lie|sit|stand|happen|belong|border|share|host|be|occupy|pay|speak|find you|hear|see|sail)\b)"
+    r"|\byou (?:find|see|hear|sail|visit|swim|stay|look)\b"
 )
-_VISITING = re.compile(r"^if i (?!were you\b)[^,]{3,40} , ")
-_PAST = re.compile(
-    r"\b(?:was|were|did|had|once|used to|former|formerly|ever|until|before|after|ago|century|centuries|history|historic"
-    r"|historically|ancient|imperial|originally|empire|colony|colonial|war|founded|built|born|invented"
-    r"|(?:in|since|until|by) \d{4}|has (?:it|your)"
-    r"|have you)\b"
+"""What a person does, which says nothing of the place."""
+_OF_COUNTRY = r"(?: (?:city )?of (?:your|the|its|this) (?:country|nation))?"
+_MORE = r"(?P<s>more than|over|upwards of|at least|under|fewer than|less than|below)"
+_AMOUNT = (
+    r"(?P<n>(?:\d[\d.]*|million|half|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|fifty)"
+    r"(?: (?:hundred|thousand|million|billion))*)"
 )
-_MOST = re.compile(r"\b(?:\w{3,}est|most|least|top|second|third|chief|among|one of|rich|poor|wealthy)\b")
-_OURS = re.compile(
-    r"\b(?:you|your|yours|yourself|it|there|this|that|city|town|place|hometown|home|locals?|people|i|me)\b"
+_SPEECH = (
+    "speak speaks spoken language tongue hear chat talk people locals residents inhabitants citizens everyone what "
+    "everyday local native mother main market streets called they"
 )
-_PARTS_OF_EARTH = ("africa", "asia", "europe", "north america", "south america", "oceania")
+_OFFICE = "national federal government president parliament king palace presidential work works reside resides seat"
+_AS_CAPITAL = (
+    r"\b(?:as|being|because you are|since you are|as it is|making you),?"
+    r"(?: (?:the|its|_|s|national|federal))* capital\b"
+)
+_SHORE = (
+    "sea ocean coast shore shores seafront seaside beach beaches harbour port reach reaches wash washes against walls "
+    "quays promenade along beside see swim stroll"
+)
+_GLOBE = r"(?: half of (?:the )?(?:globe|earth|world|planet)| hemisphere)"
 
 
-def gist(spoken: str, ask: Ask) -> Query | None:
-    """The plain question that a message comes to; `spoken` with its capitals, `ask` reads plain questions."""
-    words = spoken_words(spoken)
-    if not 0 < len(words) <= LONGEST:
-        return None
-    text = _VISITING.sub("", " ".join(words))
-    words = text.split()
-    if (
-        _TURNED.search(_AMOUNT.sub("", text))
-        or _OPEN.search(text)
-        or (spoken.count("?") > 1 and re.search(r"\?.*\w.*\?", spoken))
-    ):
-        return None
-    games = _games(text)
-    if games is not None:
-        return ask(games)
-    for rule in _NOW if not _PAST.search(text) else ():
-        found = rule(text, words)
-        if found is not None:
-            return ask(found) if found else None
-    return sight(words, spoken) if _OURS.search(text) or len(words) <= _FEW else None
+class Row(NamedTuple):
+    """A matter: what must be there, the things of which one is named (plain name -> how it is asked for), the words
+    that may stand beside them, and the plain question."""
+
+    cue: str
+    names: Callable[[], Mapping[str, str]] | None
+    words: str
+    question: str
+
+
+def _same(names: frozenset[str] | set[str]) -> Mapping[str, str]:
+    return {name: name for name in names}
 
 
 @cache
-def _countries() -> Mapping[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for land in atlas().countries.values():
-        codes = lands(plain(land.name))
-        if codes:
-            found[plain(land.name)] = codes
-    for name in ("usa", "us", "united states", "america", "uk", "britain", "england", "scotland", "holland", "russia"):
-        codes = lands(name)
-        if codes:
-            found[name] = codes
-    return found
+def _countries() -> Mapping[str, str]:
+    more = ("usa", "united states", "america", "uk", "britain", "holland", "russia")
+    return _same({x for x in (*(plain(land.name) for land in atlas().countries.values()), *more) if lands(x)})
 
 
-_LONGER = ("north america", "south america", "latin america", "central america", "new england", "northern ireland")
+@cache
+def _continents() -> Mapping[str, str]:
+    return _same({"africa", "asia", "europe", "north america", "south america", "oceania"})
 
 
-def _named(words: Sequence[str], names: object) -> list[str]:
-    """The names among the words, no part of a longer one of them."""
-    found = [gram for gram in grams(words, 2) if gram in _LONGER]
-    outer = len(found) if not any(gram in names for gram in found) else 0  # type: ignore[operator]
-    for gram in grams(words):
-        if gram in names and gram not in found and not any(re.search(rf"\b{gram}\b", longer) for longer in found):  # type: ignore[operator]
-            found.append(gram)
-    return found[outer:]
-
-
-# Each rule gives the plain question; empty where the message is about its matter, but not clear enough; None where it
-# is about something else.
-
-
-def _capital(text: str, words: Sequence[str]) -> str | None:
-    if "capital" not in words:
-        return None
-    if _MOST.search(text) or re.search(
-        r"\b(?:state|provincial|regional|cultural|financial|fashion|world|of the world)\b", text
-    ):
-        return ""
-    lands_ = _named(words, _countries())
-    if re.search(r"\b(?:suburbs?|outskirts|near|outside|next to|close|part of)\b", text):
-        return ""
-    if re.search(r"\bcapital of (?!(?:the|its|your|that|this|a|my) )", text) and not lands_:
-        return ""  # of something that is no country
-    if len(lands_) == 1 and lands_[0] not in ("england", "scotland"):
-        return f"is C capital of {lands_[0]}"
-    return "is C capital" if not lands_ or lands_[0] in ("england", "scotland") else ""
-
-
-def _neighbour(text: str, words: Sequence[str]) -> str | None:
-    if not re.search(r"\b(?:borders?|frontiers?|next door|neighbou?rs?|next to your country)\b", text):
-        return None
-    found = _named(words, _countries())
-    return f"does N border {' and '.join(found)}" if 1 <= len(found) <= 2 and " or " not in text else ""
-
-
-def _language(text: str, words: Sequence[str]) -> str | None:
-    found = [x for x in _named(words, customs.languages()) if x not in ("sign",)]
-    cue = r"\b(?:speaks?|spoken|language|tongue|hear|hearing|talks?|chat|greet|lips|ordering|understood|converse)\b"
-    if not found or not re.search(cue, text):
-        return None
-    if len(found) > 1 or re.search(r"\b(?:only|besides|also|second|learn|school|tourists|accent|like)\b", text):
-        return ""
-    sole = re.search(r"\b(?:main|mainly|most|mostly|majority|everyday|tongue|primary|native|home|first)\b", text)
-    return f"do P {'mainly ' if sole else ''}speak {found[0]}"
+@cache
+def _tongues() -> Mapping[str, str]:
+    return _same(customs.languages() - {"sign", "creole"})
 
 
 @cache
 def _coins() -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for land in atlas().countries.values():
-        for name in (plain(land.currency), plain(land.currency).split()[-1]):
-            found[name] = name
-            found[f"{name}s"] = name
-    return found
+    names = {x for land in atlas().countries.values() for x in (plain(land.currency), plain(land.currency).split()[-1])}
+    return {form: name for name in names for form in (name, f"{name}s")}
 
 
-def _money(text: str, words: Sequence[str]) -> str | None:
-    cue = (
-        r"\b(?:pay|pays|paying|prices?|wallet|purse|money|cash|currency|tills?|accept|take|spend|haggling|haggle|notes"
-        r"|coins)\b"
-    )
-    found = _named(words, _coins())
-    if not found or not re.search(cue, text):
-        return None
-    return f"do P pay with {_coins()[found[0]]}" if len(found) == 1 else ""
+@cache
+def _faiths() -> Mapping[str, str]:
+    return {
+        "hinduism": "hindu", "hindus": "hindu", "buddhism": "buddhist", "buddhists": "buddhist", "islam": "muslim",
+        "muslims": "muslim", "christianity": "christian", "christians": "christian", "catholics": "catholic",
+    }  # fmt: skip
 
 
-_FAITHS = {
-    "hindus": "hindu", "hinduism": "hindu", "hindu": "hindu", "buddhism": "buddhist", "buddhists": "buddhist",
-    "buddhist": "buddhist", "muslims": "muslim", "islam": "muslim", "muslim": "muslim", "christians": "christian",
-    "christianity": "christian", "christian": "christian", "catholics": "catholic", "catholic": "catholic",
-    "jews": "jewish", "judaism": "jewish",
-}  # fmt: skip
+@cache
+def _rivers() -> Mapping[str, str]:
+    return _same(set(water.rivers()))
 
 
-def _faith(text: str, words: Sequence[str]) -> str | None:
-    found = {_FAITHS[w] for w in words if w in _FAITHS}
-    if not found or not re.search(
-        r"\b(?:majority|most|mostly|follow|faith|believe|main religion|predominantly)\b", text
-    ):
-        return None
-    return f"is N predominantly {found.pop()}" if len(found) == 1 else ""
+@cache
+def _seas() -> Mapping[str, str]:
+    found = {form: name for name in water.SEAS for form in (name, f"{name} sea", f"{name} ocean")}
+    return {form: found[form] for form in sorted(found, key=len)}
 
 
-def _hemisphere(text: str, words: Sequence[str]) -> str | None:
-    m = re.search(
-        r"\b(north|south|above|below)(?: side)?(?: of)? (?:the )?equator"
-        r"|\b(northern|southern) (?:hemisphere|half of (?:the )?(?:globe|earth|world|planet))|(down under)",
-        text,
-    )
-    if m is None:
-        return None
-    word = m[1] or m[2] or "south"
-    side = "northern" if word in ("north", "above", "northern") else "southern"
-    return f"is C in {side} hemisphere"
+@cache
+def _islands() -> Mapping[str, str]:
+    return _same(set(water.island_names()))
 
 
-_SCALE = (
-    r"(?P<n>(?:\d[\d.]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|fifty|half an?"
-    r"|several)"
-    r"(?: (?:hundred|thousand|million|billion))*)"
-)
-_UNDER = ("under", "fewer than", "less than", "below")
-_OVER_UNDER = r"(?P<s>more than|over|upwards of|at least|under|fewer than|less than|below)"
-
-
-def _souls(text: str, words: Sequence[str]) -> str | None:
-    m = re.search(
-        rf"\b{_OVER_UNDER} {_SCALE} (?:people|inhabitants|heads|souls|residents|persons|citizens)\b", text
-    ) or re.search(
-        rf"\b(?:inhabitants|population|people|residents) (?:number|exceeds?|is|count|be) ?{_OVER_UNDER} {_SCALE}\b",
-        text,
-    )
-    if m is None or re.search(r"\b(?:country|nation)\b", text):
-        return None
-    many = re.sub(r"^an? ", "one ", m["n"])
-    return f"do {'less than' if m['s'] in _UNDER else 'more than'} {many} people live"
-
-
-def _height(text: str, words: Sequence[str]) -> str | None:
-    m = re.search(rf"\b{_OVER_UNDER} {_SCALE} (?P<u>metres|meters|m|feet|ft)\b", text)
-    if m is None or not re.search(r"\b(?:sea|altitude|high|up|elevation|mountains?)\b", text):
-        return None
-    more = m["s"] not in _UNDER
-    return f"is C {'more than' if more else 'less than'} {m['n']} {m['u']} above sea level"
-
-
-def _island(text: str, words: Sequence[str]) -> str | None:
-    if not re.search(r"\b(?:island|islands)\b", text):
-        return None
-    if re.search(r"\b(?:mainland|country|nation|state|off|near|many|boat|pacific|islands|part)\b", text):
-        return ""
-    found = _named(words, water.island_names())
-    return "is C on island" if not found else f"is C on island of {found[0]}" if len(found) == 1 else ""
-
-
-def _river(text: str, words: Sequence[str]) -> str | None:
-    found = [x for x in _named(words, water.rivers()) if x != "river"]
-    cue = r"\b(?:river|flows?|runs?|cross|crosses|pass|passes|divides?|through|banks?|bridges|sail|cruises?)\b"
-    if not found or not re.search(cue, text):
-        return None
-    return f"is C on river {found[0]}" if len(found) == 1 else ""
-
-
-def _seas(text: str, words: Sequence[str]) -> str | None:
-    found = [x for x in _named(words, water.SEAS) if x not in ("sea", "ocean", "lake")]
-    if not found:
-        return None
-    if len(found) > 1 or re.search(
-        r"\b(?:country|nation|current|cruise|island|islands|near|region|close|around|somewhere)\b", text
-    ):
-        return ""
-    return f"is C on {found[0]}"
-
-
-def _coast(text: str, words: Sequence[str]) -> str | None:
-    cue = r"\b(?:sea|ocean|coast|coastal|beach|beaches|seaside|seafront|seashore|shore|surf|surfers|ocean liners)\b"
-    if not re.search(cue, text):
-        return None
-    if _MOST.search(text) or re.search(
-        r"\b(?:level|country|nation|far|near|close|hours?|km|miles|lake|river|food|port)\b|\byou have a\b", text
-    ):
-        return ""
-    return "is C on coast"
-
-
-def _continent(text: str, words: Sequence[str]) -> str | None:
-    found = _named(words, _PARTS_OF_EARTH)
-    if not found:
-        return None
-    others = _named(words, _countries())
-    if (
-        len(found) > 1
-        or others
-        or _MOST.search(text)
-        or re.search(r"\b(?:union|central|north of|south of|west of|east of)\b", text)
-    ):
-        return ""
-    return (
-        ""
-        if re.search(r"\b(?:northern|southern|eastern|western|tip|near|from|to) " + found[0], text)
-        else f"is C in {found[0]}"
-    )
-
-
-def _country(text: str, words: Sequence[str]) -> str | None:
-    found = _named(words, _countries())
-    cue = (
-        r"\b(?:country|nation|land|passports?|visa|home|belong|bet|right place|realm|kingdom|it is|part of|citizens)\b"
-    )
-    if len(found) != 1 or not re.search(cue, text):
-        return None
-    if _MOST.search(text) or re.search(
-        r"\b(?:near|north|south|east|west|neighbou?r|coast|same|flag|ally|team|ferry)\b", text
-    ):
-        return ""
-    return f"is C in {found[0]}"
-
-
-def _games(text: str) -> str | None:
-    """The past is what is asked for here."""
-    m = re.search(r"\b(?:(summer|winter) )?(?:olympics|olympic games|(?<=r )games)\b", text)
-    if m is None or re.search(r"\b(?:both|first|twice|next|how|cancelled|team|medals?|bid)\b", text):
-        return None
-    kind, year = f"{m[1]} " if m[1] else "", re.search(r"\b(?:18|19|20)\d\d\b", text)
-    return f"is C known for {kind}olympics {year[0]}" if year else f"was {kind}olympics held"
-
-
-def _weather(text: str, words: Sequence[str]) -> str | None:
-    if re.search(r"\b(?:in|around|surrounded by|land|edge of)\b.*\bdesert\b", text):
-        return "is C in desert" if not _MOST.search(text) else ""
-    if "snow" in words and re.search(r"\b(?:winters?|climate|weather)\b", text):
-        return "does C get snow"
-    if "tropical" in words and re.search(r"\b(?:climate|weather)\b", text):
-        return "is C tropical"
-    return None
-
-
-Rule = Callable[[str, Sequence[str]], "str | None"]
-_NOW: Sequence[Rule] = (
-    _capital, _neighbour, _language, _money, _faith, _hemisphere, _souls, _height, _island, _river, _seas, _coast,
-    _continent, _country, _weather,
+_TABLE = (
+    Row(_AS_CAPITAL, _countries, _OFFICE, "is C capital of {x}"),
+    Row(_AS_CAPITAL, None, _OFFICE, "is C capital"),
+    Row(r"\bcapital (?:city )?of (?:the )?_|_ (?:national |federal )?capital\b", _countries, "kingdom",
+        "is C capital of {x}"),
+    Row(rf"\b(?:country |nation )?capital{_OF_COUNTRY}\b", None, "national federal", "is C capital"),
+    Row(r"^(?=.*\b(?:country|nation|yours)$)(?=.*\b(?:borders?|frontiers?|next door)\b)", _countries,
+        "country nation border borders frontier frontiers right next door share shares both and", "does N border {x}"),
+    Row(r"\b(?:main|mainly|most|mostly|everyday|native|mother|first|majority|the (?:local )?(?:language|tongue))\b",
+        _tongues, _SPEECH, "do P mainly speak {x}"),
+    Row(r"\b(?:speak|speaks|spoken|hear|chat|talk)\b", _tongues, _SPEECH, "do P speak {x}"),
+    Row(r"\b(?:pay|paying|prices?|cash|currency|money|haggling)\b", _coins,
+        "pay paying cash currency money given people shops market", "do P pay with {x}"),
+    Row(r"\b(?:majority|most|mostly|main religion|predominantly)\b", _faiths,
+        "people citizens residents inhabitants follow religion faith what country", "is N predominantly {x}"),
+    Row(rf"\b(?:north|above) (?:of )?(?:the )?equator|\bnorthern{_GLOBE}", None, "", "is C in northern hemisphere"),
+    Row(rf"\b(?:south|below) (?:of )?(?:the )?equator|\bsouthern{_GLOBE}", None, "down under",
+        "is C in southern hemisphere"),
+    Row(rf"\b{_MORE} {_AMOUNT} (?:people|inhabitants|souls|residents|citizens)\b", None, "live living home call have",
+        "do {s} {n} people live"),
+    Row(rf"\b(?:inhabitants|population|residents) (?:number|exceed|count)s? {_MORE} {_AMOUNT}$", None, "",
+        "do {s} {n} people live"),
+    Row(rf"\b{_MORE} {_AMOUNT} (?P<u>metres|feet)\b", None, "above sea level altitude high up",
+        "is C {s} {n} {u} above sea level"),
+    Row(r"\bisland\b", _islands, "", "is C on island of {x}"),
+    Row(r"\bisland\b", None, "occupy", "is C on island"),
+    Row(r"\b(?:river|flows?|runs?|cross|crosses|pass|passes|divides?|banks|bridges|cruises|sail)\b", _rivers,
+        "river flow flows run runs through cross crosses pass passes divide divides two banks bridges sail past below",
+        "is C on {x}"),
+    Row("", _seas, _SHORE, "is C on {x}"),
+    Row(r"\b(?:ocean|sea|coast|seaside|seafront)\b", None, _SHORE, "is C on coast"),
+    Row("", _continents, "continent continents somewhere look map atlas part list scanning", "is C in {x}"),
+    Row(r"\b(?:country|nation|belong|home)\b", _countries, "belong home country nation part", "is C in {x}"),
+    Row(r"^(?!.*\b(?:would|could|may|might|can|should|shall|will|be)\b)"
+        r"(?=.*?(?P<w>\b(?:summer|winter) )?\b(?:olympics|olympic games)\b)", None,
+        "did host hosted held ever once has have were come came welcome world summer winter olympics olympic games",
+        "was {w}olympics held"),
 )  # fmt: skip
+
+
+@cache
+def _rows() -> tuple[tuple[re.Pattern[str], Row, frozenset[str]], ...]:
+    return tuple((re.compile(row.cue), row, _PLAIN | frozenset(row.words.split())) for row in _TABLE)
+
+
+def gist(spoken: str, ask: Callable[[str], Query | None]) -> Query | None:
+    """The plain question that a message comes to; `spoken` with its capitals, `ask` reads plain questions."""
+    words = spoken_words(spoken)
+    if not 0 < len(words) <= LONGEST or not one_sentence(spoken):
+        return None
+    text = " ".join(words).replace(" a million ", " million ")
+    if _PERSON.search(text):
+        return None
+    for cue, row, allowed in _rows():
+        question = _plain_question(text, cue, row, allowed)
+        if question:
+            return ask(question)
+    return sight(words, spoken, _PLAIN)
+
+
+def _plain_question(text: str, cue: re.Pattern[str], row: Row, allowed: frozenset[str]) -> str | None:
+    """The row's question, if its matter is named and nothing else is said."""
+    names, rest = _taken(text, row.names()) if row.names else ([], text)
+    found = cue.search(rest)
+    if found is None or bool(names) != bool(row.names) or len(names) > 1 + ("both" in row.words):
+        return None
+    if not set(f"{rest[: found.start()]} {rest[found.end() :]}".split()) <= allowed:
+        return None
+    return row.question.format(x=" and ".join(names), **{k: v or "" for k, v in found.groupdict().items()})
+
+
+def _taken(text: str, known: Mapping[str, str]) -> tuple[list[str], str]:
+    """The names in a text, the longest first, and the text with "_" in their stead."""
+    names: list[str] = []
+    for gram in grams(text.split()):
+        if gram in known and f" {gram} " in f" {text} ":
+            names.append(known[gram])
+            text = f" {text} ".replace(f" {gram} ", " _ ", 1).strip()
+    return names, text

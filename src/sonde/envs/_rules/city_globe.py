@@ -59,19 +59,19 @@ def ask_clock(m: Match) -> Query | None:
     where = "ahead of" if sign > 0 else "behind"
     if n is None:
         return Asked((Claim("timezone", lambda c: sign * c.utc > 0, f"our clocks [are|are not] {where} London"),))
-    over = m["o"] or ""
+    over, hours = m["o"] or "", f"{n:g} hour{'' if n == 1 else 's'}"
     if over.startswith(("more", "over", "at least")):
         return Asked(
             (
                 Claim(
                     "timezone",
                     lambda c: sign * c.utc > n or (over == "at least " and sign * c.utc == n),
-                    f"our clocks [are|are not] {over}{n:g} hours {where} London",
+                    f"our clocks [are|are not] {over}{hours} {where} London",
                 ),
             )
         )
     return (
-        Asked((Claim("timezone", lambda c: sign * c.utc == n, f"our clocks [are|are not] {n:g} hours {where} London"),))
+        Asked((Claim("timezone", lambda c: sign * c.utc == n, f"our clocks [are|are not] {hours} {where} London"),))
         if not over
         else None
     )

@@ -56,7 +56,9 @@ def ask_letter(m: Match) -> Query | None:
     for verb, letters in parts:
         marks = re.findall(r"L_([a-z])", letters)
         found += [_letter_claim(verb, x) for x in marks]
-        how = "any" if " or " in letters else "all" if len(found) > 1 else how
+        how = "any" if " or " in m[0] else "all" if len(found) > 1 else how
+    if " or " in m[0] and " and " in m[0]:
+        return None
     return (
         Asked(tuple(found), how)
         if found and len(parts) == m[0].count("L_") - sum(len(re.findall("L_", x)) - 1 for _, x in parts)
@@ -74,16 +76,15 @@ def _letter_claim(verb: str, x: str) -> Claim:
 
 
 def _vowel(m: Match) -> Query | None:
-    vowel = slot(m) == "vowel"
+    kind = slot(m)
     end = slot(m, "v").startswith(("end", "last"))
-    return Asked(
-        (
-            named(
-                lambda n: ((n[-1] if end else n[0]) in "aeiou") is vowel,
-                f"the name [{'ends' if end else 'begins'}|does not {'end' if end else 'begin'}] with a {m['x']}",
-            ),
-        )
-    )
+
+    def truth(c: City) -> Truth:
+        letters = {name[-1 if end else 0] for name in spellings(c)}
+        return None if "y" in letters else _agreed((x in "aeiou") is (kind == "vowel") for x in letters)
+
+    verb = "end" if end else "begin"
+    return Asked((Claim("letters", truth, f"the name [{verb}s|does not {verb}] with a {kind}"),))
 
 
 def _length(m: Match) -> Query | None:

@@ -11,7 +11,7 @@ from . import city_people as people
 from . import city_where as where
 from .checks import plain
 from .cities import City, Truth, atlas
-from .city_claims import Claim, both
+from .city_claims import Claim, both, either
 from .city_replies import Asked, Query
 from .city_slots import Match, count, of, several, slot
 from .city_words import land_label, lands, number, place, town
@@ -130,6 +130,23 @@ def _home_capital(x: str) -> Claim:
     )
 
 
+def ask_state_capital(m: Match) -> Query | None:
+    """Of a state of the United States; of other provinces it is known only which cities are not their capitals."""
+    x = slot(m)
+    if x == "georgia":
+        claims = (where.state_capital("Georgia"), where.capital_of(frozenset(("GE",)), "Georgia"))
+        return Asked((either("capital", claims, "my city [is|is not] the capital of a Georgia"),))
+    if lands(x):
+        return None
+    if x in atlas().states:
+        return Asked((where.state_capital(atlas().states[x]),))
+    code = atlas().provinces.get(x)
+    if code is None or place(x) is not None:
+        return None
+    words = f"my city [is|is not] the capital of {x.title()}"
+    return Asked((Claim("capital", lambda c: None if c.land.code == code and c.seat is not False else False, words),))
+
+
 def ask_capital_of(m: Match) -> Query | None:
     x = slot(m)
     if x in (
@@ -195,6 +212,8 @@ def ask_between(m: Match) -> Query | None:
 
 def ask_bigger(m: Match) -> Query | None:
     sign = -1 if re.search(r"\b(?:smaller|less populous|less populated)\b", m[0]) else 1
+    if " or " in slot(m):  # than either or than both
+        return None
     return several(slot(m), lambda t: of(town(t), lambda c: people.bigger(c, c.name, sign)))
 
 
@@ -224,10 +243,18 @@ def ask_biggest_in(m: Match) -> Query | None:
 
 
 def ask_neighbours(m: Match) -> Query | None:
-    return several(
+    """Of the city nothing is known but that it is not on a border that its country does not have."""
+    found = several(
         re.sub(r" by land$| directly$", "", slot(m)),
         lambda t: None if lands(t) is None else where.neighbour(lands(t) or frozenset(), land_label(t)),
     )
+    if not isinstance(found, Asked) or not re.match(r"(?:is |does )?C ", m.string):
+        return found
+    return Asked(tuple(_never_true(claim) for claim in found.claims), found.how)
+
+
+def _never_true(claim: Claim) -> Claim:
+    return Claim(claim.topic, lambda c: None if claim.truth(c) else claim.truth(c), claim.words)
 
 
 def ask_border_count(m: Match) -> Query | None:

@@ -106,6 +106,8 @@ def ask_closer(m: Match) -> Query | None:
 
 def ask_direction_any(m: Match) -> Query | None:
     side = slot(m, "d").replace(" ", "")
+    if " or " in slot(m):  # "north of Rome or Paris" may mean either or both
+        return None
     return several(slot(m), lambda t: of(town(t), lambda c: where.direction(side, c, c.name)))
 
 

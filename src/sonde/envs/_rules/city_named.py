@@ -1,7 +1,7 @@
-"""Sights, dishes and cities that a message of guess_my_city names, whatever else it says (see `city_gist.py`).
+"""Sights and dishes that a message of guess_my_city names (see `city_gist.py`).
 
-Ours. `sight` finds the one phrase about cities whose words a message all has, `hit` the one city that it proposes in
-words such as "gotta be", and `vague` tells a question that no phrase about any city answers.
+Ours. `sight` finds the one phrase about cities whose words a message all has, and `vague` tells a question that no
+phrase about any city answers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import cache
 from . import city_fame as fame
 from .checks import plain
 from .cities import atlas
-from .city_replies import Asked, Guess, Query
+from .city_replies import Asked, Query
 from .city_sights import topic_of
-from .city_words import capitalised, guessed
+from .city_words import capitalised
 
 _ECHO = re.compile(
     r"(?: ,)? (?:is|are|was|were|does|do|did|has|have|would|will|can)(?: not)? (?:it|you|they|there|i|he)(?: not)?$"
@@ -69,21 +69,22 @@ def _rows(label: str) -> Sequence[tuple[frozenset[str], str]]:
     return [row for word in fame.content(label) for row in _phrases().get(word, ())]
 
 
-def sight(words: Sequence[str], spoken: str) -> Query | None:
-    """A sight or a dish that the message names in full, and no other."""
-    if {"lake", "river", "sea", "ocean", "mount"} & set(words):
-        return None
+def sight(words: Sequence[str], spoken: str, allowed: frozenset[str]) -> Query | None:
+    """A sight or a dish that the message names in full, and nothing else."""
     stems = fame.content(" ".join(w for w in words if w != ","))
     rows = {row for word in stems for row in _phrases().get(word, ()) if row[0] <= stems}
     rows = {row for row in rows if _distinct(*row, spoken)}
     rows = {row for row in rows if not any(row[0] < other[0] for other in rows)}
-    if len({row[0] for row in rows}) != 1 or _COMPARED.search(" ".join(words)):
+    if len({row[0] for row in rows}) != 1:
         return None
     meant, label = min(rows, key=lambda row: row[1])
-    return Asked((fame.known_for(meant, label, topic_of(meant)),))
+    others = {w for w in words if w not in label.split() and fame.stem(w) not in meant}
+    return Asked((fame.known_for(meant, label, topic_of(meant)),)) if others <= allowed | _SEEN else None
 
 
-_COMPARED = re.compile(r"\b(?:near|close to|far from|bigger|taller|similar|replica|copy|such as|same)\b")
+_SEEN = frozenset(
+    ("see", "visit", "admire", "famous", "known", "buildings", "landmark", "sights", "inside", "limits", "able")
+)
 
 
 def _distinct(meant: frozenset[str], label: str, spoken: str) -> bool:
@@ -91,27 +92,3 @@ def _distinct(meant: frozenset[str], label: str, spoken: str) -> bool:
     names = [w for w in label.split() if len(w) > 2 and w not in ("the", "and", "of")]
     dish = len(meant) == 1 and bool(meant & fame.dishes())
     return dish or all(capitalised(spoken, w) for w in names if w[:1].isalpha())
-
-
-_HIT = re.compile(
-    r"\b(?:gotta be|got to be|has to be|must be|my money|i think|i have got it|ve got it|got it|am i warm|said it|i bet"
-    r"|bet on|it has to|i reckon|surely|final guess|my guess|i am sure|pretty sure|it is you|hello|i say)\b"
-)
-
-
-def hit(spoken: str) -> Guess | None:
-    """A city proposed in words that say so: "gotta be Paris", "Lagos - am I warm?"."""
-    words = spoken_words(spoken)
-    text = " ".join(words)
-    if len(words) > 12 or not _HIT.search(text.replace("i ve", "i have")) or _NEAR.search(text):
-        return None
-    names = [
-        g for g in grams(words) if capitalised(spoken, g) and g not in ("i", "my") and guessed(g, True) is not None
-    ]
-    names = [g for g in names if not any(g != other and g in other for other in names)]
-    return guessed(names[0], True) if len(names) == 1 else None
-
-
-_NEAR = re.compile(
-    r"\b(?:near|not|never|than|from|between|capital|close|in|of|to|like|if|or|was|were|did|don)\b(?! (?:the|kenyan))"
-)

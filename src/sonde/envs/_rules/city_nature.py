@@ -168,6 +168,8 @@ HEMISPHERES = {
 
 EQUATOR = Claim("latitude", lambda c: limits(abs(c.lat), 6, 15), "my city [is|is not] close to the equator")
 
+ON_EQUATOR = Claim("latitude", lambda c: limits(abs(c.lat), 0.25, 3), "my city [is|is not] on the equator")
+
 TROPICS = Claim("latitude", lambda c: limits(abs(c.lat), 23.3, 23.6), "my city [is|is not] between the tropics")
 
 ARCTIC = Claim("latitude", lambda c: limits(c.lat, 66.7, 66.4), "my city [is|is not] north of the Arctic Circle")

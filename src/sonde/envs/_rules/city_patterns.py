@@ -90,6 +90,8 @@ def builders() -> Mapping[str, Built]:
     return {
         "capital": fixed(where.CAPITAL),
         "seat": fixed(where.SEAT),
+        "government": fixed(where.GOVERNMENT),
+        "state-capital": matters.ask_state_capital,
         "capital_of": matters.ask_capital_of,
         "capital_here": matters.ask_capital_here,
         "capital-and-biggest": _both(
@@ -132,6 +134,7 @@ def builders() -> Mapping[str, Built]:
         "equator": globe.ask_equator,
         "north-or-south": choice(nature.HEMISPHERES["northern"], nature.HEMISPHERES["southern"]),
         "near-equator": fixed(nature.EQUATOR),
+        "on-equator": fixed(nature.ON_EQUATOR),
         "tropics": fixed(nature.TROPICS),
         "arctic": fixed(nature.ARCTIC),
         "parallel": globe.ask_parallel,
@@ -144,9 +147,10 @@ def builders() -> Mapping[str, Built]:
         "near": measures.ask_near,
         "long_way": measures.ask_long_way,
         "landlocked": fixed(water.LANDLOCKED),
-        "country-coast": fixed(opposite(water.LANDLOCKED, "my country [has a coast|is landlocked]")),
+        "country-coast": fixed(water.COUNTRY_COAST),
         "inland": fixed(water.INLAND),
         "coast": fixed(water.COAST),
+        "beach": fixed(water.BEACH),
         "near-sea": fixed(water.NEAR_SEA),
         "body-of-water": fixed(
             either("coast", (water.COAST, water.LAKE, water.ON_A_RIVER), "my city [is|is not] next to a body of water")
@@ -154,6 +158,7 @@ def builders() -> Mapping[str, Built]:
         "coast-or-inland": choice(water.COAST, water.INLAND),
         "port": fixed(water.PORT),
         "lake": fixed(water.LAKE),
+        "great-lake": fixed(water.GREAT_LAKE),
         "sea": measures.ask_sea,
         "sea_word": measures.ask_sea_word,
         "on-a-river": fixed(water.ON_A_RIVER),
@@ -287,6 +292,7 @@ def builders() -> Mapping[str, Built]:
         "a-small-population": fixed(people.big(100, 900, "my city [has|does not have] a small population")),
         "has-borders": fixed(where.HAS_BORDERS),
         "a-monarch": fixed(where.trait("monarchy", "history", "my country [has|does not have] a monarch")),
+        "crowned": lambda m: one(where.crowned(m["x"])),
         "euro": lambda m: one(customs.currency("euro", "the euro")),
         "currency": ways.ask_currency,
         "flag": ways.ask_flag,

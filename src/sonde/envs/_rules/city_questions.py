@@ -13,13 +13,16 @@ from functools import lru_cache
 from .checks import plain
 from .cities import atlas
 from .city_claims import opposite
+from .city_customs import FAITHS, languages
 from .city_fame import country_known
 from .city_gist import gist
-from .city_named import hit, vague
+from .city_named import vague
+from .city_nature import ranges
 from .city_patterns import being, having, opening, whole
 from .city_replies import REFUSED, Asked, Guess, Query, Silent
 from .city_slots import Built
-from .city_text import LONGEST, form, tidy
+from .city_text import form, tidy
+from .city_water import SEAS, island_names, river_name
 from .city_words import capitalised, guessed, lands, place, qualified
 
 UNREADABLE = Silent("unknown")
@@ -37,20 +40,19 @@ _GUESS = (
         r"answer)(?: for C)?(?: (?:is|would be|will be|C is))?(?: that C is)?(?: C)? (?P<x>.+)"
     ),
     re.compile(
-        r"(?:i (?:will |would |am going to |want to )?(?:guess|say|choose|pick|answer|go with|go for|try|"
+        r"(?:i (?:will |would |am going to |want to )?(?:guess|say|choose|take|pick|answer|go with|go for|try|"
         r"bet on)|i am going with|let us try|let us say|let us go with|how about|what about|then C is|C is|"
-        r"C must be|must be|so is C) (?P<x>.+)"
+        r"C must be|must be|so is C|gotta be|does C have to be|"
+        r"has to be|C has got to be|got to be|my money is on|i bet C is|"
+        r"i think i have got it ,) (?P<x>.+)"
     ),
 )
 _BARE = re.compile(r"(?P<x>[a-z][a-z' ]{1,40}(?: , [a-z ]{2,40}){0,2})")
 
-_AT_LAST = re.compile(
-    r".*\b(?:guess (?:is|would be)|i (?:think|believe|will guess|would guess|am guessing|will say|"
-    r"am going to guess|am going with|am going to say))(?: ,)?(?: that)?(?: (?:C|you) (?:is|are|"
-    r"might be|could be|must be))?"
-    r"(?: in| from)? (?P<x>[a-z][a-z' ]{1,40}(?: , [a-z ]{2,40}){0,2})"
+_REASON = re.compile(
+    r"(?:considering|given|based on|judging by|judging from|going by|because of) [^,]{3,60} , (?=my |i )"
 )
-"""A guess at the end of a long sentence."""
+"""Why a city is proposed."""
 
 _REFUSED = re.compile(
     r"(?:C|N|NAME|C N|C , N|N and C|N or C)"
@@ -83,9 +85,10 @@ def query(message: str) -> Query:
     ['continent', 'guess', 'refuse', 'unknown']
     """
     found = _read(message)
-    if found is UNREADABLE and len(message) <= LONGEST:
-        return hit(message) or gist(tidy(message), asked) or UNREADABLE
-    return gist(tidy(message), asked) or found if vague(found) else found
+    if found is not UNREADABLE and not vague(found):
+        return found
+    read = form(message)
+    return found if read is None or read.negated else gist(tidy(message), asked) or found
 
 
 def _read(message: str) -> Query:
@@ -112,17 +115,13 @@ def proposed(message: str) -> Guess | None:
     read = form(message)
     if read is None or read.negated:
         return None
+    text = _REASON.sub("", read.text)
     for pattern in _GUESS:
-        m = pattern.fullmatch(read.text)
-        if m and (found := guessed(m["x"], True)) is not None and not _place_only(read.text, m["x"]):
+        m = pattern.fullmatch(text)
+        if m and (found := guessed(m["x"], True)) is not None and not _place_only(text, m["x"]):
             return found
     m = _BARE.fullmatch(read.text)
-    if m and not re.match(rf"(?:{_AUX}|what|which|how) ", read.text):
-        found = guessed(m["x"], False)
-        if found is not None:
-            return found
-    m = _AT_LAST.search(read.text)
-    return proposed(f"is it {m['x']}") if m else None
+    return guessed(m["x"], False) if m and not re.match(rf"(?:{_AUX}|what|which|how) ", read.text) else None
 
 
 def _place_only(text: str, x: str) -> bool:
@@ -134,101 +133,45 @@ def _place_only(text: str, x: str) -> bool:
 
 
 _STRANGE = re.compile(
-    r"(?:is C|are you (?:in|from)|is C city|is C C of|"
-    r"is C city of)(?: in)? (?P<x>[a-z][a-z' ]{2,30}?)(?:(?: ,| in| of) (?:in )?(?P<more>[a-z ]{2,30}))?"
+    r"(?:is C(?: (?:city|C) of(?=.*(?: ,| in) ))?|are you from) (?P<x>[a-z][a-z' ]{2,30}?)"
+    r"(?:(?: ,| in) (?:in )?(?P<more>[a-z ]{2,30}))?"
 )
 
 
 def strange(text: str, spoken: str) -> Query | None:
     """A guess of a city that is not in the list: a name with capitals that means nothing else."""
     m = _STRANGE.fullmatch(text)
-    if " in " in text[:8]:  # a name behind "in" may be one of a region too
-        return None
-    if m is None or not capitalised(spoken, m["x"]) or len(m["x"].split()) > 3:
+    if m is None or not capitalised(spoken, m["x"]):
         return None
     name = plain(m["x"])
-    if place(name, True) is not None or any(w in _KNOWN_WORDS for w in name.split()):
+    if len(name.split()) > 3 or place(name, True) is not None or not _KNOWN_WORDS.isdisjoint(name.split()):
         return None
+    if any(name in known for known in (atlas().provinces, island_names(), languages(), FAITHS, ranges(), SEAS)):
+        return None
+    if river_name(name) or _NO_TOWN.search(name):
+        return None
+    test = qualified(m["more"]) if m["more"] else None
     if m["more"]:
-        test = qualified(m["more"])
-        if test is None:
-            return None
-        return _Elsewhere(name, test)
+        return None if test is None else _Elsewhere(name, test)
     return Guess(frozenset(), 1, name)
 
 
-_KNOWN_WORDS = frozenset(
-    [
-        "the",
-        "in",
-        "on",
-        "near",
-        "by",
-        "to",
-        "of",
-        "capital",
-        "city",
-        "town",
-        "north",
-        "south",
-        "east",
-        "west",
-        "northern",
-        "southern",
-        "eastern",
-        "western",
-        "central",
-        "hot",
-        "cold",
-        "big",
-        "small",
-        "old",
-        "new",
-        "large",
-        "coastal",
-        "rich",
-        "poor",
-        "muslim",
-        "christian",
-        "catholic",
-        "buddhist",
-        "hindu",
-        "jewish",
-        "orthodox",
-        "english",
-        "french",
-        "spanish",
-        "sea",
-        "ocean",
-        "lake",
-        "river",
-        "island",
-        "mountain",
-        "desert",
-        "port",
-        "known",
-        "famous",
-        "valley",
-        "peninsula",
-        "bay",
-        "strait",
-        "gulf",
-        "republic",
-        "kingdom",
-        "union",
-        "state",
-        "province",
-        "county",
-        "desert",
-        "great",
-        "region",
-        "coast",
-        "area",
-        "olympics",
-        "world",
-        "war",
-    ]
+_NO_TOWN = re.compile(
+    r"(?:ism|ish|ese|day|mas|adan)$|\b(?:siberia|patagonia|normandy|brittany|provence|burgundy|alsace|riviera|crimea|punjab"
+    r"|kashmir|bengal|anatolia|cappadocia|flanders|wallonia|transylvania|bohemia|moravia|silesia|lapland|sahara|sahel|gobi"
+    r"|amazon|amazonia|pampas|outback|yucatan|cornwall|yorkshire|ulster|saxony|prussia|ruhr|tyrol|galicia|algarve|umbria"
+    r"|calabria|lombardy|thrace|macedonia|kurdistan|mesopotamia|persia|levant|sinai|darfur|zululand|biafra|ottoman|roman"
+    r"|byzantine|aztec|inca|maya|mongol|viking|soviet|slavic|latin|germanic|nordic|turkic|euro|dollar|peso|rupee)\b"
 )
+"""Regions, peoples and times that are not cities."""
+
+_OF_PLACES = (
+    "the in on near by to of capital city town north south east west northern southern eastern western central hot "
+    "cold big small old new large coastal rich poor muslim christian catholic buddhist hindu jewish orthodox english "
+    "french spanish sea ocean lake river island mountain desert port known famous valley peninsula bay strait gulf "
+    "republic kingdom union state province county great region coast area olympics world war holy day"
+)
+_KNOWN_WORDS = frozenset(_OF_PLACES.split())
 
 
 class _Elsewhere:
@@ -246,9 +189,33 @@ class _Elsewhere:
         return self.guess.reply(value)  # type: ignore[arg-type]
 
 
+_PAST = re.compile(r"(?:was|were|had|did|has [CN] (?:ever|once|been)) (?!.*\b(?:founded|established|built|settled)\b)")
+_OF_OLD = re.compile(r"\[(?:was\||has\|has not)")
+"""Words of a claim on the past."""
+_RULED = re.compile(r"\[was\|was not\] (?:once|part)")
+_ONCE = re.compile(
+    r"\b(?:ever|once|previously|formerly|historically|former|in past|before|at some point|at one time)\b"
+)
+"""Without one of these words "is it under British rule" asks of today."""
+
+
 @lru_cache(maxsize=8192)
 def asked(text: str) -> Query | None:
-    """The query of a text in the one form; None if no pattern fits it."""
+    """The query of a text in the one form; None if no pattern fits it, or if it asks what was and is told what is."""
+    found = _fitting(text)
+    return None if isinstance(found, Asked) and _of_another_time(text, found) else found
+
+
+def _of_another_time(text: str, found: Asked) -> bool:
+    """Whether what was is asked for and what is would be told, or the other way round."""
+    if _PAST.match(text):
+        return not all(claim.label or _OF_OLD.search(claim.words) for claim in found.claims)
+    return bool(re.match(r"(?:is|are) ", text)) and (
+        not _ONCE.search(text) and any(_RULED.search(claim.words) for claim in found.claims)
+    )
+
+
+def _fitting(text: str) -> Query | None:
     if text.endswith(" inN"):
         return _in_country(asked(text.removesuffix(" inN")))
     if (
@@ -344,10 +311,30 @@ def _exampled(text: str) -> Query | None:
     return asked(head) if mark else None
 
 
+_OF_COUNTRIES = frozenset(
+    (
+        "language",
+        "currency",
+        "religion",
+        "flag",
+        "neighbours",
+        "drives_on",
+        "wealth",
+        "region",
+        "country",
+        "continent",
+        "history",
+        "cuisine",
+    )
+)
+"""Topics whose claims and facts are of the whole country, or hold for it if they do for the city."""
+
+
 def _in_country(found: Query | None) -> Query | None:
     """What is asked of the whole country."""
     if not isinstance(found, Asked) or not any(claim.label for claim in found.claims):
-        return found
+        own = isinstance(found, Asked) and all("its country" in claim.words for claim in found.claims)
+        return found if found is not None and (own or found.topic in _OF_COUNTRIES) else None
     claims = tuple(country_known(claim, claim.label) if claim.label else claim for claim in found.claims)
     return Asked(claims, found.how, found.negated)
 

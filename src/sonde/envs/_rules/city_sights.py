@@ -112,7 +112,12 @@ def ask_sight(m: Match) -> Query | None:
 
 
 def ask_origin(m: Match) -> Query | None:
-    return _known_for(slot(m))
+    """Born, made or seated there, which more is needed for than to be known for it."""
+    asked = _known_for(slot(m))
+    if not isinstance(asked, Asked) or asked.how != "one":
+        return None
+    words = fame.content(slot(m))
+    return Asked((fame.born(words) if slot(m, "b").startswith("b") else fame.owned(words, asked.claims[0]),))
 
 
 def ask_eaten(m: Match) -> Query | None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from .city_address import addressed
 from .city_phrasing import turned, unwrapped
+from .city_sentences import last
 
 LONGEST = 500
 """Characters of a message that are read; a longer one is not understood."""
@@ -88,11 +89,11 @@ _NAMED = re.compile(
     r"\b(?:(?:the )?name of C|C 's name|its name|the name(?! of)|your name|C name|the word|that name)\b"
 )
 _PEOPLE = re.compile(
-    r"\b(?:(?:most|the|many|local|some|all|ordinary) )*(?:people|locals|residents|inhabitants|citizens|"
+    r"\b(?:(?:most|the|local|ordinary) )*(?:people|locals|residents|inhabitants|citizens|"
     r"folks|population|majority"
     r"|everyone|they|you|one|we|i|drivers|cars|vehicles|traffic|everybody|the natives)"
     r"(?: (?:of the people|living|that live|who live|live|there|of|in|from) ?(?:C|N|there|"
-    r"here)?)?(?= (?:there |here |not |mainly |mostly |usually |"
+    r"here)?)?(?= (?:do |does |there |here |not |mainly |mostly |usually |"
     r"actually |normally |typically |primarily |officially |generally |also |commonly |all |both |"
     r"still )*(?:speaks?|drives?|driving|uses?|pays?|talks?|follows?|practi[cs]es?|communicates?)\b)"
 )
@@ -133,7 +134,8 @@ _LEAD = re.compile(
 )
 _ASKING = re.compile(
     r"^(?:(?:can|could|would|will|may|might|do) (?:you|i|we) (?:please |kindly |perhaps |"
-    r"also )*(?:tell me|say|confirm|ask|know|let me know|describe for me|explain|"
+    r"also )*(?:tell me|say|confirm|ask|know(?= (?:if|whether|that|what|which|how)\b)|let me know|"
+    r"describe for me|explain|"
     r"share(?! (?:a |any |land |common |borders?))|mind telling me|"
     r"like to tell me|"
     r"specify|reveal|ask you|tell us|give me an idea of)(?: about)?|i (?:would like|want|am curious|"
@@ -142,7 +144,8 @@ _ASKING = re.compile(
     r"whether|that|about) )?(?=\w)"
 )
 _TRUE = re.compile(
-    r"^(?:is|would|was) (?:it|that|this)(?: be)? (?:(?:also )?(?:true|correct|right|the case|case|fair|"
+    r"^(?:is|would|was) (?:it|that|this)(?: be)? (?:(?:also )?(?:true|correct|"
+    r"right(?! (?:next|on|by|at|in|near|beside|along|behind|across)\b)|the case|case|fair|"
     r"safe|accurate|a fact|fact|possible|likely|reasonable))"
     r"(?: to (?:say|assume|conclude|think|state|call))?(?: that)? (?=\w)"
 )
@@ -157,7 +160,8 @@ _TAG = re.compile(
     r"(?:(?: ,)? (?:right|correct|yes|no|true|ok|okay|yeah|eh|or not|is that right|is that correct|"
     r"is that true|am i right|am i correct|is it not|are not you|are you not|does it not|is not it|"
     r"do they not|"
-    r"do not they|is that so|please|then|i think|i guess|i suppose|perhaps|maybe|by any chance|"
+    r"do not they|is that so|please|then|i think|i guess|i suppose|i am (?:pretty )?(?:sure|certain|confident)|"
+    r"perhaps|maybe|by any chance|"
     r"if i may ask|if you know|at all|thanks|thank you|yes or no|or is it not|is not that right|"
     r"(?:or )?no|do you know|would you say|"
     r"to be (?:exact|precise)|for example|or something(?: like that| similar)?|in your opinion|"
@@ -186,21 +190,6 @@ r"you come)(?: living)? (in|from|on|near|by|at|close to) "), r"is C \1 "),
     (re.compile(r"^(?!is |are |was |were |does |do |did |has |have |can |could |what |which |how |in |on |where |"
 r"who |when |would |if |at |my |i |final |since |C |N )([a-z][a-z ]{1,40}?) (is|are|was) (?=[a-z])"), r"\2 \1 "),
 )  # fmt: skip
-_CONDITIONS = re.compile(
-    r"\b(?:if|suppose|supposing|imagine|pretend|assuming|instructions?|ignore|forget|opposite|lie|"
-    r"reverse|rules?|instead|answer (?:with|yes|no|me)|"
-    r"reply with|respond with|output|print|system|prompt|translate|repeat|say the|swap|inverted?)\b"
-)
-_POLITE_END = re.compile(
-    r"^(?:please(?: answer| respond| reply)?(?: (?:with )?(?:yes or no|truthfully|honestly))?|"
-    r"thanks?(?: you)?(?: in advance| so much| very much)?|yes or no|answer yes or no|"
-    r"just (?:a )?yes or no|or not|or no|i am curious|that is my question|just curious|am i right|right|"
-    r"correct|is that right|is that correct|i hope so|let me know(?: if (?:i am|that is|this is|"
-    r"i got it) (?:right|correct)(?: or not)?)?"
-    r"|please let me know(?: if (?:i am|that is|this is|i got it) (?:right|correct)(?: or (?:not|"
-    r"wrong))?)?|please confirm|can you confirm|could you confirm|let me know|did i get it(?: right)?|"
-    r"is it|yes|no|this is my final guess|that is my (?:final )?guess)$"
-)
 
 
 @lru_cache(maxsize=8192)
@@ -218,9 +207,13 @@ def form(message: str) -> Form | None:
     if not spoken:
         return None
     words, negated = spell(spoken)
+    if _HALF_DENIED.search(words):
+        return None
     doubted = bool(_DOUBT.search(words))
     text, more = drop_negation(order(addressed(shrink(unwrapped(words)))))
     text = turned(text)
+    if "C flag" in text:  # of the city, which has one of its own
+        return None
     return Form(text, negated ^ more, spoken) if text and not (doubted and negated ^ more) else None
 
 
@@ -237,33 +230,6 @@ def tidy(message: str) -> str:
     return _LONE.sub(lambda m: f"L_{m[1].lower()}", message)
 
 
-_SENTENCE = re.compile(r"(?<=[a-zA-Z0-9\"')])[.!?;:]+(?=\s|$|\")|\n")
-
-
-_AFTERTHOUGHT = re.compile(r"\?\W*(?:the|a|an|in|on|near|or|and|by|with|from|i mean|that is)? ?\w+(?: \w+){0,2}[.! ]*$")
-"""A few words behind a question that say more exactly what it asks."""
-
-
-def last(text: str) -> str:
-    """The sentence that asks; empty where several do, or where others set conditions."""
-    parts = [part.strip(" \"'*()-.,!?;:_") for part in _SENTENCE.split(text)]
-    parts = [part for part in parts if re.search(r"[a-zA-Z]", part)]
-    if len(parts) < 2:
-        return parts[0] if parts else ""
-    while len(parts) > 1 and _POLITE_END.match(_plain(parts[-1])):
-        parts.pop()
-    if _AFTERTHOUGHT.search(text) and not _POLITE_END.match(_plain(parts[-1])):
-        return ""
-    before = " . ".join(_plain(part) for part in parts[:-1])
-    if _CONDITIONS.search(before) or (text.count("?") > 1 and text.rstrip().count("?") - text.endswith("?") > 0):
-        return ""
-    return parts[-1]
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"[a-z0-9_,']+", text.lower().replace("i'm", "i am").replace("'s ", " is ")))
-
-
 _MARK = re.compile(r"[^a-zA-Z0-9_,.'\s-]+|(?<!\d)\.|\.(?!\d)|(?<=\s)-(?=\s)")
 
 
@@ -273,14 +239,27 @@ def spell(text: str) -> tuple[str, bool]:
     if "'" in text:
         text = _spelled_out(text)
     text = _NT.sub(r"\1 not", text).replace(",", " , ")
-    return " ".join(_SMALL.sub(r"L_\1", text).split()), False
+    return " ".join(_TYPOS.get(word, word) for word in _SMALL.sub(r"L_\1", text).split()), False
+
+
+_TYPOS = {
+    "teh": "the", "hte": "the", "wich": "which", "whcih": "which", "waht": "what", "woud": "would",
+    "langauge": "language", "languge": "language", "peple": "people", "poeple": "people", "somwhere": "somewhere",
+    "contry": "country", "coutry": "country", "coutnry": "country", "ctiy": "city", "citty": "city",
+    "captial": "capital", "curency": "currency", "currancy": "currency", "offical": "official", "oficial": "official",
+    "popluation": "population", "famos": "famous", "continet": "continent", "hemispere": "hemisphere",
+    "costal": "coastal", "laek": "lake", "rivr": "river", "ocaen": "ocean", "oceon": "ocean", "montains": "mountains",
+    "equater": "equator",
+    "religon": "religion", "metropolitain": "metropolitan", "mediteranean": "mediterranean",
+}  # fmt: skip
+"""Frequent slips that are no other word."""
 
 
 _CAPITAL, _SMALL = re.compile(r"\bL_([a-z])\b"), re.compile(r"l_([a-z])\b")
 _NT = re.compile(r"\b(is|does|are|do|was|has)nt\b")
 _NOT_WORDS = re.compile(r"\b(?:" + "|".join(map(re.escape, _NOT)) + r")\b")
 _EXPECTS_YES = re.compile(
-    r"^((?:so|and|but|ok|okay|well)[ ,]+)?(is|are|was|were|does|do|did|has|have|would|could)n't\b"
+    r"^((?:so|and|but|ok|okay|well)[ ,]+)?(is|are|was|were|does|do|did|has|have|would|could|should|must|might)n't\b"
 )
 _NOT_END, _OWNER_END, _QUOTE = re.compile(r"n't\b"), re.compile(r"'s$"), re.compile(r"(?<! )'(?!s )")
 
@@ -324,7 +303,7 @@ def shrink(text: str) -> str:
     text = _CITY.sub("C", text)
     text = _COUNTRY.sub("N", text)
     text = _IT.sub("C", _ITS.sub("N 's", text))
-    text = _NAMED.sub("NAME", text).replace("C 's ", "").replace("NAME 's ", "NAME ")
+    text = _NAMED.sub("NAME", text).replace("C 's flag", "C flag").replace("C 's ", "").replace("NAME 's ", "NAME ")
     text = _PEOPLE.sub("P", text)
     text = _FLUFF.sub(" ", text)
     text = _ARTICLES.sub(" ", text)
@@ -371,6 +350,13 @@ def order(text: str) -> str:
 _NEGATION = re.compile(r"\b(?:not|never)\b")
 
 
+_HALF_DENIED = re.compile(
+    r"\bnot (?:just|only|merely|simply|always|entirely|exactly|necessarily|quite|very|too|so|that|much|all|even)\b"
+    r"|\b(?:false|untrue|incorrect|wrong|mistaken)\b"
+    r"|\b(?:just|directly|exactly|precisely|slightly|right) (?:to the )?"
+    r"(?:north|south|east|west|outside|inside|across|over|off)\b"
+)
+"""What denies only a part of what is said, or denies it in other words; and exact places, of which less is known."""
 _DENYING = re.compile(r"\b(?:no|not|never|lacks?|without|outside|neither)\b")
 
 

@@ -7,20 +7,25 @@ from collections.abc import Mapping
 from functools import cache
 
 from .checks import plain
-from .cities import City, Truth, atlas, kilometres
+from .cities import City, Truth, atlas, kilometres, negation
 from .city_claims import Claim
 
 # --- water -----------------------------------------------------------------------------------------------------------
 
 
 def _on_sea(c: City) -> Truth:
-    return None if c.shore is None else c.shore == "sea"
+    return None if c.shore is None or _inland_sea(c) else c.shore == "sea"
+
+
+def _inland_sea(c: City) -> bool:
+    """Whether what it lies on is a lake that is called a sea."""
+    return c.shore == "lake" and (c.water or "").endswith(" Sea")
 
 
 def _near_sea(c: City) -> Truth:
     if c.shore == "sea":
         return True
-    if c.sea_km is None:
+    if c.sea_km is None or _inland_sea(c):
         return None
     low, high = c.sea_km
     return True if high is not None and high <= 15 else False if low >= 50 else None
@@ -30,11 +35,28 @@ COAST = Claim("coast", _on_sea, "my city [is|is not] on the sea")
 
 NEAR_SEA = Claim("coast", _near_sea, "my city [is|is not] near the sea")
 
-INLAND = Claim("coast", lambda c: None if c.shore is None else c.shore != "sea", "my city [lies inland|is on the sea]")
+INLAND = Claim("coast", lambda c: negation(_on_sea(c)), "my city [lies inland|is on the sea]")
+
+BEACH = Claim("coast", lambda c: True if c.shore == "sea" else None, "my city [is|is not] on the sea")
+"""Rivers and lakes may have beaches too."""
 
 LANDLOCKED = Claim("coast", lambda c: "landlocked" in c.land.traits, "my country [is landlocked|has a coast]")
 
+COUNTRY_COAST = Claim(
+    "coast",
+    lambda c: None if c.land.code in ("AZ", "KZ", "TM") else "landlocked" not in c.land.traits,
+    "my country [has a coast|is landlocked]",
+)
+"""The Caspian is a sea to some."""
+
 LAKE = Claim("coast", lambda c: True if c.shore == "lake" else None, "my city [is|is not] on a lake")
+
+_GREAT_LAKES = ("Lake Superior", "Lake Michigan", "Lake Huron", "Lake Erie", "Lake Ontario")
+GREAT_LAKE = Claim(
+    "coast",
+    lambda c: c.water in _GREAT_LAKES if c.shore in ("lake", "sea") else None,
+    "my city [is|is not] on one of the Great Lakes",
+)
 
 PORT = Claim(
     "industry",

@@ -7,7 +7,7 @@ import re
 from . import city_customs as customs
 from . import city_past as past
 from .checks import plain
-from .cities import City, Truth, atlas
+from .cities import City, Truth, all_of, atlas
 from .city_claims import Claim, opposite
 from .city_replies import Asked, Query
 from .city_slots import UNDER, Match, one, several, slot
@@ -140,7 +140,21 @@ def ask_faithful(m: Match) -> Query | None:
 
 
 def ask_flagged(m: Match) -> Query | None:
-    return _colours(slot(m))
+    found = _colours(slot(m))
+    if isinstance(found, Asked) and found.how != "any" and re.match(r"is (?:N (?:is |'s )?)?flag\b", m.string):
+        return Asked((_whole_flag(found.claims),))
+    return found
+
+
+def _whole_flag(claims: tuple[Claim, ...]) -> Claim:
+    """ "Is the flag red and white": whether it has the colours; where it has more, a person would argue."""
+
+    def truth(c: City) -> Truth:
+        found = all_of(claim.truth(c) for claim in claims)
+        return None if found and len(c.land.flag or ()) > len(claims) else found
+
+    named = " and ".join(claim.words.rsplit("]", 1)[1].removesuffix(" in it").strip() for claim in claims)
+    return Claim("flag", truth, f"our flag [is|is not] {named}")
 
 
 def _colours(text: str) -> Query | None:
@@ -150,7 +164,7 @@ def _colours(text: str) -> Query | None:
         t = re.sub(r"(?: (?:stripes?|colou?r|part|bands?|bars?))+$", "", re.sub(r"^colou?rs? ", "", t))
         if t in colours:
             return _colour(t)
-        what = re.sub(r"^(?:big|single|one|crescent and|large|maple|moon and|animal|crescent moon and) |s$", "", t)
+        what = re.sub(r"^(?:big|crescent and|large|maple|moon and|animal|crescent moon and) |s$", "", t)
         what = {"crescent moon": "crescent", "moon": "crescent", "leave": "leaf", "cros": "cross"}.get(what, what)
         return _emblem(what) if what in _EMBLEMS else None
 

@@ -10,8 +10,15 @@ from .city_claims import Claim, limits
 # --- place -----------------------------------------------------------------------------------------------------------
 
 
+_ARGUED_CONTINENT = {"Europe": frozenset(("AM", "AZ", "GE")), "Asia": frozenset(("AM", "AZ", "GE", "CY"))}
+
+
 def continent(name: str) -> Claim:
-    return Claim("continent", lambda c: name in c.continents, f"my city [is|is not] in {name}")
+    """The Caucasus and Cyprus are on either continent, as people count."""
+    argued = _ARGUED_CONTINENT.get(name, frozenset())
+    return Claim(
+        "continent", lambda c: None if c.land.code in argued else name in c.continents, f"my city [is|is not] in {name}"
+    )
 
 
 def continents(names: tuple[str, ...], words: str) -> Claim:
@@ -89,9 +96,41 @@ def trait(name: str, topic: str, words: str) -> Claim:
     return Claim(topic, lambda c: name in c.land.traits, words)
 
 
+_CROWNED = {"king": "GB BE NL ES NO SE DK TH KH BT BH JO MA SA MY LS SZ TO", "emperor": "JP", "queen": ""}
+
+
+def crowned(kind: str) -> Claim:
+    """A king, queen or emperor: other monarchs are called by other names, or reign from elsewhere."""
+    having = frozenset(_CROWNED[kind].split())
+
+    def truth(c: City) -> Truth:
+        known = c.land.code in having if kind == "emperor" else True if c.land.code in having else None
+        return known if "monarchy" in c.land.traits else False
+
+    return Claim("history", truth, f"my country [has|does not have] {'an' if kind == 'emperor' else 'a'} {kind}")
+
+
 # --- capital ---------------------------------------------------------------------------------------------------------
 
 CAPITAL = Claim("capital", lambda c: c.capital, "my city [is|is not] the capital of its country")
+
+
+_APART = (
+    "Amsterdam;Cape Town;Bloemfontein;Pretoria;Sucre;Yamoussoukro;Abidjan;Porto-Novo;Kuala Lumpur;Mbabane;Valparaiso;"
+    "Dodoma;Dar es Salaam;Bujumbura;Gitega;Aden;Tripoli;Benghazi"
+)
+_GOVERNED_ELSEWHERE = frozenset(_APART.split(";"))
+GOVERNMENT = Claim(
+    "capital",
+    lambda c: None if c.name in _GOVERNED_ELSEWHERE else c.capital,
+    "my city [is|is not] the seat of the government of its country",
+)
+"""In some countries the government, or a part of it, does not sit in the capital."""
+
+
+def state_capital(name: str) -> Claim:
+    inside = state(name).truth
+    return Claim("capital", lambda c: all_of((inside(c), _seat(c))), f"my city [is|is not] the capital of {name}")
 
 
 def capital_of(codes: frozenset[str], label: str) -> Claim:
@@ -121,22 +160,44 @@ def capital_is(ids: tuple[int, ...], label: str) -> Claim:
 
 # --- neighbours ------------------------------------------------------------------------------------------------------
 
+_PAIRS = "CN-HK CN-MO CA-DK CA-GL FR-BR FR-SR FR-NL GB-ES GB-CY RS-AL MA-MR PS-JO PS-EG CU-US SG-MY"
+_ARGUED = tuple(frozenset(pair.split("-")) for pair in _PAIRS.split())
+"""Borders of territories overseas, on small islands, across a causeway or in dispute."""
+_UNCOUNTED = frozenset(code for pair in _ARGUED for code in pair) | {"IL", "XK"}
+"""Countries of which a person would argue how many neighbours they have."""
+
 
 def neighbour(codes: frozenset[str], label: str) -> Claim:
     """A land border with the named country."""
     names = frozenset(atlas().countries[code].name for code in codes)
+    argued = frozenset(code for pair in _ARGUED if pair & codes for code in pair)
+
+    def truth(c: City) -> Truth:
+        if c.land.code in codes:
+            return None
+        return True if names & set(c.land.neighbours) else None if c.land.code in argued else False
+
     return Claim(
         "neighbours",
-        lambda c: None if c.land.code in codes else bool(names & set(c.land.neighbours)),
+        truth,
         f"my country [has|does not have] a land border with {label}",
     )
 
 
-HAS_BORDERS = Claim("neighbours", lambda c: bool(c.land.neighbours), "my country [has|does not have] land borders")
+HAS_BORDERS = Claim(
+    "neighbours",
+    lambda c: True if c.land.neighbours else None if c.land.code == "CY" else False,
+    "my country [has|does not have] land borders",
+)
 
 
 def borders(least: int, most: int, words: str) -> Claim:
-    return Claim("neighbours", lambda c: least <= len(c.land.neighbours) <= most, words)
+    def truth(c: City) -> Truth:
+        few = len(c.land.neighbours)
+        found = {least <= n <= most for n in (range(few - 1, few + 4) if c.land.code in _UNCOUNTED else (few,))}
+        return found.pop() if len(found) == 1 else None
+
+    return Claim("neighbours", truth, words)
 
 
 # --- distances -------------------------------------------------------------------------------------------------------
@@ -174,7 +235,12 @@ def within(km: float, other: City, label: str, words: str) -> Claim:
 
 
 def near(other: City, label: str) -> Claim:
-    return Claim("distance", lambda c: limits(kilometres(c, other), 60, 300), f"my city [is|is not] near {label}")
+    """Of the city itself it is not known."""
+    return Claim(
+        "distance",
+        lambda c: None if c.id == other.id else limits(kilometres(c, other), 60, 300),
+        f"my city [is|is not] near {label}",
+    )
 
 
 def closer(one: City, other: City, a: str, b: str) -> Claim:

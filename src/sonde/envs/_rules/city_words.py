@@ -157,7 +157,8 @@ def place(text: str, adjective: bool = False) -> Claim | None:
         text,
     )
     text = re.sub(
-        r" (?:continent|region|area|itself|proper|subcontinent|at all|part of world|peninsula(?<!n peninsula))$",
+        r" (?:continent|region|area|itself|proper|(?<!indian )subcontinent|at all|part of world"
+        r"|peninsula(?<!n peninsula))$",
         "",
         text,
     )
@@ -283,6 +284,13 @@ _COMMENT = re.compile(
 )
 
 
+_DOUBTFUL = re.compile(
+    r"\b(?:not|no|or|and|but|if|than|from|near|close|like|you|your|we|they|he|she|who|is|are|was|were|does|do|did|has"
+    r"|there|say|says|said|yes|right|wrong|twin|sister|same|other)\b"
+)
+"""What may be more than a description of a city behind its name ("jaipur , pink city")."""
+
+
 @lru_cache(maxsize=4096)
 def guessed(text: str, firm: bool) -> Guess | None:
     """The cities that "paris , france" or "rome or milan" proposes; None if it is no list of cities. In a `firm` guess
@@ -294,7 +302,7 @@ def guessed(text: str, firm: bool) -> Guess | None:
     for segment in re.split(r" or (?:maybe |is C |perhaps )?", text):
         if _COMMENT.match(segment) and names:
             break
-        if not _segment(segment, names):
+        if not _segment(segment, names, firm):
             return None
     if not names:
         return None
@@ -305,7 +313,7 @@ def guessed(text: str, firm: bool) -> Guess | None:
     return Guess(shared if same else some, 1 if same else len(distinct))
 
 
-def _segment(segment: str, names: list[tuple[str, frozenset[int]]]) -> bool:
+def _segment(segment: str, names: list[tuple[str, frozenset[int]]], firm: bool) -> bool:
     """Reads "paris , france" or "london , rome" into `names`; False if it does not read."""
     pieces = [p for p in segment.split(" , ") if p]
     sure = False
@@ -330,7 +338,8 @@ def _segment(segment: str, names: list[tuple[str, frozenset[int]]]) -> bool:
             names.append((piece, ids))
             sure = False
         else:
-            return bool(n and (_COMMENT.match(piece) or sure))
+            described = firm and n == 1 and len(names[-1][1]) == 1 == len(pieces) - 1 and not _DOUBTFUL.search(piece)
+            return bool(n and (_COMMENT.match(piece) or sure or described))
     return bool(pieces)
 
 

@@ -14,6 +14,7 @@ from .english import tokens
 from .phrases import raw_lines
 from .queries import Query, atom
 from .topics import Known, knowledge
+from .wordlists import word_list
 
 CONTINENTS = {
     "africa": ("africa", "african"),
@@ -43,6 +44,15 @@ _MEMBERS = {
 }
 
 
+class Part(NamedTuple):
+    """A part of a nation: what is surely of it, and what may be. The chief part has all the rest."""
+
+    nation: str
+    words: Sequence[str]
+    inside: int
+    chief: bool
+
+
 class Nation(NamedTuple):
     names: Sequence[str]
     people: Sequence[str]
@@ -61,11 +71,42 @@ def nations() -> Mapping[str, Nation]:
 
 
 @cache
+def parts() -> Mapping[str, Part]:
+    """England, Scotland, ...: where their people, places and things are known apart."""
+    found: dict[str, Part] = {}
+    for row in word_list("regions.parts"):
+        name, nation, words, topics = (field.strip() for field in row.split("|"))
+        inside = 0
+        for topic in topics.split("+"):
+            inside |= 1 << knowledge().index[topic.strip()] if topic.strip() != "rest" else 0
+        found[name] = Part(nation, tuple(words.split(", ")), inside, topics == "rest")
+    return found
+
+
+@cache
+def _within_part(name: str) -> Query:
+    """What is of a part of a nation; what the list leaves open is not known."""
+    knows, part = knowledge(), parts()[name]
+    whole, unsure = within(part.nation), 0
+    for topic in word_list("regions.unsure"):
+        unsure |= 1 << knows.index[topic]
+    apart = 0
+    for other in parts().values():
+        apart |= other.inside if other != part else 0
+    rest = whole.yes & ~part.inside & ~apart & ~unsure
+    some = knows.roots["person"] | knows.roots["place"] | knows.roots["fictional_character"]
+    yes = part.inside | (rest if part.chief else 0)
+    return atom(f"in {name}", Known(yes, whole.no & ~yes | apart | (0 if part.chief else rest & some)))
+
+
+@cache
 def _words() -> Mapping[str, str]:
     """Words -> country, continent or group."""
     found: dict[str, str] = {}
     for name, nation in nations().items():
         found.update({" ".join(tokens(w)): name for w in (*nation.names, *nation.people)})
+    for name, part in parts().items():
+        found.update(dict.fromkeys(part.words, name))
     for name, words in CONTINENTS.items():
         found.update(dict.fromkeys(words, name))
     for name, (words, _) in _GROUPS.items():
@@ -88,6 +129,8 @@ def region(words: Sequence[str]) -> str | None:
 @cache
 def within(name: str) -> Query:
     """Which topics are from, in or of a region."""
+    if name in parts():
+        return _within_part(name)
     knows, listed, yes = knowledge(), 0, 0
     inside = _countries(name)
     events = knows.known("event").yes
