@@ -85,3 +85,58 @@ def test_accusations(said: str) -> None:
 )
 def test_nothing_comes_of_these(said: str) -> None:
     assert read(SHIP.frame, said).kind in ("nothing", "talk", "several"), template(SHIP.frame, said)
+
+
+PRINTERS = case("train", 15).frame
+"""Suspects: Ibrahim, crossword editor; Dalia, typesetter; Hana, cartoonist. Witnesses: Kofi, court reporter; Edith,
+delivery driver. Victim: Paloma. The skill: to release the goods lift. Near: in the paper aisle to the type store."""
+
+
+@pytest.mark.parametrize(
+    ("said", "act"),
+    [
+        ("Dalia, Hana says you can release the goods lift. Is that so?", Act("ask", "p1", "access")),
+        ("Dalia, Hana noticed you, she says. Did you see her?", Act("ask", "p1", "p2")),
+        ("Dalia, not a word about ink. What about Hana, did you see her?", Act("ask", "p1", "p2")),
+        ("Dalia, weren't you in the paper aisle leading to the type store?", Act("ask", "p1", "scene")),
+        ("Look at the roll of string. No, the green eyeshade.", Act("examine", "i3")),
+        ("Tlak to the courier.", Act("check", "r4")),
+    ],
+)
+def test_who_is_meant(said: str, act: Act) -> None:
+    assert read(PRINTERS, said) == Reading("act", act), template(PRINTERS, said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Hana would never have killed anyone.",
+        "Dalia, I never asked you about your quarrel with Paloma.",
+        "Dalia, I know where you were.",
+        "Dalia, suppose you had quarrelled with Paloma. Would you tell me?",
+        "Dalia, where was Paloma before she died?",
+        "Dalia, did Paloma know how to release the goods lift?",
+        "Dalia, is the goods lift heavy?",
+        "Dalia, do you have many friends here?",
+        "Dalia, where were you yesterday?",
+        "Dalia, can Hana confirm that you were at home?",
+        "Dalia, did Hana see you?",
+        "Dalia, say hello to Hana.",
+        "Dalia, look at the contract.",
+        "Has anybody asked Dalia where she was?",
+        "Ask Dalia's assistant where she was.",
+        "Ask the courier to leave.",
+        "Was the courier late?",
+        "I have read the press log.",
+        "I forgot to check the press log.",
+        "Is the press log reliable?",
+        "Search everywhere but the machine hall.",
+        "Hana should search the machine hall.",
+        "Look at the machine hall clock.",
+        "Look at the courier's bag.",
+        "Hana poisoned the atmosphere.",
+        "Hana shouted: Dalia is the murderer!",
+    ],
+)
+def test_what_only_mentions_something_does_nothing(said: str) -> None:
+    assert read(PRINTERS, said).kind in ("nothing", "talk", "several"), template(PRINTERS, said)

@@ -30,20 +30,22 @@ _HEDGED = re.compile(
     r"|as if|theory|theories|hypothesis|scenario|in case|hardly|no evidence|no proof|nothing|framed?|wants? us|story"
     r"|eventually|tomorrow|otherwise|wish(?:es)?|hope|accused|accuses|why|how|neither|nor|lean|leaning|want to know"
     r"|prove|evidence against|tempted|what"
-    r"|imagine|rumou?r|people say|opinion|in my view|reckon|bet)\b"
+    r"|imagine|rumou?r|people say|opinion|in my view|reckon|bet|sake of|dream\w*|film|movie)\b"
 )
 _PROVEN = re.compile(r"\b(?:and|as) (?:i|we) (?:can|will) (?:now )?prove it\b|\bevidence\b(?! against)[^@]*(?=$)")
 _WHO = r"(?:the |our |a |this )?@(p\d)\b(?! 's)(?: ,? ?(?:the |our )?@\1){0,2}(?: ,)?"
 _NOUN = (
     r"(?:(?:real|true|actual|only|guilty) )?(?:murderer|murderess|killer|culprit|perpetrator|poisoner|assassin"
-    r"|guilty (?:party|person|one))\b(?! 's)"
+    r"|guilty (?:party|person|one))\b(?! (?:'s|@|on\b))"
 )
 _SURELY = (
     r"(?:(?:clearly|definitely|certainly|therefore|obviously|undoubtedly|indeed|surely|thus|in fact|really|so|without"
     r"|none other than|hereby|now|formally|hence|also|himself|herself) )*"
 )
 _DID = (
-    r"(?:poisoned\b|(?:killed|murdered|struck)"
+    r"(?:poisoned\b(?! (?:the|our|their|his|her) (?:atmosphere|air|mood|minds?|relation\w*|well|conversation|climate"
+    r"|evening))"
+    r"|(?:killed|murdered|struck)"
     r"(?= (?:down )?(?:(?:the|our|poor|old) )*(?:@[vi]|him\b|her\b)| ?(?:[.!,]|$)| (?:with|in|at|by|because|and) ))"
 )
 _BE = rf"are {_SURELY}(?:the |our )?(?:{_NOUN}|guilty)"
@@ -66,7 +68,8 @@ _PATTERNS: tuple[re.Pattern[str], ...] = tuple(
         rf"\b(?:accuse|arrest)\b[^@]*\b(?:is|of being) {_WHO}",
         rf"\baccusation (?:\w+ ){{0,3}}?(?:is|goes to|falls on|:)[^@]{{0,25}}{_WHO}",
         rf"\baccusation against {_WHO}(?= ?(?:[.!,]|$))",
-        rf"{_WHO} (?:is|was) {_SURELY}(?:(?:the |our |a )?{_NOUN}|guilty\b|to blame\b|responsible(?= for| ?[.!,]))",
+        rf"{_WHO} (?:is|was) {_SURELY}(?:(?:the |our )?{_NOUN}|a {_NOUN}(?= ?(?:[.,!]|$|and |because |of |who ))"
+        rf"|guilty\b|to blame\b|responsible(?= for| ?[.!,]))",
         rf"{_WHO} (?:is|was) {_SURELY}the {_ONE} (?:(?:who|that) (?:has |have )?(?:did (?:it|this)\b|{_DID}"
         rf"|committed)"
         r"|responsible (?:for|[.!,]))",
@@ -77,7 +80,9 @@ _PATTERNS: tuple[re.Pattern[str], ...] = tuple(
         rf"\bit (?:was|is) {_SURELY}{_WHO}"
         rf"(?= ?(?:[.!,]|(?:who|that) (?:did (?:it|this)\b|{_DID}|committed|is (?:the )?(?:{_NOUN}|guilty))"
         rf"|all along|$))",
-        rf"\b(?:conclusion|verdict|final answer|my answer|solution)\b[^@]{{0,40}}{_WHO}",
+        rf"\b(?:conclusion|verdict|final answer|my answer|solution)\b(?! lies| depends)[^@]{{0,40}}{_WHO}"
+        rf"(?= ?(?:[.!,]|$|did (?:it|this)\b|is {_SURELY}(?:(?:the |our )?{_NOUN}|guilty|the {_ONE})|{_DID}"
+        rf"|committed|was the))",
         rf"{_WHO} (?:, )?you (?:\w+ )?(?:{_DID}|did it|{_BE}|are under arrest)",
         rf"\byou (?:\w+ )?(?:{_DID} @v|did it|{_BE}) ,? ?{_WHO}",
     )
@@ -102,7 +107,8 @@ _LEAD = re.compile(
 """The words that may stand right before what states the guilt: after others it may be a plan or a report."""
 _ANNOUNCED = re.compile(
     r"accus|verdict|conclusion|answer|solution|clear|final|decided|killer|murderer|culprit|know|evidence|enough|case"
-    r"|sum|judg|proof|proves|truth|obvious|action|certain|sure|settled|simple|doubt|mind|game|done|say|this|@p|^\W*$"
+    r"|sum|judg|proof|proves|truth|obvious|action|certain|sure|settled|simple|doubt|mind|game|done|say|this|@p\d\W*$"
+    r"|^\W*$"
 )
 """What may be said before a colon."""
 _QUOTED = re.compile(
@@ -136,7 +142,7 @@ def accused(template: str) -> tuple[int, ...]:
     if _QUOTED.search(template):
         return ()
     for sentence in _SENTENCE.findall(template):
-        plain = _NOT.sub(" ", _PROVEN.sub(" ", _CERTAIN.sub(" ", sentence)))
+        plain = " ".join(_NOT.sub(" ", _PROVEN.sub(" ", _CERTAIN.sub(" ", sentence))).split())
         if "?" in sentence or _HEDGED.search(plain):
             continue
         if (before := _PRONOUN.search(plain)) and _states(plain[: before.start()]):
@@ -157,7 +163,8 @@ def _states(before: str) -> bool:
     """Whether the words of a sentence before the guilt leave it a statement: a clause that leads to it, after others
     that are no order to repeat something."""
     last = re.split(r"[,:]", before)[-1]
-    if re.search(r":[^:]*$", before) and not _ANNOUNCED.search(before.rsplit(":", 1)[0]):
+    said = before.rsplit(":", 1)[0] if ":" in before else None
+    if said is not None and (not _ANNOUNCED.search(said) or re.search(r"@p\d (?!,)[a-z']", said)):
         return False
     joined = re.split(r"\b(?:and|so|but|because) (?=\w)", last.strip())[-1]
     return bool(

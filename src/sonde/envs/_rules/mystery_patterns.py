@@ -63,22 +63,11 @@ TAKEN_BACK = re.compile(
     r"\b(?:no|hold on|oh)\W+wait\b|\bscratch that\b|\bsecond thoughts?\b|\b(?:just|only) (?:kidding|joking)\b"
     r"|\b(?:actually|wait|sorry)\W+no\b|\bi take (?:it|that) back\b"
 )
-LOOK_FOR = re.compile(r"\b(?:search|explore|comb|inspect|examine|check) (?:the )?@(l\d) for\b(?=.*@[ri]\d)")
-IN_PLACE = re.compile(
-    r"@l\d 's (?!door\b|floor\b)[a-z]|\b(?:who|whom|whose|when|whether|calls?|called|phoned|telephoned"
-    r"|entered) (?!@l).*@l\d"
-    r"|\b(?:the|a|an|any|that|this) (?!(?:rest|room|area|scene|inside|interior|floor|walls?|surroundings|whole"
-    r"|grounds?"
-    r"|contents?|corners?|evidence|clues?|traces?|look|time|search|whole|entire|search|door|visit|walk|trip|way|tour"
-    r"|crime|entrance|state|condition|layout)\b)[a-z]+ (?:of|in|on|at|to|from|near|by|behind|under) (?:the )?@l\d"
+LOOK_FOR = re.compile(
+    r"\b(?:search|explore|comb|inspect|examine|check) (?:the )?@(l\d) (?:over |closely "
+    r"|carefully )?for\b(?=.*@[ri]\d)"
 )
-"""Of a place something is meant that is not the place: "its lock", "the window in it", "who telephoned from it"."""
 TOO = re.compile(r"(?:\band|,) (?:the )?@[pb]\d ?,? (?:too|also|as well)\b")
-THEIRS = re.compile(
-    r"@p\d 's (?!alibi|story|claims?|statement|account|whereabouts|movements)[a-z]+ (?:on|in|at|from|of|for"
-    r"|near) (?:the )?@[irl]"
-)
-"""Something of somebody's that there is not: "her fingerprints on the glass"."""
 SOUGHT = re.compile(
     r"\b(?:tell|know|hear|learn|understand|discuss|explain|verify|check|confirm|clarify|establish|investigate|look"
     r"|examine|explore|ask|find|determine|describe|what|how|any|let us|need|want|more|regarding|see|curious"
@@ -87,18 +76,6 @@ SOUGHT = re.compile(
     r"(?: \w+){0,2}\W*(?:please\W*)?$"
 )
 """That something of somebody's is asked for, not only spoken of."""
-NEVER = re.compile(
-    r"\b(?:burn|burned|destroy|smash|steal|throw)\b.*@[irx]|@[irx]\d* (?:burned|burnt|destroyed|smashed|removed)\b"
-    r"|^\W*(?:tell|order|ask|let) (?:the )?@p\d to (?:come|go|leave|stay|wait|sit)\b"
-    r"|\bnever (?:search|examine|check|ask|inspect|question|look|read|visit|enter|go)\b"
-    r"|\b(?:take|bring|send|carry|give|show|hand|return) (?:the )?@[irl]\d\b.* to (?:the |our |my )?(?!me\b|us\b"
-    r"|light"
-    r"|see\b|look\b|find\b|check\b|examine\b|inspect\b)\S|\b(?:show|hand|give) (?:the )?@p\d (?:the )?@[irl]"
-    r"|\b(?:photo\w*|picture|sketch|copy|drawing) of (?:the )?@"
-    r"|^(?!.*\b(?:ask|question|confirm)\b).*@p\d 's (?:alibi|story|claims?) (?:is|was|true|hold|false|solid|check)"
-    r"|^(?:and |so )*who (?:is|writes|keeps|made|owns|wrote|holds|fills|manages|took"
-    r"|installed) (?:the )?@[brilx]\d\W*$"
-)
 WORN = (
     r"(?:shoes?|boots?|soles?|footwear|coats?|jackets?|sleeves?|cloth(?:es|ing)|outfit|garments?|buttons?|scents?"
     r"|perfume|cologne"
@@ -108,12 +85,6 @@ WORN = (
     r"|dress|trousers"
     r"|feet|fingers|hands|bag|hat|apron|overalls?|robe|shirt|earth|mud|soil|belongings|person)"
 )
-SEEN = re.compile(
-    rf"^(?!.*\b(?:if|whether|what|how|which)\b).*(?:\b{WORN}|@i0) (?:was|were|is|are|had|has|looks?|looked|seems?"
-    r"|match(?:ed|es))\b|@[rb]\d (?:might|may|could|would|should)\b|\b(?:i|we) (?:can |could |already )?(?:see|saw"
-    r"|noticed|know) that\b"
-)
-"""What was seen already."""
 AND_THEN = re.compile(r"@[pb]\d ?,? (?:and )?(?:then|afterwards|after that) (?:the |to )*@[pb]\d")
 ACCUSE_TOO = re.compile(
     r"\W*(?:and |then |also )*(?:accuse|arrest|charge) (?:the )?(?:@p|whoever|whomever|anyone|anybody|someone"
@@ -132,13 +103,13 @@ ASK = re.compile(
     r"\b(?:ask|asking|question|questioning|interview|interviewing|interrogate|interrogating|quiz|press|confront"
     r"|challenge|grill|consult|query"
     r"|approach(?:es)?|(?:walks?|goes|turns?|turning|walking) (?:over |up )?to|(?:talk|speak|chat|talking"
-    r"|speaking) (?:to|with)|hear(?: from)?|have (?:a|another) (?:\w+ )?(?:word|chat|talk)"
+    r"|speaking) (?:to|with)|(?<!you )hear(?: from)?|have (?:a|another) (?:\w+ )?(?:word|chat|talk)"
     r" with|(?:find out|learn|know) from|questions? (?:for|to)|(?:get|take) (?:a|the|an)? ?(?:statement|account"
     r"|testimony|story|word)s? (?:from|of)|call (?:in|on)"
     r"|knock(?:s|ing)? (?:at|on)(?: the door of)?|(?:begin|start|continue|follow up|proceed) with|wake(?: up)?"
     r"|sit down with|turn(?:s|ing)? (?:back )?to|put (?:it|this|that|the question)"
     r" to)"
-    rf" (?:{LINK})*(@[pbvx]\d*|him|her|them|everyone|everybody|all|each|both|every|whole|entire)"
+    rf" (?:{LINK})*(@(?:p\d(?! 's)|b\d|[vx])|him|her|them|everyone|everybody|all|each|both|every|whole|entire)"
 )
 MADE = re.compile(
     r"\b(?:tell|have|get|make|let|order|invite) (?:the )?(@[pb]\d) (?:to )?(?:explain|say|tell|account|describe|talk"
@@ -172,12 +143,20 @@ EVERYBODY = re.compile(
 )
 VOCATIVE = re.compile(
     r"(?:^|[,.?!:;] |(?<![pb]\d )\b(?:and|so|now|but|ok|okay|well|hello|hi|hey|dear|good (?:morning|evening|day)"
-    r"|what about"
-    r"|how about|just"
+    r"|just"
     r"|thank you|thanks|please|sorry|right|yes|no) )(?:the |dear |my |mr )?@([pb]\d)(?: ,? ?(?:the "
     r"|our )?@\1){0,2}(?= ?[,:?!.]| ?$"
-    r"| (?:do|did|where|what|were|was|have|how|can|could|tell|would|please|is|are|who|why|when|any|your?) )"
+    r"| (?:(?:do|did|were|have|had|can|could|would|will|are) you|where|what|how|tell|please|who|why|when|any|is there"
+    r"|was there|your?) )"
 )
+WHAT_ABOUT = re.compile(r"\b(?:what|how) about (?:the )?@([pb]\d)(?! 's)")
+"""Whom this calls, if nobody is called by name."""
+CORRECTED = re.compile(
+    r"(?<=[.;!?,:]) (?:no|nope|nah)\b(?! (?:one|need|longer|doubt|matter|questions?|turnstiles|\w+ (?:today"
+    r"|there)))(?: ,)? "
+    r"|(?<=[.;!?,:]) (?:i mean|i meant|correction|make that|or rather|sorry)\b ?[,:]?(?= .*@)"
+)
+"""After this comes what is meant instead of what was said before."""
 THIRD = re.compile(
     r"^(?:and |so |but |now |then |, |: )*(?:(?:what|where|how|which|who|whom|why|when)\b[^@]*?)?\b(?:does|did|do"
     r"|was|were|is|has"
@@ -190,6 +169,7 @@ HELD = re.compile(
     r"|feelings|dealings|disagreement|grudge|reasons?|connection)\b"
     r"|\b(?:alibi|whereabouts|movements|motive|relationship|access) (?:of|for) (?:the )?@(p\d)"
 )
+ANYBODY = re.compile(r"\b(?:any|some|every|no)(?:one|body)\b|\bwho\b")
 BETWEEN = re.compile(
     r"\bbetween (?:the |our )?(?:@(p\d) and (?:the )?@v|@v and (?:the )?@(p\d))"
     r"|\b(?:did|were|was|had|have) (?:the )?@v (?:and|(?:\w+ ){1,3}(?:with|about)) (?:the )?@(p\d)"
@@ -201,12 +181,20 @@ WEARS = re.compile(
     rf"|has)?(?: the)? ?"
     r"@(p\d) (?:\w+ )?(?:wear|wears|wearing|wore|worn|use|uses|used|smokes?|smoked|write|writes|tie|ties|carry"
     r"|carries|smells?"
-    r"|have on|eats?|like to eat)\b"
+    r"|have on|eats?|like to eat)\b(?! (?:in|to|about|down|for|when|at) )"
 )
+NOT_WORN = re.compile(
+    r"\b(?:keys?|codes?|wipe|wiped|polish\w*|wash\w*|brush\w*|lend|lent|borrow\w*|lost|sell|sold|buy|bought|steal"
+    r"|stole)\b"
+    r"|\b(?:any|some|every|no)(?:one|body)\b|\bask\w* (?:the )?@p(\d) .*@p(?!\1)\d 's"
+)
+"""What is done with clothes, by others, or told about them: no look at them."""
+AFTER = re.compile(r"\W*(?:(?:the |and |so )*@p\d ?,? )?(?:after|since|once)\b")
+"""A time before a question: "after he died, where did you go?"."""
 HABIT = re.compile(
-    r"\b(?:how|way|what|whether|if|does|did) (?:the )?@(p\d) (?:\w+ )?(?:wears?|smokes?|ties?|writes?|carries"
-    r"|smells?|has on|is wearing)\b"
-    r"|\b(?:check|search|examine|inspect) (?:the )?@(p\d) for (?:\w+ ){0,3}?@i0"
+    r"\b(?:how|way|what|whether|if) (?:the )?@(p\d) (?:\w+ )?(?:wears?|smokes?|ties?|writes?|carries"
+    r"|smells?|has on|is wearing)\b|\b(?:does|did) (?:the )?@(p\d) (?:\w+ )?(?:wear|smoke|smell)\b"
+    r"|\b(?:check|search|examine|inspect|study) (?:the )?@(p\d) (?:over |closely |carefully )?for (?:\w+ ){0,3}?@i0"
     r"|\b(?:ask|have|let|make|get) (?:the )?@(p\d) (?:to )?(?:tie|write|sign|show|take off|turn out|empty)\b(?! me)"
 )
 WEARS_YOU = re.compile(
@@ -224,7 +212,8 @@ EXAMINE = re.compile(
     r"|tell me (?:more )?about(?= (?:the )?@[irl]\d)|explore|visit|go|going|walk|head|enter|return|proceed|open"
     r"|consult"
     r"|compare|request|sample|find|go through|play|hear|verify|examination|inspection|closer look|take|follow up on"
-    r"|step|move|drop by|come to|glance|peek|peep|peer|leaf through|flip through|thumb through|skim|browse|crouch|kneel"
+    r"|step|move|drop by|come to|glance|peek|peep|peer|leaf through|flip through|thumb through|skim|browse|crouch"
+    r"|kneel"
     r"|bend over|heft|weigh (?=(?:the )?@i)|piece together|smooth out|unfold|zoom in|poke around|poke about|rummage"
     r"|climb|descend"
     r"|stroll"
@@ -235,6 +224,11 @@ EXAMINE = re.compile(
     r"|i want (?=(?:the )?@[irb]\d+\W*$|what it)"
     r"|light (?=(?:the )?@i)|wake|i ask for)\b"
 )
+LOOKED = re.compile(
+    f"{EXAMINE.pattern}|{SOUGHT.pattern}|{HABIT.pattern}|{ASK.pattern}"
+    r"|^\W*(?:(?:and|now|then|please|the|your|at|,) )*(?:@p\d 's|your|at) "
+)
+"""That clothes and habits are to be seen, not only spoken of."""
 ACCUSING = re.compile(r"\baccus(?:e|ing|ation)\b|\barrest\b|\bcharge @p")
 ASKED = re.compile(
     r"(?:and |so |but |, )*(?:did|does|do|has|have|had|was|were|is|are|who|whom|when|why|where|what(?! about)|which"
@@ -259,7 +253,8 @@ POISONED = re.compile(
     r"|killed|used to kill)"
 )
 BARE = re.compile(
-    r"^(?:and |now |then |next |the |that |this |please |ok |just |first |instead |at |to |bring out the lens |[,.!:] ?"
+    r"^(?:and |now |then |next |the |that |this |please |ok |just |first |instead |at |to |yes |no |again |try "
+    r"|bring out the lens |[,.!:] ?"
     r"|(?:what|how) about )*@([irbl]\d+)"
     r"(?: (?:please|now|instead|then|next|first|again|officer|constable|sergeant|sir|madam|zoom in|close up|closely"
     r"|if (?:i|you) (?:may|please|like)|pls|plz|if it is not too much trouble|not the other one|[,.!?]))*$"
@@ -271,12 +266,6 @@ ITEM_SAYS = re.compile(
     r"|\b(?:what|which) (?:\w+ of|\w+) @i0 (?:is|was|it)\b"
     r"|\bwhat (?:colou?r|kind|sort|type) (?:is|was|are) (?:the )?@i0"
 )
-OF_RECORD = re.compile(
-    r"^\W*(?:where|why|how (?:old|big|far|heavy|much|long|often|good)) (?:is|are|was|were|does|do)\b"
-    r"|^\W*(?:is|are|was|were) (?:the |this |that )?@r\d (?:always |still |really |very )?(?!(?:there|blank"
-    r"|available)\b)[a-z]+ \?"
-)
-"""A question about a record itself, not about what it shows."""
 UNUSUAL = re.compile(
     r"\banything (?:(?:unusual|interesting|special|odd|strange|else|of interest|useful|suspicious|noteworthy|there"
     r"|to see"
@@ -288,7 +277,7 @@ IT_SAYS = re.compile(
     r"|record|look"
     r"|contain|reveal)\b|\bwhat it (?:says|shows|reads|tells|recorded|contains|reveals)\b"
 )
-PLACE_HOLDS = re.compile(r"\bwhat (?:is|was|can|could|do|else|other)\b.*\b(?:in|at|on) (?:the )?@l\d")
+PLACE_HOLDS = re.compile(r"^(?!.*@[ir]).*\bwhat (?:is|was|can|could|do|else|other)\b.*\b(?:in|at|on) (?:the )?@l\d")
 VERIFIED = re.compile(
     r"\b(?:verify|verifying|inspect|investigate|check|confirm|corroborate|compare|cross check|test)\b"
     r"[^@]*@p\d 's (?:\w+ )?(?:alibi|story"

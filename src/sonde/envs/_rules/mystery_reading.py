@@ -19,7 +19,9 @@ from typing import Literal, NamedTuple
 from . import mystery_patterns as pattern
 from .mystery import Act, Frame
 from .mystery_accusing import accused, doubtful
+from .mystery_doubts import does_nothing, is_meant, of_bystander, of_record, ordered, somebodys
 from .mystery_records import pointed_at
+from .mystery_subjects import addressed, as_asked, is_short, requested, spoken_of
 from .mystery_tokens import tokens
 from .mystery_topics import SEVERAL, topic
 from .mystery_words import template
@@ -65,22 +67,26 @@ def read(frame: Frame, text: str) -> Reading:
 
 
 class _Context(NamedTuple):
-    """Who was spoken to, and the last person and thing that were mentioned, so far; the sentences before; the "
-    "message."""
+    """Who was spoken to, called by name, or mentioned last, so far; the sentences, the units and the unit before; the
+    message."""
 
     frame: Frame
     words: tuple[str, ...]
     spoken_to: str = ""
     person: str = ""
+    called: str = ""
     before: str = ""
+    said: str = ""
+    last: str = ""
 
 
 def _acts(frame: Frame, text: str, whole: str) -> Reading:
     """All units of a message, taken together."""
-    here = _Context(frame, tuple(tokens(text)))
+    here, whole = _Context(frame, tuple(tokens(text))), pattern.CORRECTED.split(whole)[-1]
     found: list[tuple[str, Reading]] = []
     for sentence in map(str.strip, pattern.SENTENCE.findall(whole)):
-        here = here._replace(spoken_to=_addressed(sentence) or here.spoken_to)
+        called = addressed(sentence, bool(here.called))
+        here = here._replace(spoken_to=called or here.spoken_to, called=called or here.called)
         if "," in here.spoken_to or pattern.AND_THEN.search(sentence):
             return MANY
         for unit in () if pattern.PLANNED.search(sentence) else _units(sentence):
@@ -96,17 +102,8 @@ def _units(sentence: str) -> list[str]:
     return [f"{p.strip()} {end}".strip() if p is not parts[-1] else p.strip() for p in parts if p and p.strip(" ,.!")]
 
 
-def _addressed(sentence: str) -> str:
-    """Who is called by name; two people joined by a comma if both are."""
-    called = dict.fromkeys(m[1] for m in pattern.VOCATIVE.finditer(sentence))
-    direct = re.search(r"\byou\b|\byour\b|\btell\b|\bany\w*\b|\?", sentence) or re.match(
-        r"\W*(?:the )?@[pb]\d ?[,:.!]", sentence
-    )
-    return ",".join(called) if direct and not pattern.ASK.search(sentence) else ""
-
-
 def _mentioned(here: _Context, unit: str, reading: Reading) -> _Context:
-    people = re.findall(r"@([pb]\d)", unit)
+    people, here = re.findall(r"@([pb]\d)", unit), here._replace(said=f"{here.said} {unit}", last=unit)
     if reading.kind == "talk":
         return here._replace(person=f"p{reading.person}", spoken_to=f"p{reading.person}")
     if reading.act and reading.act.verb == "ask":
@@ -145,13 +142,17 @@ def _unit(here: _Context, unit: str, asks: bool) -> Reading:
     """What one unit does."""
     if pattern.EVERYBODY.search(unit):
         return MANY
-    if pattern.NEVER.search(unit) or (not asks and pattern.SEEN.search(unit)):
+    if told := ordered(unit) or ordered(f"{here.last} {unit}"):
+        return Reading("talk", person=int(told[1:]))
+    if does_nothing(unit, asks):
         return NOTHING
     if pattern.ACCUSE_TOO.match(unit):
         return MANY
     if pattern.ACCUSING.search(unit) and not pattern.ASK.search(unit):
         return NOTHING
     found = _worn(here, unit)
+    if found and not (asks or pattern.LOOKED.search(unit)):
+        return NOTHING
     if found and len(set(re.findall(r"@p\d", unit))) > 1 and not pattern.ASK.search(unit):
         return MANY  # whose, if it is about two?
     if found:
@@ -165,9 +166,12 @@ def _unit(here: _Context, unit: str, asks: bool) -> Reading:
 
 def _worn(here: _Context, unit: str) -> str:
     """Whose clothes and habits the unit is about, if it is about that."""
+    if pattern.NOT_WORN.search(unit):
+        return ""
     found = pattern.WEARS.search(unit) or pattern.HABIT.search(unit)
     if found:
-        return next(g for g in found.groups() if g)
+        whose = next(g for g in found.groups() if g)
+        return "" if here.called not in ("", whose) and re.search(r"\byou\b", unit) else whose
     if not pattern.WEARS_YOU.search(unit):
         return ""
     named = [m[1:] for m in dict.fromkeys(re.findall(r"@p\d", unit))] or [here.spoken_to or here.person]
@@ -184,6 +188,8 @@ def _asked(here: _Context, unit: str, asks: bool) -> Reading | None:
         return None
     if teller == SEVERAL:
         return MANY
+    if teller[0] == "b" and _is_third(here, unit) and not of_bystander(unit):
+        return NOTHING
     if teller[0] != "p":
         return _act("check", f"r{teller[1:]}") if teller[0] == "b" else NOTHING
     return _question(here, unit, teller, sure=not _is_third(here, unit))
@@ -191,15 +197,9 @@ def _asked(here: _Context, unit: str, asks: bool) -> Reading | None:
 
 def _question(here: _Context, unit: str, teller: str, sure: bool) -> Reading | None:
     """The question that a unit puts to a person; `sure` if they are spoken to, or to be asked, by name."""
-    asked = re.sub(rf"@{teller}\b", "", unit)
-    if pattern.TOO.search(asked):
+    if pattern.TOO.search(re.sub(rf"@{teller}\b", "", unit)):
         return MANY
-    found = topic(asked, teller, here.frame.means)
-    if found is None and here.before and not re.search(r"@[nlvt]", asked):
-        # "Somebody saw you there. What do you say to it?"
-        found = topic(
-            re.sub(rf"@{teller}\b", "", f"{pattern.DISMISSED.sub('', here.before)} {asked}"), teller, here.frame.means
-        )
+    found = _topic(here, unit, teller)
     if found == SEVERAL:
         return MANY
     if found is not None:
@@ -207,6 +207,17 @@ def _question(here: _Context, unit: str, teller: str, sure: bool) -> Reading | N
     if sure:
         return Reading("talk", person=int(teller[1:]))
     return NOTHING if pattern.WHETHER.search(unit) else None
+
+
+def _topic(here: _Context, unit: str, teller: str) -> str | None:
+    """What is asked; a short question ("is that true?") is about what was said just before."""
+    told = here.called == teller and not pattern.ASK.search(unit)
+    asked = as_asked(unit, here.said, teller, told)
+    if not requested(asked, "?" in unit):
+        return None
+    if is_short(asked) and re.sub(rf"\W*@{teller}\W*", "", unit) and here.last:
+        return spoken_of(as_asked(here.last, "", teller, told))
+    return topic(f"{here.last} {asked}" if pattern.AFTER.match(here.last) else asked, here.frame.means)
 
 
 def _is_third(here: _Context, unit: str) -> bool:
@@ -238,7 +249,7 @@ def _teller(here: _Context, unit: str, asks: bool) -> str:
     if third and third[1] not in pattern.HELD.findall(unit) and re.search(rf"@{third[1]} (?:know|confirm)", unit):
         return str(third[1])
     held, between = pattern.HELD.search(unit), pattern.BETWEEN.search(unit)
-    if (held or between) and (asks or pattern.SOUGHT.search(unit)):
+    if (held or between) and (asks or pattern.SOUGHT.search(unit)) and not pattern.ANYBODY.search(unit):
         return next(g for m in (held, between) if m for g in m.groups() if g)
     whether = pattern.WHETHER.search(unit)
     if whether and not re.search(r"@[ri]\d", unit):
@@ -292,7 +303,7 @@ def _inspected(here: _Context, unit: str, asks: bool) -> Reading:
     looked = pattern.LOOK_AT.search(unit) or pattern.LOOK_FOR.search(unit)
     if looked and pattern.NEXT.match(unit, looked.end()):
         return MANY
-    if pattern.THEIRS.search(unit):
+    if somebodys(unit):
         return NOTHING
     targets = [looked[1]] if looked else _targets(here, unit)
     if len(targets) == 1:
@@ -306,7 +317,7 @@ def _told_by(here: _Context, unit: str) -> Reading:
     """A question that names what would answer it."""
     records = list(dict.fromkeys(re.findall(r"@(r\d)", unit)))
     if len(records) == 1:
-        return NOTHING if pattern.OF_RECORD.search(unit) else _thing(records[0])
+        return NOTHING if of_record(unit) else _thing(records[0])
     if pattern.ITEM_SAYS.search(unit):
         return _thing(re.findall(r"@(i\d+)", unit)[0])
     if (held := pattern.UNUSUAL.search(unit)) and "@p" not in unit:
@@ -327,21 +338,9 @@ def _before(here: _Context, unit: str) -> str:
 def _seen(here: _Context, unit: str, target: str) -> Reading:
     """A person is looked at only as a whole; "his phone" is nothing that there is."""
     if target[0] == "p":
-        return _examined(target) if re.search(rf"{pattern.DIRECTLY}@{target}(?! 's)", unit) else NOTHING
-    if target[0] == "l" and pattern.IN_PLACE.search(unit):
-        return NOTHING
-    placed = re.search(rf"@{target} (?:in|at|on|from) (?:the )?@l(\d)", unit) if target[0] in "rb" else None
-    if placed and here.frame.records[int(target[1:])].place != int(placed[1]):
-        return NOTHING  # "the camera in the bar", where there is none
-    if target[0] in "ril" and not _own_thing(here, unit, target):
-        return NOTHING
-    return _thing(target)
-
-
-def _own_thing(here: _Context, unit: str, target: str) -> bool:
-    """Whether a thing that is called somebody's is one that names them: "Hana's letter", but not "Hana's diary"."""
-    owner = re.search(rf"@(p\d) 's (?:\w+ )?@{target}\b", unit)
-    return not owner or here.frame.people[int(owner[1][1:])].name in here.frame.names[target]
+        directly = re.search(rf"{pattern.DIRECTLY}@{target}(?! 's)", unit)
+        return _examined(target) if directly and is_meant(here.frame, unit, target) else NOTHING
+    return _thing(target) if is_meant(here.frame, unit, target) else NOTHING
 
 
 def _targets(here: _Context, unit: str) -> list[str]:

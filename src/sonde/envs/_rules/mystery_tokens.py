@@ -34,6 +34,13 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_SCRAMBLED: Mapping[tuple[str, str, str], str] = {
+    (verb[0], verb[-1], "".join(sorted(verb))): verb
+    for verb in words("examine inspect question interview search check look talk walk where read visit")
+}
+"""First letter, last letter, all letters -> the verb that was meant."""
+
+
 SMALL = words("""
     a an the of in on at to from for with by and or that was is were which are 's my our your his her their this
     these those about under behind outside below beside above before next made between
@@ -107,7 +114,8 @@ def tokens(text: str) -> list[str]:
     low = re.sub(r" -+ |--+", " , ", text.lower())
     for pattern, full in _CONTRACTED:
         low = pattern.sub(full, low)
-    return _TOKEN.findall(_CLOCK.sub("0000", _TITLES.sub("", low.replace("s' ", "s's "))))
+    found = _TOKEN.findall(_CLOCK.sub("0000", _TITLES.sub("", low.replace("s' ", "s's "))))
+    return [_SCRAMBLED.get((w[0], w[-1], "".join(sorted(w))), w) for w in found]
 
 
 def words_of(name: str) -> tuple[str, ...]:

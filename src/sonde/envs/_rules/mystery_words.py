@@ -63,7 +63,10 @@ class Lexicon(NamedTuple):
     by_word: Mapping[str, tuple[Entry, ...]]
 
 
-_CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that|behind) ")
+_CUT = re.compile(
+    r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that"
+    r"|behind) "
+)
 
 
 def _heads(name: str) -> frozenset[str]:
@@ -180,12 +183,20 @@ def _at(book: Lexicon, words: Sequence[str], stems: Sequence[str], at: int, fram
     best = [m for m in matches if m[:4] == top[:4]]
     if top.words == 1 and _verb(words, at):
         return None
+    if not top.entry.name and top.entry.mark[:2] == "@p" and _anyone(words, at):
+        return None
     if not (top.full or top.entry.name or top.entry.mark == "@t") and not _known_before(words, at):
         return None
     if _misnamed(book, words, at, top) if top.entry.name else (_vague(words, at, top) or _elsewhere(words, at, top)):
         return None
     marks = dict.fromkeys(m.entry.mark for m in best)
     return Mention(at, max(m.end for m in best), _chosen(tuple(marks), frame), top.full)
+
+
+def _anyone(words: Sequence[str], at: int) -> bool:
+    """Whether a role is not that of one of the case: "a cook", "any good cook"."""
+    before = words[max(at - 2, 0) : at]
+    return any(w in ("a", "an", "any", "another", "every") for w in before) and all(w.isalpha() for w in before)
 
 
 def _chosen(marks: tuple[str, ...], frame: Frame) -> str:
@@ -213,8 +224,10 @@ def _verb(words: Sequence[str], at: int) -> bool:
 
 def _vague(words: Sequence[str], start: int, match: _Match) -> bool:
     """Whether a list or a picture is of something that is none of the names ("a list of all films")."""
+    if match.full or match.end >= len(words) or words[match.end] != "of":
+        return False
     only = all(stem(w) in RECORDED or w in SMALL for w in words[start : match.end])
-    return only and not match.full and match.end < len(words) and words[match.end] == "of"
+    return only or (match.entry.mark[:2] == "@i" and len(match.entry.words) > match.words and words[start - 1] != "a")
 
 
 def _elsewhere(words: Sequence[str], start: int, match: _Match) -> bool:
