@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from .diagnosis import Product, Query, products
+from .diagnosis_guards import doubtful
 from .diagnosis_sentences import ABOUT, AUX, DIAGNOSIS, FINE, LEAD, NEGATION, TAG, WH, WHEN, Part, heads, plain
 from .diagnosis_sentences import parts as sentences
 from .diagnosis_words import (
@@ -44,6 +45,8 @@ from .diagnosis_words import (
 _VAGUE = re.compile(
     r" (?:or|and) |\b(?:any|some)(?:thing|one|body)\b|\b(?:only|both|always|never|every|everything|all)\b"
     r"|\b(?:more|less|fewer|longer|older|newer|higher|lower|rather|better|worse) than\b|\b(?:under|over|at least) \d"
+    r"|\b(?:no|none|nothing|nobody|neither|without|hardly|barely|instead|too|except|unless|but|although|even"
+    r"|other than)\b"
     r"|\b(?:have|did) you (?:ever |already )?(?:check|measure|look|try|tried|examine|inspect|notice)"
 )
 """Questions that "yes" and "no" would not answer, or not alone."""
@@ -63,8 +66,22 @@ def read(name: str, said: str) -> Query:
         return found
     if text.startswith("about ") or _repeats(name, text):
         return UNKNOWN
-    query = _meant(name, sentences(text))
+    parts = sentences(text)
+    query = _sure(name, _meant(name, parts), parts)
     return query if not query.proposed or english(text) else UNKNOWN
+
+
+def _sure(name: str, query: Query, parts: Sequence[Part]) -> Query:
+    """What a message is taken for, if it would be so without the sentences that may have another sense."""
+    if query.kind not in ("finding", "fix", "cause"):
+        return query
+    kept = [p for p in parts if not doubtful(name, query, p)]
+    if len(kept) == len(parts):
+        return query
+    frames = query.proposed and any(
+        p.text.endswith(":") for p in parts if p not in kept
+    )  # of what comes after the colon
+    return query if not frames and _meant(name, kept) == query else UNKNOWN
 
 
 def _repeats(name: str, text: str) -> bool:
@@ -107,6 +124,8 @@ _STANDS = re.compile(
     r"^where (?:the|it) [a-z ]*(?:stands|is mounted|sits|hangs)|^the (?:room|place|spot|surface) it\b"
     r"|^what it stands on"
 )
+_ON = re.compile(r" (?:on|in|of|at|from) (?:the|your|its) (?:[a-z]+'s )?[a-z]+(?=\?|\.|$)")
+"""A place at the end, such as a display on which several things may show."""
 _OF = re.compile(r"\b(?:[a-z]+'s (?=[a-z])|of (?:the|your|that|this|its) [a-z]+)")
 
 
@@ -119,9 +138,9 @@ def _topic(name: str, text: str) -> Pick:
         return pick
     if _WHERE.match(text) and all(s in topics.background for s in stems(text)):
         return _place(name)
-    for pattern in (_WHILE, _OF):
+    for pattern, harmless in ((_WHILE, _idle), (_OF, _familiar), (_ON, _faint)):
         rest, dropped = pattern.sub(" ", text), " ".join(m[0] for m in pattern.finditer(text))
-        if rest == text or not (_idle if pattern is _WHILE else _familiar)(topics, dropped):
+        if rest == text or not harmless(topics, dropped):
             continue
         found = choose(rest, topics)
         if found.target >= 0 and (pick.target == NOTHING or found.target in pick.both):
@@ -143,6 +162,11 @@ def _idle(topics: Topics, occasion: str) -> bool:
 def _familiar(topics: Topics, owner: str) -> bool:
     """Whether what a thing belongs to is part of the product: "the name of your dog" is about no name on it."""
     return all(s in topics.strength or s in topics.background for s in stems(owner))
+
+
+def _faint(topics: Topics, place: str) -> bool:
+    """Whether a place is named by words that nearly every product has, or is the product."""
+    return all(not weighs(s) or s in topics.background for s in stems(place))
 
 
 def _names(text: str) -> bool:
@@ -190,7 +214,7 @@ _SAYS = re.compile(
 )
 _LAST = re.compile(r"\b([a-z][a-z-]*)\??$")
 _AT_TIMES = re.compile(
-    r" (?:at (?:some (?:time|point)|all|times|first|home)|just now|(?:all|most of) the time"
+    r" (?:at (?:some (?:time|point)|all|times|first|home)|(?:just )?now|today|currently|yet|(?:all|most of) the time"
     r"|(?:this|last) (?:year|week|month)|(?:when|while|if|once|after|before|whenever) [^?]*)(?=\??$)"
 )
 """What may follow a predicate."""

@@ -20,10 +20,19 @@ AUX = (
     r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|might"
     r"|isn't|aren't|doesn't|don't|didn't|haven't|hasn't)"
 )
+DENIAL = re.compile(r"\b(?:not|never|cannot|nor|no|none|nothing|nobody|neither|without|far from|anything but)\b|n't\b")
+AS_IT_SHOULD = re.compile(
+    r"\b(?:right|properly|correctly|well|enough|good|level|straight|tight|tightly|firmly|fully|clean|closed|shut|evenly"
+    r"|any ?more|any longer|longer|allow\w*|let|sit\w*|reach\w*|connect\w*|work\w*|charg\w*|listen\w*|correct|fast|fit"
+    r"|fits|paid|true|even|flush|get\w*|up to date|seal\w*|hold\w*|match\w*|run|running|open|opens|turned on"
+    r"|switched on"
+    r"|in place|aligned|set|balanced|able|free|yours|send\w*|see|reading|enabled|pushed|pressed|plugged|inserted)\b"
+)
+"""What is well: without it something is wrong."""
 NEGATION = re.compile(r"\b(?:not|never|no need|cannot|nor)\b|n't\b")
 TAG = re.compile(
-    r",? (?:right|correct|isn't it|is it|does it|doesn't it|do you|don't you|have you|haven't you|or not|is there"
-    r"|isn't there)\?$"
+    r"(?:, (?:right|correct|am i right|is it|does it|do you|have you|is there|are they|do they|has it|was it|did it)"
+    r"|,? (?:isn't it|doesn't it|don't you|haven't you|isn't there|aren't they|don't they|hasn't it|or not))\?$"
 )
 WHEN = re.compile(r"^(?:if|when|once|after|while|as soon as|with|on|over|from|before|during|in|under|at|to) [^,?]*, ")
 LEAD = re.compile(
@@ -38,7 +47,21 @@ DIAGNOSIS = re.compile(
 ABOUT = re.compile(r"^(?:me|us|to|more|about|of|regarding|concerning)\b|\bknow (?:more )?about\b|^next i would\b")
 """What is left of a question that was cut off."""
 FINE = re.compile(r"\b(?:enough|(?<!too )fine|all right|in order|okay|ok)\b")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s+[-\u2013\u2014]+\s+|:\s+")
+_IN_ORDER = re.compile(
+    r"\b(?:is|are|looks?|seems?|works?|was) (?:\w+ )?(?:fine|okay|ok|all right|healthy|in order|innocent|plentiful"
+    r"|perfect"
+    r"|perfectly|intact|right|well|good|enough|great)\b|\benough$"
+)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s+[-\u2013\u2014]+\s+|(?<=:)\s+")
+_THEN_ASKS = re.compile(
+    r", (?:and |then )*(?=(?:what (?:happens|does|do|is|are)|does (?:it|the)|do (?:you|they|the)|is (?:it|there|the)"
+    r"|are (?:they|there|the)|how (?:does|is|many|much|high)) [^,]*\?$|what happens\?$)"
+)
+"""Before a question about what comes of an instruction."""
+_IMAGINE = re.compile(
+    r"(?:^|(?<=[.!?;] ))(?:suppose|supposing|imagine|assuming|let's say|say)(?: that)? ([^,:;?.!]*)[:;,.] "
+)
+"""A condition in other words."""
 _YOU = re.compile(
     r"(?:could|can|would|will|might) you (?:(?:please|kindly|just|maybe|perhaps|also|now|then|try to|once) )*(\w+)"
 )
@@ -89,7 +112,8 @@ _RULED_OUT = re.compile(
     r"^(?:don't|do not|never|no need|forget|ignore|skip|apart from|aside from|besides|disregard"
     r"|not (?:the|your|a|about)\b|(?:it|that|this|there|what)(?:'s| is| was| has| does)? (?:not|no)\b"
     r"|(?:it|that|this|there) \w+n't\b|i(?:'m| am) not|i (?:don't|do not|didn't)"
-    r"|you (?:don't|do not|needn't|haven't)|we (?:don't|do not)|leave the \w+[.]?$|leave (?:that|it)\b)"
+    r"|you (?:don't|do not|need not|needn't|must not|mustn't|haven't)|we (?:don't|do not)|leave the \w+[.]?$"
+    r"|leave (?:that|it)\b)"
 )
 _HEAD = re.compile(rf"(?:^|, |\band |, and )(?:{WH}|{AUX} (?:you|the|it|there|your))\b")
 _WAIT = re.compile(
@@ -141,7 +165,7 @@ def plain(said: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text.replace("\u2013", "-").replace("\u2014", " - "))
         text = "".join(c for c in text if not unicodedata.combining(c))
-    text = _FILLER.sub("", " ".join(text.split()))
+    text = _IMAGINE.sub(r"if \1, ", _FILLER.sub("", " ".join(text.split())))
     if any(word in text for word in _SEEM_WORDS):
         text = _SEEMS.sub("", text)
     return _OWNED.sub("how old is", text) if "how long" in text else text
@@ -150,7 +174,7 @@ def plain(said: str) -> str:
 def parts(text: str) -> list[Part]:
     """The sentences that say something, without clauses and sentences that rule something out."""
     kept: list[Part] = []
-    pieces = [s for s in _SENTENCE.split(text) if s.strip()]
+    pieces = [p for s in _SENTENCE.split(text) if s.strip() for p in _steps(s)]
     for i, piece in enumerate(pieces):
         sentence = LEAD.sub("", piece.strip())
         polite = bool(_POLITE.search(piece))
@@ -159,7 +183,7 @@ def parts(text: str) -> list[Part]:
             rest = sentence.partition(", ")[2]
             if TAG.search(sentence):
                 form = "ask" if i == len(pieces) - 1 else "out"
-            elif stems(rest):
+            elif stems(rest) and not _goes_on(sentence):
                 sentence = LEAD.sub("", rest)
                 form = _form(sentence, polite)
             else:
@@ -167,7 +191,40 @@ def parts(text: str) -> list[Part]:
         elif form in ("suggest", "state") and NEGATION.search(sentence):
             form = _denied(form, sentence)
         kept.append(Part(form, sentence))
-    return kept
+    return [_cleared(kept, i) for i in range(len(kept))]
+
+
+def _goes_on(sentence: str) -> bool:
+    """Whether what follows the comma is ruled out as well: "Don't unplug it, lift the cap off and clean it."."""
+    head, _, rest = sentence.partition(", ")
+    return bool(stems(head)) and not _ANEW.match(rest)
+
+
+_ANEW = re.compile(
+    r"(?:but|just|simply|instead|rather|only|please|the|your|it|it's|i|i'd|i'll|we|you|there|that's|something"
+    r"|somebody|one"
+    rf"|{WH}|{AUX}|tell|check|look|now|then|and)\b"
+)
+
+
+def _steps(sentence: str) -> list[str]:
+    """An instruction, and the question what comes of it; other sentences as they are."""
+    pieces = _THEN_ASKS.split(sentence, maxsplit=1)
+    bare = LEAD.sub("", pieces[0])
+    told = len(pieces) > 1 and (bare.split(" ", 1)[0] in words().act | words().ask or _YOU.match(bare))
+    return pieces if told else [sentence]
+
+
+def _cleared(kept: Sequence[Part], i: int) -> Part:
+    """A sentence that says what is in order, or not the matter, before one that says what is: that rules it out."""
+    part = kept[i]
+    if part.form != "state" or not any(p.form in ("state", "suggest") for p in kept[i + 1 :]):
+        return part
+    if any(p.form in ("ask", "either") for p in kept):
+        return part
+    no = DENIAL.search(part.text)
+    well = not AS_IT_SHOULD.search(part.text, no.end()) if no else bool(_IN_ORDER.search(part.text))
+    return Part("out", part.text) if well else part
 
 
 def _denied(form: str, sentence: str) -> str:

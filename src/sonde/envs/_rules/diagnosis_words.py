@@ -64,6 +64,7 @@ class Words(NamedTuple):
     """How a property of a thing is asked for, and the words of which one occurs where it is told."""
     scales: tuple[frozenset[str], ...]
     """Words that can be opposed to each other."""
+    opposite: tuple[str, ...]
 
 
 @cache
@@ -80,7 +81,7 @@ def words() -> Words:
     aspects = tuple(map(_aspect, raw["aspect"].strip().splitlines()))
     scales = tuple(frozenset(map(_stem, line.split())) for line in raw["scale"].strip().splitlines())
     any_aspect = re.compile("|".join(pattern.pattern for pattern, _ in aspects))
-    return Words(stop, weak, same, ask, act, any_aspect, aspects, scales)
+    return Words(stop, weak, same, ask, act, any_aspect, aspects, scales, tuple(raw["opposite"].strip().splitlines()))
 
 
 def _aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
@@ -195,16 +196,16 @@ def tells(name: str, finding: int, text: str) -> bool:
     nouns = [s for s in stems(text) if not any(s in needed for needed in asked)]
     if all(s in topics.background or finding not in topics.strength.get(s, {}) for s in nouns):
         found = products()[name].findings[finding]
-        if any(s in topics.background for s in nouns) and not _own(found, topics, asked):
+        if any(s in topics.background for s in nouns) and not _own(found, nouns, asked):
             return False
         told = frozenset(map(_stem, TOKEN.findall(" ".join((found.asks, *found.cues)).lower())))
     return all(told & needed for needed in asked)
 
 
-def _own(found: Finding, topics: Topics, asked: Sequence[frozenset[str]]) -> bool:
+def _own(found: Finding, nouns: Sequence[str], asked: Sequence[frozenset[str]]) -> bool:
     """Whether a finding may be a property of the product: the age of the petrol is not that of the mower."""
-    other = [s for s in stems(found.asks) if weighs(s) and s not in topics.background]
-    return not other or any(s in needed for s in other for needed in asked)
+    other = [s for s in stems(found.asks) if weighs(s) and s not in nouns]
+    return all(any(s in needed for needed in asked) for s in other)
 
 
 def fits(name: str, finding: int, predicate: str) -> bool:
@@ -346,7 +347,6 @@ def _decided(
     enough = _ENOUGH - (_ENOUGH - _LEAST) * max(0.0, (share - _COVERED) / (1.0 - _COVERED))
     if first not in spoken and not _telling([s for s in said if s not in rest], first, topics, lone=lone):
         return Pick(NOTHING)
-    share = known / (known + odd) if known else 0.0
     fits = points[first] >= enough and share >= _COVERED and second <= _AHEAD * points[first]
     return Pick(first, (), points[first]) if fits else Pick(NOTHING)
 

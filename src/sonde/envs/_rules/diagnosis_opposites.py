@@ -1,0 +1,95 @@
+"""Whether a suggestion or diagnosis says the opposite of what its words point to.
+
+Ours. "Turn the saver on." and "The fuel is fresh." have all the words of a fix and a cause, and mean neither. The pairs
+are in `data/customer_service_words.toml`; a word and the same word with "un-" are opposites, too. A message is opposed
+to a fix or cause if it says one side of a pair only, and the fix or cause the other side only.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+from .diagnosis import Cause, products
+from .diagnosis_sentences import DENIAL
+from .diagnosis_words import TOKEN, lexicon, stems, weighs, words
+
+_PARTICLE = re.compile(
+    r"\b(on|off|in|out|up|down)(?= *(?:$|[,.;:?!)]|(?:and|again|for|at|with|until|till|to|by|from|once|before|when"
+    r"|while"
+    r"|then|as|so|completely|fully|overnight|now|of|back)\b))"
+    r"|\b(?:turn|switch|put|take|pull|push|plug|screw|pour|shift|keep|set|twist|lift|bring)(?:s|ed|ing)?"
+    r" (?:it |them |back )?(off|out|up|down)\b|\b(?:turn|switch|plug|push|pour|screw)(?:s|ed|ing)? (?:it |them "
+    r"|back )?(on|in)\b"
+)
+_NOUN = re.compile(r"\b(?:its|the|a|your) ([a-z]+)(?=[,.;?!]|$)")
+_NEGATED = re.compile(r"\b(?:not|without|never|don't)(?: to)? ((?!any|the|that|more|for|be)\w+)")
+
+
+def opposed(name: str, kind: str, cause: int, text: str) -> bool:
+    """Whether a sentence in lower case says the opposite of the fix, or of the cause."""
+    found = products()[name].causes[cause]
+    own = _fix(found) if kind == "fix" else _cause(found)
+    said, mine = _marks(text), _marks(own)
+    if kind == "fix" and (
+        _against(text, said, own) or _does_it(text, own, found) or _only_moved(name, cause, text, said - mine)
+    ):
+        return True
+    return _un(said - frozenset(_NOUN.findall(text)), mine) or any(
+        _sides(a, b, said, mine) or _sides(b, a, said, mine) for a, b in _pairs()
+    )
+
+
+def _against(text: str, said: frozenset[str], own: str) -> bool:
+    """Whether it says to do what the fix says not to do."""
+    denied, admitted = _NEGATED.findall(own), _NEGATED.findall(text)
+    return any(said & _forms(verb) and own.count(verb) == denied.count(verb) for verb in denied if verb not in admitted)
+
+
+def _does_it(text: str, own: str, found: Cause) -> bool:
+    """Whether it says to do what went wrong: "Mute the TV."."""
+    first = [] if DENIAL.search(found.what) else stems(text.split(" ", 1)[0])
+    return bool(first) and first[0] in stems(found.what) and first[0] not in stems(own)
+
+
+def _only_moved(name: str, cause: int, text: str, particles: frozenset[str]) -> bool:
+    """Whether it has one thing in common with the fix, and moves it another way: "Take the battery out."."""
+    fixes = lexicon(name).fixes
+    shared = [s for s in dict.fromkeys(stems(text)) if weighs(s) and cause in fixes.strength.get(s, {})]
+    return len(shared) == 1 and bool(particles & frozenset(("+out", "+off")))
+
+
+@cache
+def _pairs() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    sides = (line.partition(" | ") for line in words().opposite)
+    return tuple((frozenset(one.split()), frozenset(other.split())) for one, _, other in sides)
+
+
+def _fix(found: Cause) -> str:
+    return ". ".join((found.fix_what, *found.fix_cues, *found.suggestions)).lower()
+
+
+def _cause(found: Cause) -> str:
+    return ". ".join((found.what, *found.cues)).lower()
+
+
+@lru_cache(maxsize=1 << 12)
+def _marks(text: str) -> frozenset[str]:
+    """The words of a text, and its particles with a plus sign."""
+    return frozenset(TOKEN.findall(text)) | {f"+{m[1] or m[2] or m[3]}" for m in _PARTICLE.finditer(text)}
+
+
+def _sides(one: frozenset[str], other: frozenset[str], said: frozenset[str], mine: frozenset[str]) -> bool:
+    return bool(said & one and not said & other and mine & other and not mine & one)
+
+
+def _un(said: frozenset[str], mine: frozenset[str]) -> bool:
+    """Whether a word of the one is the other's with "un-"."""
+    here, there = said - mine, mine - said
+    pairs = ((w, x) for w in here for x in there if abs(len(w) - len(x)) == 2 and min(len(w), len(x)) > 3)
+    return any(f"un{w}" == x or f"un{x}" == w for w, x in pairs)
+
+
+def _forms(verb: str) -> frozenset[str]:
+    root = verb.removesuffix("ing").removesuffix("ed")
+    return frozenset((root, root + root[-1:], verb, root.removesuffix(root[-1:]) if root[-2:-1] == root[-1:] else root))

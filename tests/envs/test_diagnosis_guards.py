@@ -1,0 +1,128 @@
+"""Messages that have all the words of a finding, a fix or a cause, and ask, suggest or state something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from sonde.envs._rules.diagnosis import products
+from sonde.envs._rules.diagnosis_reading import read
+
+BESIDE = (
+    ("drive_unseen", "Is the drive blue?"),
+    ("wallbox_stop", "What colour is the car?"),
+    ("fridge_warm", "Is the milk on the inner wall?"),
+    ("fridge_warm", "Why is there ice on the inner wall?"),
+    ("oven_uneven", "Is the kitchen door shut?"),
+    ("shredder_mute", "Is the office door open?"),
+    ("vacuum_weak", "Did you whistle just now?"),
+    ("drive_unseen", "Did you ever drop your computer?"),
+    ("garage_door", "Did you hurt your hand on the cord?"),
+    ("guitar_hum", "What strings do you use?"),
+    ("phone_nocharge", "Which jeans do you wear?"),
+    ("breaker_trips", "Which electrician put in the box?"),
+    ("tv_tiles", "Is the tree a birch?"),
+    ("wallbox_stop", "Is the plug yours?"),
+    ("microwave_cold", "Did the dish break?"),
+    ("projector_dim", "Do you wear glasses?"),
+    ("car_vibrates", "Has the van got winter tyres?"),
+    ("mower_nostart", "How old is the mower?"),
+)
+DENIED = (
+    ("car_ac", "The gas hasn't leaked out."),
+    ("car_ac", "The pressure switch has not failed."),
+    ("boiler_cold", "Nobody would say that the pipe is frozen."),
+    ("bulb_unruly", "The lamp isn't too far from the hub."),
+    ("banking_app", "Please do not disconnect the tunnel app."),
+    ("account_locked", "Clearing the cookies would not help."),
+)
+FRAMED = (
+    ("account_locked", "I used to think the account was locked."),
+    ("account_locked", "Normally I would tell people to clear the cookies."),
+    ("account_locked", "My colleague said that the account is locked."),
+    ("boiler_cold", "Had the pipe been frozen, it would drip by now."),
+    ("boiler_cold", "What did the engineer say about the pressure gauge?"),
+    ("fridge_warm", "My own fridge has a leaky seal."),
+    ("fridge_warm", "We can rule out a leaky seal."),
+    ("phone_nocharge", "I've used another cable myself."),
+)
+OPPOSED = (
+    ("watch_steps", "Turn the saver on."),
+    ("mower_nostart", "The fuel is fresh."),
+    ("chair_sinks", "The clamping screw is tight."),
+    ("camera_dark", "Switch to manual mode."),
+    ("camera_dark", "Screw a filter on."),
+    ("coffee_trickle", "Turn the grinder two steps finer."),
+    ("phone_drain", "Let the app run in the background."),
+    ("tyre_lamp", "Pull the nail out."),
+    ("ebike_cut", "Take the battery out."),
+    ("dryer_damp", "The water tank is empty."),
+)
+SEVERAL = (
+    (
+        "phone_drain",
+        "Switch on flight mode with Wi-Fi while you're down there, replace the battery and dim the screen.",
+    ),
+    ("charged_twice", "Shall I cancel the later order, or will you send me a picture of the statement?"),
+    ("banking_app", "Update the app, disconnect the tunnel and free some space."),
+)
+
+
+@pytest.mark.parametrize(("name", "said"), (*BESIDE, *DENIED, *FRAMED, *OPPOSED, *SEVERAL))
+def test_traps_are_not_answered(name: str, said: str) -> None:
+    assert read(name, said).kind in ("unknown", "unclear", "several", "talk")
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "meant"),
+    [
+        ("drive_unseen", "Is its light blue?", "light"),
+        ("fridge_warm", "Is there ice on the inner wall?", "ice"),
+        ("oven_uneven", "Is the door shut tightly?", "door"),
+        ("drive_unseen", "Did the drive fall at some time?", "fall"),
+        ("washer_dance", "Is it standing on a wooden floor?", "floor"),
+        ("breaker_trips", "Suppose every plug is pulled out: does it still trip?", "one"),
+        ("shredder_mute", "Press the reverse key, what happens?", "reverse"),
+        ("tv_tiles", "The dish isn't aimed right any more.", "aim"),
+        ("stairlift_stuck", "It doesn't need charging. The chair isn't locked in its travel position.", "swivel"),
+        ("tv_tiles", "The tree is not in the way, the dish has been knocked out of aim.", "aim"),
+        ("coffee_trickle", "Another customer had to descale hers; in your case, pull off the spout and let it soak in"
+         " hot soapy water.", "nozzle"),
+        ("router_slow", "Set up a new Wi-Fi password and give it only to the people you live with.", "intruder"),
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_trap_is_answered(name: str, said: str, meant: str) -> None:
+    query, product = read(name, said), products()[name]
+    things = product.findings if query.kind == "finding" else product.causes
+    assert query.kind in ("finding", "fix", "cause") and things[query.target].id == meant
+
+
+STATED = (
+    "It is impossible that {}.",
+    "If {}, we would know.",
+    "It would be strange if {}.",
+    "My colleague thinks that {}.",
+    "Last year I had a customer with the same trouble: {}.",
+    "You are wrong if you believe that {}.",
+    "I doubt that {}.",
+)
+SUGGESTED = ("Who told you to {}?", "I forbid you to {}.", "Under no circumstances {}.", "Please stop trying to {}.",
+             "How much does it cost to {}?", "It is too early to {}.")  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", STATED)
+def test_a_cause_in_a_frame_is_no_diagnosis(frame: str) -> None:
+    said = [(p.id, frame.format(c.what)) for p in products().values() for c in p.causes]
+    taken = [text for name, text in said if read(name, text).proposed and read(name, text).kind != "several"]
+    assert len(taken) <= 0.01 * len(said), taken
+
+
+@pytest.mark.parametrize("frame", SUGGESTED)
+def test_a_fix_in_a_frame_is_no_suggestion(frame: str) -> None:
+    said = [(p.id, frame.format(c.fix_what)) for p in products().values() for c in p.causes]
+    taken = [text for name, text in said if read(name, text).kind in ("fix", "cause")]
+    assert len(taken) <= 0.01 * len(said), taken
+
+
+def test_a_value_is_not_confirmed_where_a_word_denies_it() -> None:
+    query = read("monitor_nosignal", "With that cable on the TV, do you get no picture there either?")
+    assert (query.kind, query.value) == ("finding", -1)
