@@ -39,7 +39,7 @@ def test_every_fact_is_of_known_topics_and_never_true_and_false() -> None:
         known = facts.known(head)
         assert known.yes | known.no and not known.yes & known.no, head
         for item in re.sub(r"^fact (?:\[[^\]]*\] )?", "", head).split("+"):
-            assert facts.topics(item.strip().rstrip("?")), (head, item)
+            assert item.strip() == "-" or facts.topics(item.strip().rstrip("?")), (head, item)
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,58 @@ def test_other_words_ask_the_same(plain: str, other: str) -> None:
     assert first is not None and second is not None and (first.yes, first.no) == (second.yes, second.no)
 
 
-def test_what_is_left_out_can_only_deny() -> None:
-    query = read("Could you wear it as a hat on Sundays in May?").query
-    assert query is not None and not query.yes and query.no
+def test_nothing_is_left_out_of_what_is_asked() -> None:
+    for message in (
+        "Could you wear it as a hat on Sundays in May?",
+        "Is it white on its belly?",
+        "Can it run on batteries?",
+    ):
+        query = read(message).query
+        assert query is None or query != read(" ".join(message.split()[:4]) + "?").query, message
     assert read("Is it neither glorpish nor edible with a fork?").query is None
 
 
-def test_a_denial_with_a_doubting_echo_is_not_read() -> None:
-    """Whether "no" agrees with "it isn't, is it?" people take in two ways."""
-    assert read("It isn't alive, is it?").query is None
-    affirmed, plain = read("It is alive, isn't it?").query, read("Is it alive?").query
-    assert affirmed is not None and affirmed == plain
+@pytest.mark.parametrize(
+    ("message", "same"),
+    [
+        ("It isn't alive, is it?", "Is it alive?"),
+        ("It never flies, does it?", "Does it fly?"),
+        ("Isn't it alive?", "Is it alive?"),
+        ("It is alive, isn't it?", "Is it alive?"),
+        ("It isn't alive, right?", "Is it not alive?"),
+        ("Is it something other than a bird?", "Is it not a bird?"),
+    ],
+)
+def test_a_denial_that_only_asks_is_answered_as_the_question(message: str, same: str) -> None:
+    found, plain = read(message).query, read(same).query
+    assert found is not None and found == plain
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "answer"),
+    [
+        ("kiwi", "Is it brown and fuzzy on the outside but green inside?", "unknown"),
+        ("religion", "Is it practised in churches, mosques and temples?", "unknown"),
+        ("Oliver Twist", "Was he an orphan?", "unknown"),
+        ("Nikola Tesla", "Did he work on electricity?", "unknown"),
+        ("Charles Darwin", "Did he sail on the Beagle?", "yes"),
+        ("chocolate", "Is it poisonous to dogs?", "yes"),
+        ("dog", "Can it be trained?", "yes"),
+        ("nurse", "Are they doctors?", "no"),
+        ("wrist", "Is it between the hand and the arm?", "unknown"),
+        ("sun", "Is it a god in some cultures?", "unknown"),
+        ("Australia", "Is its capital Sydney?", "no"),
+        ("Paris", "Is the Louvre there?", "yes"),
+        ("Italy", "Is this place outside Europe?", "no"),
+        ("Fall of Constantinople", "Did it happen before Columbus was born?", "no"),
+        ("Korean War", "Did it end before the First World War began?", "no"),
+        ("Iliad", "Is it older than the printing press?", "yes"),
+        ("hammer", "Is it heavier than a feather?", "yes"),
+        ("fear", "Would I be wrong to call it an emotion?", "unknown"),
+    ],
+)
+def test_classes_of_mistakes(topic: str, question: str, answer: str) -> None:
+    assert reply(topic, question) == answer
 
 
 def test_a_name_that_is_spelled_wrong_wins_nothing() -> None:

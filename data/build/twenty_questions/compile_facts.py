@@ -14,6 +14,7 @@ from pathlib import Path
 from sonde.envs._rules.english import tokens
 from sonde.envs._rules.facts import never_false
 from sonde.envs._rules.phrases import expansions, framed, lexicon
+from sonde.envs._rules.phrases import key as key_of
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[2] / "src" / "sonde" / "envs" / "data" / "twenty_questions_facts.json"
@@ -35,20 +36,38 @@ def lines(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def keys(phrase: str) -> list[str]:
-    """What a phrase is looked up by; nothing for a plain word ("is soft") that is asked of every topic already."""
+FRAMES = {
+    "there": ("does (have|contain|house) {}", "q (is|are) {} there"),
+    "inv": ("does (involve|include|use|have|need|require) {}", "ob (need|use) {} for"),
+    "capital": ("q is capital {}",),
+}
+"""Frames that stand for several: what is found in a place, what takes part in something, a country's capital."""
+
+
+def spelled(phrase: str) -> list[str]:
+    """The phrases that a phrase in one of `FRAMES` stands for; any other itself."""
     frame, _, words = phrase.partition(" ")
+    return [found for form in FRAMES.get(frame, ()) for found in expansions(form.format(words))] or [phrase]
+
+
+def keys(phrase: str, scoped: bool) -> list[str]:
+    """What a phrase is looked up by; nothing for a plain word ("is soft") that is asked of every topic already, unless
+    the line says for which topics it is false."""
+    frame, _, words = phrase.partition(" ")
+    if frame == "q":
+        return [f"q:{key_of(tokens(words))}"]
     key = framed(frame, tokens(words))
-    return [] if frame == "is" and " " not in key and key in lexicon() else [key]
+    return [] if not scoped and frame == "is" and " " not in key and key in lexicon() else [key]
 
 
 def built(text: str) -> dict[str, object]:
     heads: dict[str, int] = {}
     found: dict[str, list[int]] = {}
     for head, rest in lines(text):
-        for phrase in (" ".join(e.split()) for part in rest.split(";") for e in expansions(part)):
+        parts = (" ".join(e.split()) for part in rest.split(";") for e in expansions(part))
+        for phrase in (" ".join(p.split()) for part in parts if part for p in spelled(part)):
             what = never_false(head) if phrase.startswith(LOOSE) else head
-            for key in keys(phrase) if phrase else ():
+            for key in keys(phrase, head.startswith("fact [")) if phrase else ():
                 row = found.setdefault(key, [])
                 number = heads.setdefault(what, len(heads))
                 if number not in row:

@@ -57,7 +57,7 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
     marked = _marked(words, lambda rest: be_predicate(rest, depth + 1))
     if marked is not None:
         return marked[0]
-    direct = _either(asked(be_key(words)), _measured(words))
+    direct = either(asked(be_key(words)), _measured(words))
     if direct is not None and not direct.text.startswith("fact "):
         return whole if whole is not None and whole.goal else direct
     return _besides(direct, _composed(words, depth))
@@ -65,7 +65,7 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
 
 def _besides(fact: Query | None, other: Query | None) -> Query | None:
     """What is known of single topics, and of all others what the parts of the phrase say."""
-    return fact if fact is not None and other is not None and other.named else _either(fact, other)
+    return fact if fact is not None and other is not None and other.named else either(fact, other)
 
 
 def _composed(words: Words, depth: int) -> Query | None:
@@ -139,7 +139,7 @@ def do_predicate(words: Words, depth: int = 0) -> Query | None:
         return None
     first = base(words[0])
     phrase = [first, *words[1:]]
-    direct = _either(asked(f"do:{key(phrase)}"), sizes.fits(phrase)) or years.dated(phrase)
+    direct = either(asked(f"do:{key(phrase)}"), sizes.fits(phrase)) or years.dated(phrase)
     direct = direct or forms.made_it(first, words[1:])
     if direct is not None and not direct.text.startswith("fact "):
         return direct
@@ -158,12 +158,13 @@ def _done(first: str, words: Words, depth: int) -> Query | None:
     return joins.coordinated(words, lambda rest: do_predicate(rest, depth + 1), verb=True)
 
 
-def _either(a: Query | None, b: Query | None) -> Query | None:
-    """Two readings of the same words, each of which answers where the other does not know."""
+def either(a: Query | None, b: Query | None) -> Query | None:
+    """Two readings of the same words, each of which answers where the other does not know or says the same."""
     if a is None or b is None:
         return a or b
-    yes = a.yes | b.yes & ~a.no
-    return atom(f"{a.text} else {b.text}", Known(yes, (a.no | b.no) & ~yes))
+    found = atom(f"{a.text} else {b.text}", Known(a.yes | b.yes & ~a.no, a.no & ~b.yes | b.no & ~a.yes))
+    goal = a.goal | b.goal
+    return found._replace(yes=found.yes & ~goal, no=found.no & ~goal, goal=goal, guess=a.guess or b.guess)
 
 
 def done_to(words: Words, depth: int = 0, group: str = "") -> Query | None:
@@ -179,13 +180,13 @@ def done_to(words: Words, depth: int = 0, group: str = "") -> Query | None:
             if first in ("use", "wear", "play", "operate", "do", "like", "enjoy")
             else asked(f"ob:{key(phrase)} by {group}")
         )
-    direct = _either(asked(f"ob:{key(phrase)}"), sizes.fits(phrase))
+    direct = either(asked(f"ob:{key(phrase)}"), sizes.fits(phrase))
     if direct is not None:
         return direct
     marked = _marked(words, lambda rest: done_to(rest, depth + 1))
     if marked is not None:
         return marked[0]
-    found = _controlled(first, words, depth) or _tooled(first, words, depth)
+    found = _controlled(words, depth) or _tooled(first, words, depth)
     if found is not None:
         return found
     return joins.coordinated(words, lambda rest: done_to(rest, depth + 1), verb=True)
@@ -215,28 +216,13 @@ def _gap(words: Words) -> list[str]:
     return kept
 
 
-def _controlled(first: str, words: Words, depth: int) -> Query | None:
+_CONTROL = word_set("clauses.control")
+
+
+def _controlled(words: Words, depth: int) -> Query | None:
     """As in "be able to cut it", "need to eat it", "expect to find it"."""
-    if words[0] in (
-        "be",
-        "able",
-        "likely",
-        "expect",
-        "need",
-        "have",
-        "like",
-        "want",
-        "love",
-        "try",
-        "go",
-        "tend",
-        "normally",
-        "used",
-    ):
-        at = next((i for i, w in enumerate(words[:4]) if w == "to"), None)
-        if at is not None and first != "want":
-            return done_to(words[at + 1 :], depth + 1)
-    return None
+    at = next((i for i, w in enumerate(words[:4]) if w == "to"), 0)
+    return done_to(words[at + 1 :], depth + 1) if at and _CONTROL.issuperset(words[:at]) else None
 
 
 def _tooled(first: str, words: Words, depth: int) -> Query | None:

@@ -5,11 +5,12 @@ Ours. `data/build/twenty_questions/facts.txt` has a line per fact,
     [SCOPE] TOPIC + TOPIC? + #ATTRIBUTE?: phrases
 
 with phrases as in the phrase file (`phrases.py`). It is true of the topics before the colon, not known of those with a
-question mark, and false of all others in the scope: topics of these classes or attributes, parted by commas. `[]` is
-nothing, so that it is never false; `[*]` is everything but what may be of any kind, occupations and characters of
-fiction; without a scope it is false of the topics of the same roots (animals, objects, people, ...) as those of which
-it is true. `#` marks an attribute or a class. What something has to do with is never false. `compile_facts.py` beside
-the file spells the phrases out into `envs/data/twenty_questions_facts.json`.
+question mark, and false of all others in the scope: topics of these classes or attributes, or single topics
+(`=Paris`), parted by commas; `-` in place of topics is none. `[]` is nothing, so that it is never false; `[*]` is
+everything but what may be of any kind, occupations and characters of fiction; without a scope it is false of the
+topics of the same roots (animals, objects, people, ...) as those of which it is true. `#` marks an attribute or a
+class. What something has to do with is never false. `compile_facts.py` beside the file spells the phrases out into
+`envs/data/twenty_questions_facts.json`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def _scope(text: str | None, yes: int) -> int:
     if text == "*":
         many = _union([f"#{name}" for name in _MANY if not roots[name] & yes])
         return knowledge().all & ~many
-    return _union([f"#{name.strip()}" for name in text.split(",") if name.strip()])
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    return _union([name[1:] if name.startswith("=") else f"#{name}" for name in names])
 
 
 def never_false(head: str) -> str:
@@ -94,4 +96,4 @@ def topics(item: str) -> int:
     if item.startswith("#"):
         root = knows.roots.get(item[1:])
         return knows.known(item[1:]).yes if root is None else root
-    return 1 << knows.index[item]
+    return 0 if item == "-" else 1 << knows.index[item]

@@ -225,6 +225,9 @@ def place(words: Words) -> Query | None:
     found = asked(place_key(words))
     if found is not None:
         return found
+    if words[0] == "outside":
+        name = region([w for w in words[1:] if w != "of"])
+        return negated(within(name)) if name is not None else None
     if words[0] in ("from", "in", "of", "within", "inside", "throughout", "across", "to", "at"):
         name = region(list(words[1:]))
         if name is not None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from . import clauses
+from .english import base
 from .nouns import not_understood, plain_part
+from .phrases import PREPOSITIONS
 from .queries import Query, all_of, any_of, negated
 from .subjects import people
 from .wordlists import word_set
@@ -69,6 +71,8 @@ def _joined(words: Words, word: str, parse: Parse) -> Query | None:
 
 
 _ASKING = word_set("joins.asking")
+_ALONE = word_set("joins.alone") | PREPOSITIONS.keys()
+"""What a part that stands for itself begins with; others share the words of the first one."""
 
 
 def _parts(words: Words, word: str) -> list[list[str]]:
@@ -91,7 +95,8 @@ def _part(part: Words, done: list[Words], later: list[list[str]], parse: Parse) 
     if done:
         before = list(done[0])
         tries += [[*before[:k], *part] for k in range(min(len(before) - 1, 6), 0, -1)]
-    tries.insert(0 if not done or (len(part) > 1 and not done) else len(tries), part)
+    if not done or len(done[0]) == 1 or part[0] in _ALONE or base(part[0]) == base(done[0][0]):
+        tries.append(part)
     if not done and later:
         last = later[-1]
         tries += [[*part, *last[k:]] for k in range(1, len(last))]

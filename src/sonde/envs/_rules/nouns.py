@@ -15,7 +15,7 @@ from .english import base, is_participle
 from .partition import bits
 from .phrases import DROPPED, asked, at_home, key
 from .queries import Query, all_of, atom
-from .regions import nations, region, within
+from .regions import nations, parts, region, within
 from .topics import Known, knowledge, name_key
 from .wordlists import word_list, word_set
 
@@ -64,7 +64,8 @@ def _entry(text: str) -> Query | None:
 
 
 def _named(words: tuple[str, ...], kind: bool, exact: int) -> Query | None:
-    entry = _entry(f"is:{key(words)}") or people_of(words)
+    entry = None if words[-1].endswith("ed") and is_participle(words[-1]) else _entry(f"is:{key(words)}")
+    entry = entry or people_of(words)
     guess = exact or (0 if kind else _topics(words))
     if entry is not None:
         if not guess:
@@ -81,9 +82,21 @@ def _class_or_guess(entry: Query, guess: int) -> Query:
     guessed = _guessed(guess)
     if entry.text.startswith("fact "):
         return guessed._replace(yes=(guessed.yes | entry.yes) & ~guess, no=guessed.no & ~entry.yes)
-    elsewhere = guessed.no & ~at_home(entry.yes)
+    elsewhere = guessed.no & ~at_home(entry.yes) & ~(_coloured() if entry.text.partition(" ")[0] in _COLOURS else 0)
     text = f"{entry.text} or the very thing"
     return Query(text, entry.yes & ~guess, (entry.no | elsewhere & ~entry.yes) & ~guess, guess, 0, _label(guess))
+
+
+_COLOURS = word_set("nouns.colours")
+"""Attributes whose words say other things of people, places and works ("a black man", "a flat country")."""
+
+
+@cache
+def _coloured() -> int:
+    found = 0
+    for root in ("person", "fictional_character", "occupation", "place", "organisation", "work", "event"):
+        found |= knowledge().roots[root]
+    return found
 
 
 def people_of(words: Sequence[str]) -> Query | None:
@@ -91,6 +104,8 @@ def people_of(words: Sequence[str]) -> Query | None:
     place = region(words) if len(words) <= 2 else None
     if place is None or (place in nations() and " ".join(words) in nations()[place].names):
         return None
+    if place in parts():
+        return within(place) if " ".join(words) != parts()[place].words[0] else None
     return within(place) if place in nations() or (words[-1].endswith("n") and words[-1] not in ("ocean",)) else None
 
 
@@ -111,8 +126,22 @@ def _label(topics: int) -> str:
 def _guessed(guess: int) -> Query:
     knows, label = knowledge(), _label(guess)
     below = knows.kinds.get(label.lower(), 0) & ~guess
-    no = knows.all & ~guess & ~below & ~knows.above(guess) & ~_close(guess)
+    no = knows.all & ~guess & ~below & ~knows.above(guess) & ~_close(guess) & ~_may_be(guess)
     return Query(f"it={label}", 0 if label.lower() in _VAGUE else below, no, guess, 1, label)
+
+
+def _may_be(guess: int) -> int:
+    """What may be so as well without being the same: people of a named occupation, and for a role ("orphan", "mother")
+    other occupations; things of a shape or colour ("oval"), things that a substance is in ("leather")."""
+    knows, found = knowledge(), 0
+    if guess & (knows.known("shape_thing").yes | knows.known("colour_thing").yes):
+        return knows.all & ~(knows.roots["person"] | knows.roots["animal"])
+    if guess & knows.roots["substance"]:
+        found = knows.all & ~knows.roots["substance"] & ~knows.roots["animal"] & ~knows.roots["person"]
+    if guess & knows.roots["occupation"]:
+        found = knows.roots["person"] | knows.roots["fictional_character"]
+        found |= knows.roots["occupation"] if guess & knows.known("role").yes else 0
+    return found
 
 
 def _close(guess: int) -> int:
@@ -132,11 +161,12 @@ def _kind(word: str, itself: int) -> Query | None:
 
 
 def noun_phrase(words: Sequence[str], modifier: Modifier) -> Query | None:
-    """A noun with adjectives before it and modifiers behind it."""
+    """A noun with adjectives before it and modifiers behind it. What is not understood behind it narrows a noun; it may
+    turn what an adjective says ("white on the inside")."""
     found = named(words)
     if found is not None:
         return found
-    words, _ = bare(words)
+    nominal, (words, _) = words[0] in DETERMINERS | {"the"} or words[1:2] == ["of"], bare(words)
     found = with_adjectives(words, modifier)
     if found is not None:
         return found
@@ -148,7 +178,7 @@ def noun_phrase(words: Sequence[str], modifier: Modifier) -> Query | None:
             rest = modifier(words[j:])
             if rest is not None:
                 return rest if head is EVERYTHING else all_of([head, rest])
-            if head is not EVERYTHING and words[j] != "of" and plain_part(words[j:]):
+            if head is not EVERYTHING and words[j] != "of" and nominal and plain_part(words[j:]):
                 return all_of([head, not_understood(words[j:])])
     return None
 
@@ -173,6 +203,8 @@ def _head(words: Sequence[str], modifier: Modifier) -> Query | None:
     if len(bare_) == 1 and (base(bare_[0]) in GENERIC or bare_[0] in DETERMINERS):
         return EVERYTHING
     found = named(words)
+    if found is not None and bare_[-1] == "character":
+        return found._replace(no=found.no & ~knowledge().roots["person"])  # Caesar is one in a play
     if found is not None:
         return _class_only(found)
     return with_adjectives(words, modifier)
@@ -185,6 +217,8 @@ def _class_only(q: Query) -> Query | None:
 
 def with_adjectives(words: Sequence[str], modifier: Modifier) -> Query | None:
     """As in "small domestic animal": every adjective holds, and the noun."""
+    if "to" in words or words[-1] in _ADVERBS:
+        return None
     words = [w for w in words if w not in DROPPED]
     for j in range(len(words) - 1, 0, -1):
         head = EVERYTHING if j == len(words) - 1 and base(words[j]) in GENERIC else named(words[j:])
@@ -196,6 +230,8 @@ def with_adjectives(words: Sequence[str], modifier: Modifier) -> Query | None:
     return None
 
 
+_ADVERBS = word_set("nouns.adverbs")
+"""What stands behind an adjective and is no noun: "green inside"."""
 _LOOSE = word_set("nouns.loose")
 """Adjectives that narrow a noun and never change what kind of thing it names."""
 

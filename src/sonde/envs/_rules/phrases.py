@@ -235,7 +235,7 @@ def meanings(meaning: str) -> Iterator[tuple[str, Sequence[str]]]:
 def asked(found: str) -> Query | None:
     """The question of a key, or None. Where several lines have the phrase, it is false only where it is in every sense;
     what something is ("is it a man") is meant in the first sense, what it does or serves for in any. A fact of single
-    topics adds to what the lines say."""
+    topics adds to what the lines say; what it denies of others counts only if it names them."""
     if found.endswith(":"):
         return None
     whats, extra = lexicon().get(found, ()), [expression(head) for head in facts.about(found)]
@@ -248,15 +248,17 @@ def asked(found: str) -> Query | None:
     if not extra:
         return said
     told = _facts(extra).yes & ~said.yes
-    return said if not told else atom(f"{said.text} and more", Known(said.yes | told, said.no & ~told))
+    denied = _facts([q for q in extra if q.text.endswith("] -")]).no & ~(said.yes | said.no | told)
+    if not told | denied:
+        return said
+    return atom(f"{said.text} and more", Known(said.yes | told, said.no & ~told | denied))
 
 
 def _facts(parts: Sequence[Query]) -> Query:
     """Several facts with the same phrase: true where one is, false where one says so and none that it is true."""
-    yes = no = 0
+    yes = no = unsure = 0
     for q in parts:
         yes, no = yes | q.yes, no | q.no
-    unsure = 0
     for q in parts:
         unsure |= facts.unsure(q.text)
-    return Query(parts[0].text, yes, no & ~yes & ~unsure)
+    return Query(parts[0].text if parts else "", yes, no & ~yes & ~unsure)

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from . import aspects, clauses, rewording
+from . import aspects, clauses, rewording, sayings
 from .clauses import aux_predicate, be_predicate, do_predicate, done_to
 from .english import ascii_lower, base, tokens
 from .nouns import named
 from .phrases import asked, key
-from .queries import Query, negated, strong
+from .queries import Query, negated
 from .subjects import HEADS, PRONOUNS, people, subject
 from .wordlists import indexed, starts, word_list, word_set
 
@@ -158,17 +158,25 @@ _DENIALS = frozenset(("not", "never", "no", "nor", "neither"))
 
 
 def sentence(words: Words) -> Query | None:
-    """The query of a sentence, else that of another wording, else what can be denied of a part of it.
+    """The query of a sentence, else that of another wording, else what single topics are known to be or not to be.
 
-    "It is not big, is it" has none: whether "no" agrees or not, people take in two ways.
+    "It is not big, is it" and "is it not big" ("isn't it big") with nothing behind it are answered as "is it big".
     """
     words, doubted = _unechoed(words)
     if doubted and _DENIALS & set(words):
-        return None
+        words = _affirmed(words)
+        if _DENIALS & set(words):
+            return None
     found = _as_said(words)
     if found is None and len(words) <= clauses.LONGEST:
-        found = _otherwise(words)
+        found = _otherwise(words) or sayings.said(_unled(_untagged(words)[0]))
     return found
+
+
+def _affirmed(words: Words) -> list[str]:
+    """Without the "not" behind the auxiliary, or the "never", of a statement."""
+    at = next((i for i, w in enumerate(words) if w in ("not", "never")), 0)
+    return [*words[:at], *words[at + 1 :]] if at and (words[at] == "never" or words[at - 1] in _AUX) else list(words)
 
 
 def _otherwise(words: Words) -> Query | None:
@@ -187,10 +195,6 @@ def _reworded(words: Words) -> Query | None:
         if (found := _as_said(plain)) is not None:
             return found
         words = plain
-    for part in rewording.shorter(_unled(words)):
-        found = _as_said(part)
-        if found is not None and not found.named:
-            return strong(found, "part of")
     return None
 
 
@@ -203,7 +207,10 @@ def _as_said(words: Words) -> Query | None:
     words = _unled(words)
     if not words or len(words) > clauses.LONGEST + 10:
         return None
-    found = asked(f"q:{key(words)}") or clause(words)
+    whole = asked(f"q:{key(words)}")
+    found = clause(words) if whole is None or whole.text.startswith("fact ") else None
+    if whole is not None:
+        return whole if found is None else found if found.named else clauses.either(whole, found)
     if found is not None:
         return found
     if words[0] in _PREAMBLES or "," in words:
@@ -269,7 +276,8 @@ def clause(words: Words) -> Query | None:
 def _inverted(aux: str, words: list[str]) -> Query | None:
     """As in "is it ...", "does this animal ...", "can you ... it", "does its name start with a"."""
     if words[1] == "not":
-        return None
+        rest = words[2:]
+        return _inverted(aux, [aux, *rest]) if rest and rest[0] in PRONOUNS and not _DENIALS & set(rest[:2]) else None
     end = subject(words, 1)
     if end and end < len(words):
         found = aspects.about_name(words, end) or aux_predicate(aux, words[end:])

@@ -2,15 +2,13 @@
 
 Ours. `plainer` puts rules of English on the words, each of which leaves the meaning as it is ("one of these" is "it",
 "is a ball used in the game" is "does it involve a ball"); `spelled` mends single letters of words that are in no word
-list; `shorter` leaves out the end of a sentence. What is left out narrows what is asked ("used as a hat", "carry about
-in one hand"), so the shorter question can only be denied (`questions.py`). The rules are in
-`envs/data/twenty_questions_words.txt`.
+list. The rules are in `envs/data/twenty_questions_words.txt`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from . import facts
@@ -96,19 +94,8 @@ def _vocabulary() -> frozenset[str]:
     """Every word of names, kinds and phrases."""
     knows = knowledge()
     texts = (*knows.lookup, *knows.kinds, *(k.partition(":")[2] for k in (*lexicon(), *facts.keys())))
-    return frozenset(word for text in texts for word in text.split()) | word_set("english.verbs")
-
-
-_ENDS = word_set("rewording.ends")
-_FIRM: Mapping[str, int] = {"is": 3, "are": 3, "was": 3, "were": 3}
-"""How many words at least are kept behind a verb: "is it a", "does it eat"."""
-
-
-def shorter(words: Words) -> Iterator[list[str]]:
-    """The words up to each one that begins something narrower, the longest first."""
-    if word_set("nouns.turns") & set(words):
-        return
-    least = _FIRM.get(words[0], 2) + 1
-    for end in range(len(words) - 1, least - 1, -1):
-        if words[end] in _ENDS and words[end - 1] not in _ENDS and words[end - 1] not in ("a", "an", "the"):
-            yield list(words[:end])
+    return (
+        frozenset(word for text in texts for word in text.split())
+        | word_set("english.verbs")
+        | word_set("rewording.common")
+    )

@@ -86,6 +86,9 @@ def compared(words: Sequence[str]) -> Query | None:
             return steps("weight", _WEIGHTS, limit, bool(more))
     if field is None or not field:
         return None
+    weight = _weight_of(rest) if field == "weight" else None
+    if weight is not None:
+        return _beyond("weight", weight, bool(more))
     ref = reference_size(rest)
     if ref is None or (words[0] in ("taller", "longer", "shorter", "wider", "heavier", "lighter") and ref == 7):
         return None
@@ -125,10 +128,20 @@ _LARGEST, _CITY = 7, 20
 """The size of what is as large as a city or larger, and the area that no city has."""
 
 
+def _weight_of(words: Sequence[str]) -> int | None:
+    """The step of weight of a thing that is named."""
+    name = name_key(" ".join(w for w in words if w not in _ARTICLES))
+    topics = knowledge().lookup.get(name, 0)
+    return _WEIGHED.get(name, knowledge().number_of("weight", topics) if topics else None)
+
+
+_WEIGHED = {"feather": 0, "hair": 0, "leaf": 0, "coin": 0, "sheet of paper": 0, "brick": 2, "elephant": 5, "truck": 5}
+"""Steps of weight of what things are compared with."""
+
+
 def _outweighs(words: Sequence[str], more: bool, size: float) -> Query | None:
     """Compared in weight with a thing: by its weight, else by two steps of size."""
-    topics = knowledge().lookup.get(name_key(" ".join(w for w in words if w not in _ARTICLES)), 0)
-    weight = knowledge().number_of("weight", topics) if topics else None
+    weight = _weight_of(words)
     if weight is not None:
         return _beyond("weight", weight, more)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .english import base, number
 from .queries import Query, any_of, atom
 from .sizes import comparer
-from .topics import Known, knowledge
+from .topics import Known, knowledge, name_key
 from .wordlists import word_list
 
 NOW, SLACK = 2025, 3
@@ -29,34 +29,7 @@ class Span(NamedTuple):
         return f"{self.first:g}" if self.first == self.last else f"{self.first:g} to {self.last:g}"
 
 
-_ORDINALS = {
-    word: n
-    for n, word in enumerate(
-        [
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-            "eleventh",
-            "twelfth",
-            "thirteenth",
-            "fourteenth",
-            "fifteenth",
-            "sixteenth",
-            "seventeenth",
-            "eighteenth",
-            "nineteenth",
-            "twentieth",
-        ],
-        1,
-    )
-}
+_ORDINALS = {word: n for n, word in enumerate(word_list("years.ordinals"), 1)}
 _AGES = {
     "middle age": Span(500, 1500),
     "medieval time": Span(500, 1500),
@@ -87,7 +60,7 @@ def span(words: Sequence[str]) -> Span | None:
     early_late = words[0] if words[0] in ("early", "late", "mid", "middle") and words[:2] != ["middle", "ages"] else ""
     if early_late:
         words = words[1:]
-    found = _span(words)
+    found = _span(words) or _time_of(words)
     if found is None:
         return None
     if bc:
@@ -107,6 +80,35 @@ def _span(words: Sequence[str]) -> Span | None:
     if len(words) == 1 and first[:-1].isdecimal() and first.endswith("s") and len(first) == 5:
         return Span(int(first[:-1]), int(first[:-1]) + (99 if first.endswith("00s") else 9))
     return _AGES.get(" ".join(base(w) for w in words))
+
+
+def _time_of(words: Sequence[str]) -> Span | None:
+    """The years of a topic: "the French Revolution", "Napoleon was born", "World War I had ended"."""
+    verb = words[-1] if words[-1] in _POINTS else ""
+    names = [w for w in words if w not in ("was", "had", "were", "has", "did", verb)]
+    knows, topics = knowledge(), knowledge().lookup.get(name_key(" ".join(names)), 0)
+    field = _POINTS.get(verb, "")
+    age = _AGES.get(" ".join(base(w) for w in names)) if verb else None
+    if age is not None:
+        return Span(age.last, age.last) if _POINTS[verb] == "end" else Span(age.first, age.first)
+    if not topics or (bool(topics & knows.roots["person"]) != (field in ("born", "died")) and verb):
+        return None
+    if not verb and not topics & knows.roots["event"]:
+        return None
+    first = knows.number_of("start" if field in ("", "end") else field, topics)
+    last = knows.number_of("end", topics) or first
+    if first is None or last is None:
+        return None
+    return Span(last, last) if field == "end" else Span(first, first) if field else Span(first, last)
+
+
+_POINTS = {
+    **dict.fromkeys(("began", "begun", "started", "start", "begin", "happened", "invented", "built"), "start"),
+    **dict.fromkeys(("ended", "end", "over"), "end"),
+    **dict.fromkeys(("born",), "born"),
+    **dict.fromkeys(("died", "dead"), "died"),
+}
+"""Verbs behind the name of a topic -> the year that is meant."""
 
 
 _WHEN = {
@@ -153,7 +155,7 @@ def dated(words: Sequence[str]) -> Query | None:
             "the",
             "year",
         )
-        or (w == "first" and "century" in words)
+        or (w == "first" and ("century" in words or "world" in words))
     ]
     if words[-1:] == ["ago"]:
         return _ago(words[:-1])
@@ -324,6 +326,9 @@ def aged(words: Sequence[str]) -> Query | None:
     words = [w for w in words if w not in ("currently", "now")]
     if words[:2] in (["older", "than"], ["younger", "than"], ["newer", "than"]):
         more, rest = words[0] == "older", words[2:]
+        other = _older(rest, more)
+        if other is not None:
+            return other
     else:
         found = comparer(words)
         if found is None:
@@ -339,6 +344,29 @@ def aged(words: Sequence[str]) -> Query | None:
     return atom(f"age{'>' if more else '<'}{n:g}", _aged(n, more))
 
 
+def _older(words: Sequence[str], more: bool) -> Query | None:
+    """As in "older than Mozart", "newer than the Eiffel Tower": by the years of both."""
+    knows, name = knowledge(), name_key(" ".join(words))
+    topics = knows.lookup.get(name, 0)
+    people = knows.roots["person"]
+    field = "born" if topics & people else "start"
+    year = knows.number_of(field, topics) if topics else _INVENTED.get(name)
+    if year is None:
+        return None
+    when = Span(year - SLACK, year + SLACK)
+    before, after = _when(field, "before", when), _when(field, "after", when)
+    if field == "start":
+        before, after = _eras(before, "before", when), _eras(after, "after", when)
+        same = knows.all & ~people
+        before, after = Known(before.yes & same, 0), Known(after.yes & same, 0)
+    older, newer = before.yes, after.yes & ~before.yes
+    return atom(
+        f"older than {name}" if more else f"newer than {name}", Known(*((older, newer) if more else (newer, older)))
+    )
+
+
+_INVENTED = {name: int(year) for name, _, year in (row.partition(": ") for row in word_list("years.invented"))}
+"""When what things are compared with was invented."""
 _YOUNGEST, _OLDEST = 16, 110
 
 

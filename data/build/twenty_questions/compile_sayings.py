@@ -1,0 +1,72 @@
+"""Statements about single topics, in the form that questions are brought into: `sayings.txt` -> the package's data.
+
+    python data/build/twenty_questions/compile_sayings.py
+
+A line of `sayings.txt` is `TOPIC: statement; statement | no: statement; statement`, the topic being the subject of
+every statement. Statements without a form, those that only repeat what another says, and those that are both true and
+false of a topic are counted and left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sonde.envs._rules.english import tokens
+from sonde.envs._rules.sayings_form import PAST, statement
+from sonde.envs._rules.topics import knowledge
+
+HERE = Path(__file__).resolve().parent
+Row = tuple[str, tuple[str, ...]]
+PARTICLES = frozenset(("off", "out", "up", "down", "away", "over", "through", "across"))
+OUT = HERE.parents[2] / "src" / "sonde" / "envs" / "data" / "twenty_questions_sayings.json"
+
+
+def compiled(true: Sequence[Row], false: Sequence[Row]) -> dict[str, Any]:
+    """As `sayings.py` reads it. A false statement is listed under the rarest of its words."""
+    topics = sorted({topic for topic, _ in (*true, *false)})
+    number = {name: i for i, name in enumerate(topics)}
+    where: dict[str, list[int]] = {}
+    for i, (_, words) in enumerate(true):
+        for word in words:
+            where.setdefault(word, []).append(i)
+    often = Counter(word for _, words in false for word in words)
+    under: dict[str, list[tuple[int, str]]] = {}
+    for topic, words in false:
+        key = min((w for w in words if w != PAST), key=lambda w: (often[w], w))
+        under.setdefault(key, []).append((number[topic], " ".join(w for w in words if w != key)))
+    return {
+        "topics": topics,
+        "of": [number[topic] for topic, _ in true],
+        "true": where,
+        "alone": [i for i, (_, words) in enumerate(true) if len({*words} - {PAST}) == 1],
+        "particle": [i for i, (_, words) in enumerate(true) if not PARTICLES.isdisjoint(words)],
+        "false": under,
+    }
+
+
+def main() -> None:
+    rows: dict[str, dict[Row, None]] = {"yes": {}, "no": {}}
+    count = Counter[str]()
+    for line in (HERE / "sayings.txt").read_text("utf-8").splitlines():
+        topic, _, said = line.partition(": ")
+        if topic not in knowledge().index:
+            raise SystemExit(f"sayings.txt: no topic {topic!r}")
+        true, _, false = said.partition("| no:")
+        for which, text in (("yes", true), ("no", false)):
+            for part in filter(None, (p.strip() for p in text.split(";"))):
+                form = statement(tokens(part))
+                count[which if form else f"{which}, unread"] += 1
+                if form:
+                    rows[which][topic, tuple(sorted(form))] = None
+    both = rows["yes"].keys() & rows["no"].keys()
+    found = compiled([row for row in rows["yes"] if row not in both], [row for row in rows["no"] if row not in both])
+    OUT.write_text(json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    print(f"{dict(count)}, both {len(both)}, {OUT.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
