@@ -57,6 +57,32 @@ OPPOSED = (
     ("ebike_cut", "Take the battery out."),
     ("dryer_damp", "The water tank is empty."),
 )
+DEEDS = (
+    ("vacuum_weak", "Wash the hose in cold water."),
+    ("bread_dense", "Choose the jam setting."),
+    ("banking_app", "Uninstall the app and install it again."),
+    ("banking_app", "Delete our app."),
+    ("camera_dark", "Clean the lens."),
+    ("blender_stops", "Plug it in for an hour."),
+    ("bike_gears", "Adjust the saddle by half a turn."),
+    ("smoke_chirp", "Press the test button."),
+)
+ELSE = (
+    ("cpap_leak", "The hose is too long."),
+    ("boiler_cold", "The pipe outside is made of plastic."),
+    ("account_locked", "The cookies have been cleared."),
+    ("tv_tiles", "The dish points where it should."),
+    ("charged_twice", "The order was sent only once."),
+    ("washer_dance", "Is the drum empty?"),
+    ("boiler_cold", "Could the gas have run out?"),
+    ("boiler_cold", "Has the gas cooker been serviced?"),
+    ("car_nostart", "Did you leave the headlights on overnight?"),
+    ("charged_twice", "Do both lines show the same amount?"),
+    ("dishwasher_pool", "Have you cleaned the filter recently?"),
+    ("doorbell_late", "Is the button frozen?"),
+    ("doorbell_late", "Is your phone on silent?"),
+    ("game_crash", "Do you have the latest version of the game?"),
+)
 SEVERAL = (
     (
         "phone_drain",
@@ -67,7 +93,7 @@ SEVERAL = (
 )
 
 
-@pytest.mark.parametrize(("name", "said"), (*BESIDE, *DENIED, *FRAMED, *OPPOSED, *SEVERAL))
+@pytest.mark.parametrize(("name", "said"), (*BESIDE, *DENIED, *FRAMED, *OPPOSED, *DEEDS, *ELSE, *SEVERAL))
 def test_traps_are_not_answered(name: str, said: str) -> None:
     assert read(name, said).kind in ("unknown", "unclear", "several", "talk")
 
@@ -87,6 +113,11 @@ def test_traps_are_not_answered(name: str, said: str) -> None:
         ("tv_tiles", "The tree is not in the way, the dish has been knocked out of aim.", "aim"),
         ("coffee_trickle", "Another customer had to descale hers; in your case, pull off the spout and let it soak in"
          " hot soapy water.", "nozzle"),
+        ("tv_tiles", "The dish points where it should. The plug at the end of the cable has corroded.", "corrosion"),
+        ("phone_silent", "okay what about the slider on the left side, what color do you see", "slider"),
+        ("toilet_runs", "The seal at the bottom is fine, the float is just set too high.", "float"),
+        ("bulb_unruly", "Rather than updating anything, unplug the hub for thirty seconds and plug it back in.", "hub"),
+        ("iron_drips", "The iron simply isn't hot enough to produce steam.", "cool"),
         ("router_slow", "Set up a new Wi-Fi password and give it only to the people you live with.", "intruder"),
     ],
 )  # fmt: skip
@@ -104,9 +135,20 @@ STATED = (
     "Last year I had a customer with the same trouble: {}.",
     "You are wrong if you believe that {}.",
     "I doubt that {}.",
+    "I almost wrote that {}.",
+    "I was going to say that {}, but that can't be.",
+    "You said that {}.",
+    "People often assume that {}.",
+    "It would be easy to say that {}.",
+    "Yesterday I had somebody on the line where {}.",
+    "Your neighbour's unit had the same: {}.",
+    "Last week {}.",
+    "I'd hate to hear that {}.",
 )
 SUGGESTED = ("Who told you to {}?", "I forbid you to {}.", "Under no circumstances {}.", "Please stop trying to {}.",
-             "How much does it cost to {}?", "It is too early to {}.")  # fmt: skip
+             "How much does it cost to {}?", "It is too early to {}.", "I'd rather you didn't {}.",
+             "Last time we had to {}.", "You shouldn't {}.", "Promise me not to {}.", "It's too late to {}.",
+             "It took me an hour to {} at home.", "I've never had to {}.")  # fmt: skip
 
 
 @pytest.mark.parametrize("frame", STATED)
@@ -126,3 +168,22 @@ def test_a_fix_in_a_frame_is_no_suggestion(frame: str) -> None:
 def test_a_value_is_not_confirmed_where_a_word_denies_it() -> None:
     query = read("monitor_nosignal", "With that cable on the TV, do you get no picture there either?")
     assert (query.kind, query.value) == ("finding", -1)
+
+
+ASKED = (
+    "My colleague asked: {}",
+    "I used to ask everybody: {}",
+    "My wife always asks me: {}",
+    "Don't answer this one: {}",
+    "{} Never mind, don't answer that.",
+    "{} Scratch that.",
+    "{} Just kidding.",
+    "{} Sorry, wrong customer.",
+)
+
+
+@pytest.mark.parametrize("frame", ASKED)
+def test_a_question_told_of_or_taken_back_is_not_answered(frame: str) -> None:
+    said = [(p.id, frame.format(q)) for p in products().values() for f in p.findings for q in f.questions[:2]]
+    taken = [text for name, text in said if read(name, text).kind == "finding"]
+    assert len(taken) <= 0.01 * len(said), taken

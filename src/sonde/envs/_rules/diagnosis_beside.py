@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .diagnosis import Finding, products
+from .diagnosis_frames import NOT_KNOWN
 from .diagnosis_sentences import AUX, LEAD, TAG, WH, WHEN
-from .diagnosis_words import TOKEN, choose, lexicon, stems, weighs
+from .diagnosis_words import TOKEN, choose, lexicon, stems, weighs, words
 
 
 def beside(name: str, finding: int, text: str) -> bool:
@@ -39,26 +41,10 @@ def _values(name: str, finding: int) -> frozenset[str]:
 
 # --- what nobody knows -----------------------------------------------------------------------------------------------
 
-_NOT_KNOWN = re.compile(
-    r"^why\b|^(?:what's|what is|may i have|tell me|give me) your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$"
-    r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which) should (?!i know|we know)|^who (?:told"
-    r"|said|asked)\b"
-    r"|\bwould you like (?!me )|\bdo you (?:like|care|mind|love) |^how (?:do|can|could|should|would|might) (?:i|we"
-    r"|one)\b"
-    r"|^how does .*\b(?:form|work|come about)\b|what did (?:he|she|they) (?:do|say|think|want)\b"
-    r"|\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b|(?<! of) yours\??$|\b(?:mine|ours"
-    r"|whose (?!name)|belongs?|hurts?|aches?|painful|tired"
-    r"|(?<!'d )(?<!would )like (?:to|best|most|it when)|likes?(?= (?:the|your|it)\b)|loves?|enjoys?|prefer\w*|fond"
-    r"|favou?rite|beautiful|pretty|nice|lovely|made (?:of|from|in|by)|how deep|depth|insured|waterproof"
-    r"|good (?:at|with)|better at|interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid"
-    r"|married|rich|tastes?|delicious|costly|cheapest)\b"
-    r"|^how (?:was|were) (?:the|your) \w+\??$|^what time is it\??$|\bweather (?:like )?(?:today|here|there|outside)\??$"
-)
-
 
 def _unknown(name: str, finding: int, bare: str) -> bool:
     """Whether it asks for what nobody knows of anything, such as an owner, unless a value tells it."""
-    odd = _NOT_KNOWN.search(bare)
+    odd = NOT_KNOWN.search(bare)
     if not odd:
         return False
     if odd[0].startswith(("how", "why")):
@@ -83,7 +69,7 @@ _SENSES = frozenset(
         " check checked tell say said mean think remember happen happened need want been try tried keep kept set put"
         " use"
         " used go be is one any a an the it them that this some your you to on all ever already just still even also"
-        " recently lately perhaps not only both no more much many other another new old take do done"
+        " recently lately perhaps not only both no more much many other another new old take do done let confirm spot"
     )
 )
 """What may follow "do you", whatever is asked about."""
@@ -91,9 +77,26 @@ _SENSES = frozenset(
 
 def _own_doing(name: str, finding: int, bare: str) -> bool:
     """Whether it asks what the customer does, and that is not known: "Did you hurt your hand?"."""
-    acts = [d for d in _YOU_DO.finditer(bare) if d[1] not in _SENSES and stems(d[1])]
-    ours = _of_customer(products()[name].findings[finding])
-    return any(not (ours or d[2]) or not _explains(name, finding, d[1]) for d in acts)
+    acts = [d for d in _YOU_DO.finditer(bare) if d[1] not in _SENSES]
+    found = products()[name].findings[finding]
+    ours, told, values = _of_customer(found), _all_said(found), _values(name, finding)
+    return any(
+        not (ours or d[2]) or not _explains(name, finding, d[1]) or _only_a_state(d[1], values, told)
+        if stems(d[1])
+        else d[1] not in TOKEN.findall(told)
+        for d in acts
+    )
+
+
+def _only_a_state(verb: str, values: frozenset[str], told: str) -> bool:
+    """Whether a verb is known as what something is like, and not as what is done: "Have you cleaned the filter?"."""
+    done = re.search(rf"\b(?:i|you|we)(?:'ve|'d)? (?:\w+ )?{verb[:4]}", told)
+    states = {s for s in stems(verb) if s in values and any(s in scale for scale in words().scales)}
+    return verb.endswith("ed") and bool(states) and not done
+
+
+def _all_said(found: Finding) -> str:
+    return ". ".join((found.asks, *found.questions[:-3], *found.answers, *found.cues, *found.more)).lower()
 
 
 def _of_customer(found: Finding) -> bool:
@@ -186,13 +189,22 @@ _PLACED = frozenset(TOKEN.findall("in on at beside near next behind under above 
 _PLACE = re.compile(r"^where|stand|place|around|carry")
 
 
+@lru_cache(maxsize=1 << 10)
+def _named(name: str, finding: int) -> frozenset[str]:
+    """The words of a finding, without those that only the customer's answers have."""
+    found = products()[name].findings[finding]
+    return frozenset(stems(" ".join((found.asks, *found.cues, *found.questions[:-3], *found.values, *found.more))))
+
+
 def _other_subject(name: str, finding: int, bare: str) -> bool:
     """Whether the thing that it is about is no part of what is known: "Is the milk on the inner wall?"."""
     found = _SUBJECT.match(bare)
     noun, rest = _noun(found[1]) if found else ((), "")
+    if len(noun) > 1 and not rest and bare.startswith(("is ", "are ", "was ", "were ")):
+        noun = noun[:-1]  # the last word is said of it
     topics = lexicon(name).findings
     said = [s for s in stems(" ".join(noun)) if (weighs(s) or s in _PARTS) and s not in _BLANK]
-    own = [s for s in said if finding in topics.strength.get(s, {})]
+    own = [s for s in said if s in _named(name, finding)]
     if not said or own:
         return bool(own) and not re.search(r"^\w+ an? ", bare) and _shown(name, finding, own)
     if not all(s in topics.background for s in said):
@@ -221,7 +233,7 @@ def _other_kind(name: str, finding: int, bare: str) -> bool:
     """Whether it asks which one of other things: "Which electrician put in the box?"."""
     found = _WHICH_DOES.match(bare)
     first = "".join(_noun(found[1])[0][:1]) if found else ""
-    heavy = any(weighs(s) or s in ("technician", "worker") for s in stems(first))
+    heavy = any((weighs(s) or s in ("technician", "worker")) and s not in _BLANK for s in stems(first))
     return heavy and not _explains(name, finding, first)
 
 
@@ -250,10 +262,16 @@ _MODIFIED = re.compile(r"(?:is|are|was|were) (?:the|your) ([a-z-]+) ([a-z-]+)")
 
 def _other_such(name: str, finding: int, bare: str) -> bool:
     """Whether a thing is not the one that is known, but another of its kind: "Is the kitchen door shut?"."""
-    strength = lexicon(name).findings.strength
+    strength, other = lexicon(name).findings.strength, lexicon(name).causes.strength
     found = _MODIFIED.match(bare)
     first, second = (stems(found[1]), stems(found[2])) if found else ([], [])
-    odd = first and weighs(first[0]) and first[0] not in strength and found and not _explains(name, finding, found[1])
+    odd = (
+        first
+        and weighs(first[0])
+        and first[0] not in {**strength, **other}
+        and found
+        and not _explains(name, finding, found[1])
+    )
     return bool(odd and second and finding in strength.get(second[0], {}))
 
 
@@ -283,7 +301,8 @@ def _other_event(name: str, finding: int, bare: str) -> bool:
     """Whether it asks what happened to a thing, and nothing is known of that: "Did the dish break?"."""
     found = _EVENT.match(bare)
     noun, rest = _noun(found[1]) if found else ((), "")
-    verb = noun[-1] if len(noun) > 1 else (found[1].split()[-1] if found and rest else "")
+    last = found[1].split()[-1] if found and rest else ""
+    verb = last if (found and " been " in found[1]) or len(noun) < 2 else noun[-1]
     return verb not in _SAY and not _explains(name, finding, verb)
 
 
@@ -309,7 +328,48 @@ def _another_question(name: str, finding: int, bare: str) -> bool:
     return any(pick >= 0 and pick != finding for pick in picks) or (bool(picks) and odd)
 
 
+_OBJECT = re.compile(
+    r"\b(?:show|have|got|use|get|give|name|list|make|need|take|want|own|contain|include)s? "
+    r"(?:the |your |an? |any |some )?(?:same |different |right |wrong )?([a-z-]+)\?$"
+)
+
+
+def _other_object(name: str, finding: int, bare: str) -> bool:
+    """Whether it ends with a thing of which nothing is told: "Do both lines show the same amount?"."""
+    found, lex = _OBJECT.search(bare), lexicon(name)
+    odd = (s for s in stems(found[1]) if weighs(s) and found[1] != "left") if found else ()
+    known = lex.told[finding] | frozenset(stems(products()[name].product))
+    return any(finding not in lex.findings.strength.get(s, {}) and s not in known for s in odd)
+
+
+_OTHER = re.compile(r"\b(?:another|different|other|new|second) ([a-z-]+)")
+
+
+def _not_the_same(name: str, finding: int, bare: str) -> bool:
+    """Whether it names another thing where all is about the same one: "Does it charge with a different cable?"."""
+    told = _all_said(products()[name].findings[finding])
+    same = frozenset(stems(" ".join(re.findall(r"\bsame ([a-z-]+)", told))))
+    other = frozenset(stems(" ".join(_OTHER.findall(told))))
+    return any(frozenset(stems(m[1])) & (same - other) for m in _OTHER.finditer(bare))
+
+
+_HOW_MANY = re.compile(r"\bhow many ([a-z-]+)(?: ([a-z-]+))?")
+
+
+def _other_count(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks for a number of other things than those that are told: "How many zones do you have?"."""
+    found = products()[name].findings[finding]
+    asked = _HOW_MANY.search(bare)
+    told = " ".join((_PREPOSITION.split(found.asks)[0], *found.values, *found.answers))
+    counted = f"{told} {' '.join(' '.join(m) for m in _HOW_MANY.findall(_all_said(found)))}"
+    said = stems(" ".join(filter(None, asked.groups()))) if asked else []
+    return bool(said) and not frozenset(said) & frozenset(stems(counted))
+
+
 _GUARDS = (
+    _other_count,
+    _not_the_same,
+    _other_object,
     _another_question,
     _presumes,
     _unknown,

@@ -16,66 +16,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .diagnosis import Query, products
+from .diagnosis import Cause, Query, products
 from .diagnosis_beside import beside
+from .diagnosis_deeds import a_later_step, another_deed
+from .diagnosis_frames import elsewhen, framed, reported
 from .diagnosis_opposites import opposed
 from .diagnosis_sentences import AS_IT_SHOULD, DENIAL, LEAD, NEGATION, WHEN, Part
 from .diagnosis_words import choose, lexicon, stems, weighs, words
 
-_FRIENDS = (
-    r"(?:colleague|customer|client|friend|boss|manager|neighbou?r|wife|husband|mother|father|brother|sister|uncle|aunt"
-    r"|people|person|woman|man|lady|gentleman|other)s?"
-)
-_OTHERS = (
-    rf"(?:{_FRIENDS}|callers?|manuals?|engineers?|technicians?|mechanics?|plumbers?|electricians?|fitters?|forums?"
-    rf"|websites?"
-    r"|books?)"
-)
-_SAY = (
-    r"(?:says?|said|ask(?:s|ed)?|tells?|told|writes?|wrote|written|thinks?|thought|mention(?:s|ed)?|claim(?:s|ed)?"
-    r"|suggest(?:s|ed)?|recommend(?:s|ed)?|advised?|promised?|believed?|once)"
-)
-_ANYONE = r"(?:somebody|someone|anybody|anyone|they|he|she)"
-_REPORTED = re.compile(
-    rf"\b(?:(?:my|our|your|the|a|an|another|other|some|most|many|last"
-    rf"|previous) (?:\w+ )?(?:{_OTHERS} (?:(?!you)\w+ )?{_SAY}"
-    rf"|{_FRIENDS} (?:once )?(?:ha[ds]|was|were))\b|(?:{_ANYONE}|people) (?:(?!you)\w+ )?{_SAY}\b"
-    rf"|(?:did|has|have|had|do|does|will|would|could|can) (?:i|we|{_ANYONE}) (?:\w+ )?{_SAY}\b"
-    r"|(?:i|we) (?:just |already |have |had )?(?:said|asked|told|wrote|mentioned|promised)\b"
-    r"|(?:i|we) (?:once )?had (?:a|another|one)|once (?:i|we) |(?:a|one|another|other|last|previous) (?:customer"
-    r"|client)s?"
-    r"|(?:imagine|suppose|supposing|assuming|pretend|if only|unless|let me guess)\b)"
-)
-"""What somebody else says, or what is only imagined."""
-_FRAME = re.compile(
-    r"\b(?:used to (?:think|believe|say|tell|advise|suspect|assume)|(?:i|we) (?:once|first|originally|initially) "
-    r"|(?:i|we)(?:'d| had| have)? (?:thought|believed|suspected|assumed|feared|expected|hoped|wondered)"
-    r"|(?:would|could|should|might|must) have (?!the\b|an?\b|us\b|it\b|them\b|both\b|your\b|its\b)|would've|could've"
-    r"|should've"
-    r"|(?:normally|usually|typically|often|sometimes|ordinarily),? (?:i|we|the|it|one|people)\b|in theory|theoretically"
-    r"|no use|useless|pointless|in vain|nonsense|myth|rumou?r|joking|kidding|just a joke"
-    r"|nobody|no one|hardly|unlikely|doubt\w*|disagree|false|untrue|wrong to|mistaken|exclude[ds]?|rul(?:e|ed|ing) out"
-    r"|(?:i|we) (?:don't|do not) (?:think|believe|suspect|suppose|see|say|mean)|even if|whether or not"
-    r"|(?:that|it|this|which) (?:won't|wouldn't|will not|would not|doesn't|does not|didn't|can't) (?:be enough|help"
-    r"|work|do"
-    r"|fix|solve|change|make)|(?<!^)(?:forget|never mind|ignore|skip) (?:about|it|that|the|your))\b"
-    r"|\b(?:impossible|absurd|strange|surprising|surprised|let's hope|i hope|we hope|but no\b|avoid|refuse|refrain"
-    r"|forbid"
-    r"|forbidden|under no circumstances|stop trying|too early|(?:can't|cannot) (?:ask|advise|recommend)|but (?:i|we)"
-    r" (?:wouldn't|don't|won't|can't|didn't)|in (?:other|some|most|many) cases|sometimes|occasionally|now and then"
-    r"|not (?:so |true |the case |be )*that|n't that|is not (?:what|why|the reason|the cause|it\b|so\b))"
-    r"|n't that\b|\b(?:cannot|can't|couldn't|could not) be that\b|^(?:had|were) (?:it|the|your|there|we|you)\b"
-    r"|\bif (?:it|the|your|there|we|you|i)\b[^,]*\b(?:were|had|would)\b"
-)
-"""Which makes what is stated or suggested no fact, or of another time."""
-_MINE = re.compile(
-    r"\bmy (?!guess|bet|opinion|view|impression|suspicion|diagnosis|money|theory|feeling|hunch|verdict|conclusion)"
-    r"|^(?:i|we)(?:'ve| have|'m| am)? (?:already |just )?(?:used|had|have|own|got|bought|saw|tried|changed|replaced"
-    r"|did|once"
-    r"|lost|broke|ran|repaired|fixed)\b"
-)
-"""What the agent tells of itself."""
-_IF = re.compile(r"(?<!as )\bif\b(?! you (?:ask|want)| i may)")
 _ASIDE = re.compile(
     r",? (?:rather than|instead of|and not|but not|not just|not only) [^,.;?!]*|(?:,|\() ?not [^,.;?!)]*[,)]?"
     r"|\bnot (?:just |only )?[^,.;?!]*?,? but "
@@ -93,23 +41,41 @@ def doubtful(name: str, query: Query, part: Part) -> bool:
     """Whether a sentence must not count for what the message was taken for: its form may give it another sense."""
     if part.form in ("out", "talk"):
         return False
-    if _REPORTED.search(part.text):
+    if reported(part.text):
         return True
     if query.kind == "finding":
-        return part.form in ("ask", "either", "try") and beside(name, query.target, part.text)
-    if _FRAME.search(part.text):
-        return True
-    if part.form == "state" and (_MINE.search(part.text) or _IF.search(part.text)):
+        return part.form in ("ask", "either", "try") and (
+            beside(name, query.target, part.text)
+            or _supposes(name, query.target, part.text)
+            or elsewhen(name, query.target, LEAD.sub("", part.text))
+        )
+    if framed(name, query.target, part):
         return True
     if part.form == "state":
         return query.kind == "cause" and (
-            _denied(name, query.target, part.text) or _well(name, query.target, part.text)
+            _done(name, query.target, part.text)
+            or _says_else(name, query.target, part.text)
+            or _denied(name, query.target, part.text)
+            or _well(name, query.target, part.text)
         )
     if opposed(name, "fix", query.target, _told_to_do(part.text)) or _later(name, query.target, part.text):
         return True
-    return _unhelpful(part) or (
-        query.kind == "fix" and any(_another(name, query.target, c) for c in _clauses(part.text))
+    if _unhelpful(part) or query.kind != "fix":
+        return _unhelpful(part)
+    if a_later_step(name, query.target, part.text):
+        return True
+    return another_deed(name, query.target, _told_to_do(part.text)) or any(
+        _another(name, query.target, c) for c in _clauses(part.text)
     )
+
+
+_SUPPOSES = re.compile(r"^(?:could|might|may|can) (?:the|your|its|it|there|an?) (?!.*\byou\b)")
+
+
+def _supposes(name: str, finding: int, text: str) -> bool:
+    """Whether a question is rather a diagnosis: "Could the gas have run out?"."""
+    bare, lex = LEAD.sub("", WHEN.sub("", text)), lexicon(name)
+    return bool(_SUPPOSES.match(bare)) and choose(bare, lex.causes).points > choose(bare, lex.findings).points
 
 
 # --- fixes and causes ------------------------------------------------------------------------------------------------
@@ -128,7 +94,7 @@ def _later(name: str, cause: int, text: str) -> bool:
 
 
 _BEFORE = re.compile(
-    r"^(?:if|when|once|after|unless|in case) [^,;.?!]*,|\b(?:before|until|till) (?:you|i|we) [^,;.?!]*(?:,|$)"
+    r"^(?:if|when|once|after|unless|in case) [^,;.?!]*,|\b(?:before|until|till) (?:you|i|we) [^,;.?!]*(?:[,.!]|$)"
     r"|\b(?:before|until|till) \w+ing [^,;.?!]*,"
 )
 
@@ -156,6 +122,53 @@ def _denied(name: str, cause: int, text: str) -> bool:
     return bool(missing) and frozenset(stems(text)) <= frozenset(stems(what))
 
 
+_SAID_OF = re.compile(
+    r"\b(?:is|are|was|were|be|been|looks?|seems?|gets?|got|feels?|became|becomes|gone|sits?|stands?"
+    r"|(?<=\bit)'s|(?<=\bthat)'s|(?<=\bthere)'s) (?:(?:just|simply|all|now|so|too|very|quite|rather|really|completely"
+    r"|totally|only|probably|slightly|already|still|a (?:bit|little)|not|been) )*([^,;.!?]+)"
+)
+
+
+def _says_else(name: str, cause: int, text: str) -> bool:
+    """Whether what a statement says of a thing is not what is wrong with it: "The hose is too long."."""
+    found = products()[name].causes[cause]
+    own = frozenset(stems(" ".join((found.what, *found.cues, *found.more))))
+    last = [m[1] for m in _SAID_OF.finditer(_ASIDE.sub(" ", text))]
+    said = [s for s in (stems(rest) for rest in last if not _SAME.match(rest)) if s]
+    other = bool(said) and not any(own & frozenset(s) for s in said)
+    return other or "made of" in text or _of_the_effect(found, text)
+
+
+_SAME = re.compile(r"(?:what|why|where|there|on our|at our|(?:switched|turned) on|active|activated|enabled)\b")
+_SUBJECT = re.compile(
+    r"(?:^|, )(?:the|your|its|my) ([a-z' -]+?) (?:is|are|was|were|has|have|had)\b(?!.* (?:by|with|from|of) )"
+)
+_EFFECT = re.compile(r", | (?:and|so|so that|which) ")
+
+
+def _of_the_effect(found: Cause, text: str) -> bool:
+    """Whether a statement is about a thing that the cause only has an effect on."""
+    cause, *_ = _EFFECT.split(found.what)
+    main = frozenset(stems(" ".join((cause, *found.cues[:-1]))))
+    rest = frozenset(stems(found.what)) - main
+    subjects = [(m[0], stems(m[1])) for m in _SUBJECT.finditer(text)]
+    odd = [clause for clause, said in subjects if said and rest.issuperset(said)]
+    return bool(odd) and not any(
+        main & frozenset(stems(c)) for c in text.split(",") if not any(o.strip(", ") in c for o in odd)
+    )
+
+
+_BEEN = re.compile(r"\b(?:has|have|had|was|were)(?: already| just| recently)? (?:been )?([a-z]+(?:ed|t|en|n))\b")
+
+
+def _done(name: str, cause: int, text: str) -> bool:
+    """Whether a statement tells that the fix was done: "The cookies have been cleared."."""
+    found = products()[name].causes[cause]
+    wrong = frozenset(stems(" ".join((found.what, *found.cues))))
+    own = frozenset(stems(" ".join((found.fix_what, *found.fix_cues, *found.suggestions)))) - wrong
+    return any(own & frozenset(stems(m[1])) for m in _BEEN.finditer(text))
+
+
 def _denial(name: str, cause: int, clause: str) -> bool:
     no = DENIAL.search(clause)
     if not no:
@@ -178,8 +191,8 @@ _WELL = re.compile(
     r"|good|new|fresh|whole(?! \w)|intact|tight|tightly|firm|firmly|fully|clean|clear|right(?! \w)|right size"
     r"|right way|well"
     r"|correct|correctly|properly|level|current|up to date|enough|plenty|in order|in place|works|working|healthy|strong"
-    r"|perfect|perfectly|safe|in its (?:groove|place|holder)|as it should)\b"
-    r"|\b(works (?:well|fine|properly|perfectly)|works$)"
+    r"|perfect|perfectly|safe|in its (?:groove|place|holder))\b"
+    r"|\b(works (?:well|fine|properly|perfectly)|works$|(?:where|as|how) (?:it|they) should)\b"
 )
 
 

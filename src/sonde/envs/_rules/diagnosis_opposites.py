@@ -22,6 +22,10 @@ _PARTICLE = re.compile(
     r" (?:it |them |back )?(off|out|up|down)\b|\b(?:turn|switch|plug|push|pour|screw)(?:s|ed|ing)? (?:it |them "
     r"|back )?(on|in)\b"
 )
+_PLUGGED = (
+    ("+plugged", re.compile(r"\bplug(?:ged)? (?:it |them |the [a-z]+ )?(?:back |straight )?in(?:to)?\b")),
+    ("+unplugged", re.compile(r"\bunplug|\bpull (?:out )?(?:the|its|[a-z]+'s) (?:[a-z']+ )?plug\b")),
+)
 _NOUN = re.compile(r"\b(?:its|the|a|your) ([a-z]+)(?=[,.;?!]|$)")
 _NEGATED = re.compile(r"\b(?:not|without|never|don't)(?: to)? ((?!any|the|that|more|for|be)\w+)")
 
@@ -76,7 +80,8 @@ def _cause(found: Cause) -> str:
 @lru_cache(maxsize=1 << 12)
 def _marks(text: str) -> frozenset[str]:
     """The words of a text, and its particles with a plus sign."""
-    return frozenset(TOKEN.findall(text)) | {f"+{m[1] or m[2] or m[3]}" for m in _PARTICLE.finditer(text)}
+    marks = frozenset(TOKEN.findall(text)) | {f"+{m[1] or m[2] or m[3]}" for m in _PARTICLE.finditer(text)}
+    return marks | {mark for mark, form in _PLUGGED if form.search(text)}
 
 
 def _sides(one: frozenset[str], other: frozenset[str], said: frozenset[str], mine: frozenset[str]) -> bool:

@@ -21,6 +21,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from .diagnosis import Product, Query, products
+from .diagnosis_deeds import does
+from .diagnosis_frames import withdrawn
 from .diagnosis_guards import doubtful
 from .diagnosis_sentences import ABOUT, AUX, DIAGNOSIS, FINE, LEAD, NEGATION, TAG, WH, WHEN, Part, heads, plain
 from .diagnosis_sentences import parts as sentences
@@ -30,8 +32,8 @@ from .diagnosis_words import (
     TOKEN,
     Pick,
     Topics,
+    between,
     choose,
-    does,
     english,
     explained,
     fits,
@@ -75,6 +77,8 @@ def _sure(name: str, query: Query, parts: Sequence[Part]) -> Query:
     """What a message is taken for, if it would be so without the sentences that may have another sense."""
     if query.kind not in ("finding", "fix", "cause"):
         return query
+    if query.kind == "finding" and withdrawn(parts):
+        return UNKNOWN
     kept = [p for p in parts if not doubtful(name, query, p)]
     if len(kept) == len(parts):
         return query
@@ -214,15 +218,16 @@ _SAYS = re.compile(
 )
 _LAST = re.compile(r"\b([a-z][a-z-]*)\??$")
 _AT_TIMES = re.compile(
-    r" (?:at (?:some (?:time|point)|all|times|first|home)|(?:just )?now|today|currently|yet|(?:all|most of) the time"
-    r"|(?:this|last) (?:year|week|month)|(?:when|while|if|once|after|before|whenever) [^?]*)(?=\??$)"
+    r" (?:at (?:some (?:time|point)|all|times|first|home)|(?:just )?now|today|currently|yet|afterwards?"
+    r"|(?:all|most of) the time|(?:this|last) (?:year|week|month)"
+    r"|(?:when|while|if|once|after|before|whenever) [^?]*)(?=\??$)"
 )
 """What may follow a predicate."""
 
 
 def _applies(name: str, pick: Pick, text: str) -> bool:
     """Whether what a yes/no question says of a thing is what is known of it: "Is the foam expensive?" is not."""
-    if pick.points >= _PLENTY:
+    if pick.points >= _PLENTY + 2:
         return True
     said = _AT_TIMES.sub("", LEAD.sub("", WHEN.sub("", TAG.sub("?", text))))
     last = _LAST.search(said) if _yes_no(said) and _SAYS.search(said) and "," not in said else None
@@ -247,12 +252,17 @@ def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Quer
 
 def _stated(name: str, parts: Sequence[Part]) -> Query:
     """A diagnosis, or a courtesy."""
-    states = [p for p in parts if p.form == "state" and not FINE.search(p.text) and not ABOUT.search(p.text)]
+    states = [p for p in parts if p.form == "state" and not _fine(p.text) and not ABOUT.search(p.text)]
     if stems(_text(states)):
         return _about_causes("cause", choose(_text(states), lexicon(name).causes))
     return (
         TALK if parts and all(p.form == "talk" or (p.form == "state" and not stems(p.text)) for p in parts) else UNKNOWN
     )
+
+
+def _fine(text: str) -> bool:
+    """Whether a statement says that something is in order: "not hot enough" does not."""
+    return bool(FINE.search(text)) and not re.search(r"(?:n't|\bnot) (?:[a-z]+ ){0,3}enough\b", text)
 
 
 def _about_causes(kind: str, pick: Pick) -> Query:
@@ -279,7 +289,13 @@ def _value(name: str, finding: int, asked: Sequence[Part]) -> int:
     said = frozenset(TOKEN.findall(bare)) | frozenset(stems(bare))
     said -= frozenset(stems(found.asks)) | frozenset(TOKEN.findall(found.asks.lower()))
     hits = [i for i, mine in enumerate(own) if mine & said]
-    return hits[0] if len(hits) == 1 and explained(name, finding, bare) else -1
+    if len(hits) != 1 or not explained(name, finding, bare):
+        return -1
+    named = [t for t in TOKEN.findall(bare) if own[hits[0]].intersection((t, *stems(t)))]
+    other = [value for i, value in enumerate(found.values) if i != hits[0]]
+    if any(t[:4] == v[:4] and len(t) > 3 for t in named for v in TOKEN.findall(" ".join(other))):
+        return -1  # "dust" is what "dusty" says, although it may mean to clean
+    return -1 if any(between(t, found.values) and between(t, other) for t in named) else hits[0]
 
 
 def _yes_no(text: str) -> bool:

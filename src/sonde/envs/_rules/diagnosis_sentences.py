@@ -34,7 +34,10 @@ TAG = re.compile(
     r"(?:, (?:right|correct|am i right|is it|does it|do you|have you|is there|are they|do they|has it|was it|did it)"
     r"|,? (?:isn't it|doesn't it|don't you|haven't you|isn't there|aren't they|don't they|hasn't it|or not))\?$"
 )
-WHEN = re.compile(r"^(?:if|when|once|after|while|as soon as|with|on|over|from|before|during|in|under|at|to) [^,?]*, ")
+WHEN = re.compile(
+    r"^(?:if|when(?! (?:did|do|does|is|are|was|were|has|have|had|will|can)\b)|once|after|while|as soon as|with|on|over"
+    r"|from|before|during|in|under|at|to) [^,?]*, "
+)
 LEAD = re.compile(
     r"^(?:(?:please|kindly|just|maybe|perhaps|now|then|so|ok|okay|and|also|first|next|good|right|great|alright|well|hm+"
     r"|all right|one more thing|if i may|just to be sure|thanks|thank you|sorry|let me see|let's see|i see|sure|hello"
@@ -50,7 +53,7 @@ FINE = re.compile(r"\b(?:enough|(?<!too )fine|all right|in order|okay|ok)\b")
 _IN_ORDER = re.compile(
     r"\b(?:is|are|looks?|seems?|works?|was) (?:\w+ )?(?:fine|okay|ok|all right|healthy|in order|innocent|plentiful"
     r"|perfect"
-    r"|perfectly|intact|right|well|good|enough|great)\b|\benough$"
+    r"|perfectly|intact|right|well|good|enough|great)\b|\benough$|\b(?:where|as|how|like|what) (?:it|they) should\b"
 )
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s+[-\u2013\u2014]+\s+|(?<=:)\s+")
 _THEN_ASKS = re.compile(
@@ -82,6 +85,7 @@ _SUGGEST = re.compile(
     r"|\bstep is to\b|\btime to\b|\brecommend\b|^try \w+ing\b|^try to\b"
     rf"|\b{_OURS} (?:should|will|can|could|must|has to|just|needs to)\b"
 )
+_AS_IT_SHOULD_BE = re.compile(r"\b(?:where|as|how|like|what|when|than) (?:it|they|that|everything) should\b")
 _VERB_FIRST = re.compile(
     r"^(?!(?:(?:al)?most|all|half|both|only|perhaps|maybe|with|without|in|on|at|by|from|of|to|for|not|like|this|that"
     r"|there|here|so|then|now|and|but|or|if|as|probably|just|it)\b)[a-z]+ (?:the|your|its|both|all|a|an) "
@@ -99,6 +103,11 @@ _INVERTED = re.compile(
     rf"(?:{WH} (?:(?!you|it|there)\w+ )?)?{AUX}"
     r" (?:it|its|there|you|your|they|he|she|the|any|this|that|these|those|all|both|some)\b"
 )
+_ASKS_LATER = re.compile(
+    r"(?:what|how) about (?:the|your|its)\b"
+    rf"|[^?]*, {WH} (?:(?:colou?r|letter|number|kind|word)s? )?{AUX} (?:it|you|they|that)\b"
+)
+"""A question without its mark that names its thing first: "The slider, what does it show"."""
 _ASKED_OF_YOU = re.compile(r"(?:have|has|had|do|does|did) (?:you|it|they)\b(?! should)")
 """A question without its mark, although it begins as a command may ("have it replaced" apart)."""
 _PERHAPS = re.compile(r"(?:(?:it|that|this) )?(?:might|may|could|can|must) be (?:the|your|a|an|its) [^?]*$")
@@ -176,14 +185,14 @@ def parts(text: str) -> list[Part]:
     kept: list[Part] = []
     pieces = [p for s in _SENTENCE.split(text) if s.strip() for p in _steps(s)]
     for i, piece in enumerate(pieces):
-        sentence = LEAD.sub("", piece.strip())
+        sentence = _ASIDE_FIRST.sub("", LEAD.sub("", piece.strip()))
         polite = bool(_POLITE.search(piece))
         form = _form(sentence, polite)
         if _RULED_OUT.search(sentence) and " because " not in sentence:
             rest = sentence.partition(", ")[2]
             if TAG.search(sentence):
                 form = "ask" if i == len(pieces) - 1 else "out"
-            elif stems(rest) and not _goes_on(sentence):
+            elif stems(rest) and not rest.startswith(("which ", "who ")) and not _goes_on(sentence):
                 sentence = LEAD.sub("", rest)
                 form = _form(sentence, polite)
             else:
@@ -192,6 +201,13 @@ def parts(text: str) -> list[Part]:
             form = _denied(form, sentence)
         kept.append(Part(form, sentence))
     return [_cleared(kept, i) for i in range(len(kept))]
+
+
+_ASIDE_FIRST = re.compile(
+    r"^(?:(?:leaving|setting|putting) [^,]+ aside|[a-z' ]{3,30} aside|(?:apart|aside) from [^,]+"
+    r"|(?:rather|other) than [^,]+|instead of [^,]+), "
+)
+"""What is set aside before the sentence begins."""
 
 
 def _goes_on(sentence: str) -> bool:
@@ -207,10 +223,16 @@ _ANEW = re.compile(
 )
 
 
+_SPLICED = re.compile(r", (?:but |and )?(?=(?:the|your|it's|it is|there's|there is) )")
+"""Between what is in order and what is not: "The seal is fine, the float is set too high."."""
+
+
 def _steps(sentence: str) -> list[str]:
     """An instruction, and the question what comes of it; other sentences as they are."""
     pieces = _THEN_ASKS.split(sentence, maxsplit=1)
     bare = LEAD.sub("", pieces[0])
+    if len(pieces) == 1 and not sentence.endswith("?") and len(clauses := _SPLICED.split(sentence, maxsplit=1)) > 1:
+        return clauses if _IN_ORDER.search(clauses[0]) and not DENIAL.search(clauses[0]) else [sentence]
     told = len(pieces) > 1 and (bare.split(" ", 1)[0] in words().act | words().ask or _YOU.match(bare))
     return pieces if told else [sentence]
 
@@ -270,11 +292,18 @@ def _own_form(bare: str, polite: bool) -> str:
     first = bare.split(" ", 1)[0].strip(",.!?")
     if question and _ASKS.match(bare) and not _SUGGEST.match(bare):
         return "ask"
+    if _ASKS_LATER.match(bare):
+        return "ask"
     if _ASKED_OF_YOU.match(bare) and not bare.startswith("have it "):
         return "ask"
     if first in known.ask:
         return "either" if first in _LOOKING else "ask"
-    if polite or first in known.act or _SUGGEST.search(bare) or (not question and _VERB_FIRST.match(bare)):
+    if (
+        polite
+        or first in known.act
+        or _SUGGEST.search(_AS_IT_SHOULD_BE.sub("", bare))
+        or (not question and _VERB_FIRST.match(bare))
+    ):
         return "suggest"
     return "ask" if question or _INVERTED.match(bare) else "state"
 

@@ -33,21 +33,8 @@ that has no word of its own ("how old")."""
 
 _ARTICLES = frozenset(("the", "a", "an", "any", "your", "its", "is", "it"))
 _PARTICLES = frozenset(("on", "off", "up", "down", "out"))
-_ANY_ACT = frozenset((
-    "fix", "point", "keep", "hold", "repair", "have", "let", "post", "set", "use", "do", "get", "give", "go",
-    "start", "run", "try", "wait", "put", "make", "perform", "order", "pick", "bring", "switch", "save", "stop",
-    "press", "pull", "push", "turn",
-))  # fmt: skip
-"""Verbs that may stand for most others, or seldom are verbs."""
-_AMOUNT = re.compile(
-    r"\b(?:use|add|take|pour|put|buy|choose|with|an?) (?:in )?(?:an? (?:bit|little) )?"
-    r"(more|less|fewer|longer|shorter|bigger|larger)\b"
-)
-"""A suggestion of another amount or size, which only a fix that says the same has."""
 _OF_YOU = re.compile(r"\b(?:what|which|where|who|whose|why|how) (?:do|did|are|were|have|would|will) you\b")
 """A question about the customer, of which one word of the product says little."""
-_BEFORE_THAT = re.compile(r"\b(?:before|after|while|when|until|once|by) (?:you |it |\w+ing\b)[^,.;?!]*")
-"""What is done at another time than what is suggested."""
 TOKEN = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 
 
@@ -194,7 +181,7 @@ def tells(name: str, finding: int, text: str) -> bool:
     if not asked:
         return True
     nouns = [s for s in stems(text) if not any(s in needed for needed in asked)]
-    if all(s in topics.background or finding not in topics.strength.get(s, {}) for s in nouns):
+    if all(s in (*topics.background, "new", "old") or finding not in topics.strength.get(s, {}) for s in nouns):
         found = products()[name].findings[finding]
         if any(s in topics.background for s in nouns) and not _own(found, nouns, asked):
             return False
@@ -210,11 +197,24 @@ def _own(found: Finding, nouns: Sequence[str], asked: Sequence[frozenset[str]]) 
 
 def fits(name: str, finding: int, predicate: str) -> bool:
     """Whether a word is about a finding, or could be opposed to one that is."""
-    stem, mine, told = _stem(predicate), _content(predicate), lexicon(name).told[finding]
+    stem, mine = _stem(predicate), _content(predicate)
     if predicate in ("on", "off"):
         return _switched(products()[name].findings[finding])
-    known = finding in lexicon(name).findings.strength.get(mine, {}) or stem in told or not mine
+    found = products()[name].findings[finding]
+    ends = (TOKEN.findall(question)[-1] for question in found.questions[:-3])
+    said = " ".join((found.asks, *found.cues, *found.values, *found.more, *ends)).lower()
+    answers = " ".join(found.answers).lower()
+    told = frozenset(map(_stem, TOKEN.findall(said))) - frozenset(("on", "off"))
+    known = not mine or mine in stems(f"{said} {answers}") or stem in told or stem in map(_stem, TOKEN.findall(answers))
     return known or any(stem in scale and scale & told for scale in words().scales)
+
+
+def between(predicate: str, values: Sequence[str]) -> bool:
+    """Whether a word is none of some values, but of a scale on which two of them are: warm, of hot and lukewarm."""
+    stem, named = _stem(predicate), [frozenset(map(_stem, TOKEN.findall(value.lower()))) for value in values]
+    if any(stem in value for value in named):
+        return False
+    return any(stem in scale and sum(bool(scale & value) for value in named) > 0 for scale in words().scales)
 
 
 def _switched(found: Finding) -> bool:
@@ -222,18 +222,6 @@ def _switched(found: Finding) -> bool:
     values = frozenset(TOKEN.findall(" ".join(found.values).lower()))
     scale = next(s for s in words().scales if "lit" in s)
     return bool(values & scale) or any(re.search(r"\b(?:on|off)[.,!;]", answer) for answer in found.answers)
-
-
-def does(name: str, cause: int, text: str, *, surely: bool) -> bool:
-    """Whether a fix does what one of the verbs of a suggestion says, if it has any, and by as much; `surely` if the
-    verb is not needed to know it."""
-    own = lexicon(name).fixes.strength
-    found = products()[name].causes[cause]
-    said = " ".join((found.fix_what, *found.fix_cues, *found.suggestions))
-    if (amount := _AMOUNT.search(text)) and amount[1] not in TOKEN.findall(said.lower()):
-        return False
-    acts = [t for t in TOKEN.findall(_BEFORE_THAT.sub("", text)) if t in words().act and _content(t)]
-    return surely or not set(acts) - _ANY_ACT or any(cause in own.get(_content(t), {}) for t in acts)
 
 
 def explained(name: str, finding: int, text: str) -> bool:
