@@ -6,6 +6,7 @@ two readers would file one question differently:
 - continent, region, country: a part of the world;
 - hemisphere, latitude, longitude: a place on the globe (the equator is all three at times);
 - coast, island, river: what water there is; elevation and climate: the lie of the land and its air (deserts);
+- landmarks and transport: trams, cable cars;
 - landmarks, culture, history, cuisine, sport, industry, religion, university: what a city is known for;
 - history, country, region, wealth, language: memberships and former rulers; neighbours and country;
 - capital and history; airport, transport; distance and a place on the globe (north of a city); population and capital.
@@ -32,6 +33,7 @@ CLOSE = (
     {"history", "country", "region", "wealth", "language"},
     {"neighbours", "country"},
     {"capital", "history"},
+    {"landmarks", "transport"},
     {"airport", "transport"},
     {"drives_on", "transport"},
     {"distance", "hemisphere", "latitude", "longitude"},

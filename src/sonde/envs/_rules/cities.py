@@ -214,6 +214,11 @@ class Atlas:
         return self.chosen(more["metro"]), self.chosen(more["metro_unsure"])
 
     @cached_property
+    def metro_none(self) -> frozenset[int]:
+        """Bigger cities that have none, in countries that have some."""
+        return self.chosen(self.more["cities"]["metro_none"])
+
+    @cached_property
     def olympics(self) -> Mapping[int, Sequence[str]]:
         """City -> the games it hosted: "s1992" in summer, "w1988" in winter."""
         return {i: years.split() for name, years in self.more["olympics"].items() for i in self.chosen(name)}

@@ -271,12 +271,16 @@ _COMMON = frozenset(
 )
 
 
+_TURNING = frozenset(("ban", "gateway"))
+"""Words of a phrase without which the rest is not so: a thing that is banned, or lies elsewhere."""
+
+
 def known_for(words: frozenset[str], label: str, topic: str) -> Claim:
     """Whether one of the phrases about the city has all these words. A sight that another city is known for, more than
     100 km away, is not there; of anything else nothing is known."""
 
     def truth(c: City) -> Truth:
-        if any(words <= phrase for phrase in told(c.id)):
+        if any(words <= phrase and not (_TURNING & phrase) - words for phrase in told(c.id)):
             return True
         owners = _owners().get(label, ())
         return False if owners and min(kilometres(c, o) for o in owners) > 100 else None

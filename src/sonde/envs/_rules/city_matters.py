@@ -211,7 +211,7 @@ def ask_between(m: Match) -> Query | None:
 
 
 def ask_bigger(m: Match) -> Query | None:
-    sign = -1 if re.search(r"\b(?:smaller|less populous|less populated)\b", m[0]) else 1
+    sign = -1 if re.search(r"\b(?:smaller|fewer|less)\b", m[0]) else 1
     if " or " in slot(m):  # than either or than both
         return None
     return several(slot(m), lambda t: of(town(t), lambda c: people.bigger(c, c.name, sign)))

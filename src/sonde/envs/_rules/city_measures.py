@@ -27,8 +27,11 @@ def ask_sea(m: Match) -> Query | None:
             return None
         if m.string[1:].startswith(" in ") and place(t) is not None:
             return None
-        claim = water.sea(t if t in water.SEAS else bare)
-        return water.country_sea(claim) if re.search(r"\bN\b", m.string) else claim
+        name = t if t in water.SEAS else bare
+        claim = water.sea(name)
+        if not re.search(r"\bN\b", m.string):
+            return claim
+        return water.country_sea(claim, name if name == "north sea" else name.split()[0])
 
     return several(slot(m), read)
 

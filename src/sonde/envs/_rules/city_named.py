@@ -12,7 +12,8 @@ from functools import cache
 
 from . import city_fame as fame
 from .checks import plain
-from .cities import atlas
+from .cities import City, Truth, atlas
+from .city_claims import Claim
 from .city_replies import Asked, Query
 from .city_sights import topic_of
 from .city_words import capitalised
@@ -79,7 +80,25 @@ def sight(words: Sequence[str], spoken: str, allowed: frozenset[str]) -> Query |
         return None
     meant, label = min(rows, key=lambda row: row[1])
     others = {w for w in words if w not in label.split() and fame.stem(w) not in meant}
-    return Asked((fame.known_for(meant, label, topic_of(meant)),)) if others <= allowed | _SEEN else None
+    return (
+        Asked((_in_full(meant, fame.known_for(meant, label, topic_of(meant))),)) if others <= allowed | _SEEN else None
+    )
+
+
+@cache
+def _telling(meant: frozenset[str]) -> frozenset[int]:
+    """The cities of which a phrase says just this."""
+    return frozenset(c.id for c in atlas().cities if any(fame.content(p) == meant for p in (*c.known, *c.food)))
+
+
+def _in_full(meant: frozenset[str], claim: Claim) -> Claim:
+    """True only where a phrase says no more than is asked: early concerts of a band are not the band."""
+
+    def truth(c: City) -> Truth:
+        found = claim.truth(c)
+        return None if found and c.id not in _telling(meant) else found
+
+    return Claim(claim.topic, truth, claim.words, claim.label)
 
 
 _SEEN = frozenset(

@@ -205,6 +205,8 @@ def _metro(c: City) -> Truth:
     yes, unsure = atlas().metro
     if c.id in yes:
         return True
+    if c.id not in unsure and (c.land.code in atlas().group("no_metro") or c.id in atlas().metro_none):
+        return False
     return None if c.id in unsure or c.people is None or c.people[1] > 300 else False
 
 

@@ -20,6 +20,7 @@ from . import city_past as past
 from . import city_people as people
 from . import city_sides as sides
 from . import city_sights as sights
+from . import city_versus as versus
 from . import city_water as water
 from . import city_ways as ways
 from . import city_weather as weather
@@ -360,4 +361,12 @@ def builders() -> Mapping[str, Built]:
         "side": sides.ask_side,
         "eaten": sights.ask_eaten,
         "origin": sights.ask_origin,
+        "side_of": versus.ask_side_of,
+        "other_bigger": versus.ask_other_bigger,
+        "only_neighbour": versus.ask_only_neighbour,
+        "once_capital": versus.ask_once_capital,
+        "out-of-euro": fixed(
+            opposite(customs.currency("euro", ""), "my country [stays|does not stay] out of the euro")
+        ),
+        "own-currency": fixed(versus.own_currency()),
     }

@@ -20,6 +20,8 @@ from .city_named import vague
 from .city_nature import ranges
 from .city_patterns import being, having, opening, whole
 from .city_replies import REFUSED, Asked, Guess, Query, Silent
+from .city_sayings import NEARBY, Said, saying
+from .city_slips import slip
 from .city_slots import Built
 from .city_text import form, tidy
 from .city_water import SEAS, island_names, river_name
@@ -84,11 +86,20 @@ def query(message: str) -> Query:
     >>> [query(m).topic for m in ("Is it in Europe?", "Paris, France!", "What is its name?", "Is it blurple?")]
     ['continent', 'guess', 'refuse', 'unknown']
     """
-    found = _read(message)
-    if found is not UNREADABLE and not vague(found):
+    found, read = _read(message), form(message)
+    if read is None or read.negated or not (found is UNREADABLE or _of_fame(found)):
         return found
-    read = form(message)
-    return found if read is None or read.negated else gist(tidy(message), asked) or found
+    dark = found is UNREADABLE or vague(found)
+    meant = (gist(tidy(message), asked) if dark else None) or found
+    claim = saying(read.said, bool(NEARBY.search(read.spoken)))
+    return Said(claim, meant) if claim else meant
+
+
+def _of_fame(found: Query) -> bool:
+    """Whether all that is asked is what the city is known for."""
+    if not isinstance(found, Asked) or found.how not in ("one", "all"):
+        return False
+    return all(claim.label or claim.words.endswith(" born here") for claim in found.claims)
 
 
 def _read(message: str) -> Query:
@@ -121,7 +132,16 @@ def proposed(message: str) -> Guess | None:
         if m and (found := guessed(m["x"], True)) is not None and not _place_only(text, m["x"]):
             return found
     m = _BARE.fullmatch(read.text)
-    return guessed(m["x"], False) if m and not re.match(rf"(?:{_AUX}|what|which|how) ", read.text) else None
+    if m and not re.match(rf"(?:{_AUX}|what|which|how) ", read.text):
+        return guessed(m["x"], False) or _misspelt(m["x"], read.spoken)
+    m = re.fullmatch(r"(?:is C|i (?:will |would )?guess|my (?:final )?guess is) ([a-z]+)", text)
+    return _misspelt(m[1], read.spoken) if m else None
+
+
+def _misspelt(word: str, spoken: str) -> Guess | None:
+    """The guess that a name with one slip comes to."""
+    meant = slip(word) if capitalised(spoken, word) else None
+    return None if meant is None else guessed(meant, False)
 
 
 def _place_only(text: str, x: str) -> bool:

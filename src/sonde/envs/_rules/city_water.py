@@ -165,10 +165,15 @@ def _sea_label(name: str) -> str:
     return label if " " in name else f"{label} {'Ocean' if name in ('atlantic', 'pacific') else 'Sea'}"
 
 
-def country_sea(claim: Claim) -> Claim:
-    """Of a country: true if of one of its cities; false only if it has no coast."""
+def country_sea(claim: Claim, name: str = "") -> Claim:
+    """Of a country: by the table of coasts; for other seas true if of one of its cities, false if it has no coast."""
+    row = atlas().more["coasts"].get(name)
 
     def truth(c: City) -> Truth:
+        if row is not None:
+            return (
+                True if c.land.code in row["yes"].split() else None if c.land.code in row["unsure"].split() else False
+            )
         if any(claim.truth(x) for x in atlas().siblings[c.land.code]):
             return True
         return False if "landlocked" in c.land.traits else None

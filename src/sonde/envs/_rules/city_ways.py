@@ -165,6 +165,7 @@ def _colours(text: str) -> Query | None:
         if t in colours:
             return _colour(t)
         what = re.sub(r"^(?:big|crescent and|large|maple|moon and|animal|crescent moon and) |s$", "", t)
+        what = {"white cros": "white cross", "yellow cros": "yellow cross"}.get(what, what)
         what = {"crescent moon": "crescent", "moon": "crescent", "leave": "leaf", "cros": "cross"}.get(what, what)
         return _emblem(what) if what in _EMBLEMS else None
 
@@ -215,6 +216,8 @@ _EMBLEMS = {
     "star": "US CN TR AU NZ CU CL BR VN SO GH SN CM MA PK DZ TN AZ UZ TM SY MM SG MY KP IL PH PR PA VE ET JO",
     "crescent": "TR TN DZ PK AZ UZ TM MY SG MV MR LY",
     "cross": "GB DK SE NO FI IS CH GR GE AU NZ DO TO",
+    "white cross": "DK CH GR DO",
+    "yellow cross": "SE",
     "leaf": "CA",
     "sun": "JP AR UY PH KZ MK AG KI MW RW NE NP TW",
     "stripe": "FR IT DE BE NL IE RO RU HU BG AT PL UA LT LV EE US TH CR CO AR UY CU GR NG ML GN CI IN EG IQ SY ID",

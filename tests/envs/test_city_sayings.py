@@ -1,0 +1,86 @@
+"""Statements about well-known cities in guess_my_city, other places set against them, and names with a slip."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+from sonde.envs._rules.checks import plain
+from sonde.envs._rules.cities import City, atlas
+from sonde.envs._rules.city_questions import query
+from sonde.envs._rules.city_replies import UNKNOWN
+from sonde.envs._rules.city_slips import slip
+from sonde.envs._rules.city_words import guessed
+
+
+def city(name: str) -> City:
+    found = guessed(name.lower(), True)
+    assert found is not None
+    return atlas().cities[min(found.cities)]
+
+
+def reply(name: str, message: str) -> str:
+    asked = query(message)
+    return asked.reply(asked.value(city(name)))
+
+
+def test_every_line_is_of_a_city_of_the_list() -> None:
+    for line in files("sonde.envs").joinpath("data", "city_sayings.txt").read_text("ascii").splitlines():
+        if line and line[0] != "#":
+            name, _, land = line.partition(": ")[0].rpartition(", ")
+            lands = {atlas().cities[i].land.name for i in atlas().by_name[plain(name)]}
+            assert land in lands, line[:40]
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "start"),
+    [
+        ("Pamplona, Spain", "Do bulls run through your streets every July?", "Yes,"),
+        ("Lausanne, Switzerland", "Is the International Olympic Committee based in your city?", "Yes,"),
+        ("Suez, Egypt", "Does a canal between two seas start at your city?", "Yes,"),
+        ("Porto, Portugal", "Is a famous sweet wine named after your city?", "Yes,"),
+        ("Berlin, Germany", "Was your city once divided by a wall?", "Yes,"),
+        ("Paris, France", "Is the Statue of Liberty in your city?", "No,"),
+        ("Reykjavik, Iceland", "Is Oslo farther north than your city?", "No,"),
+        ("London, United Kingdom", "Does your city have fewer inhabitants than Tokyo?", "Yes, my city is smaller"),
+        ("London, United Kingdom", "Is Tokyo smaller than your city in population?", "No, Tokyo is not smaller"),
+        ("Monaco, Monaco", "Does your country border only France?", "Yes,"),
+        ("Rio de Janeiro, Brazil", "Was it the capital before 1960?", "Yes,"),
+        (
+            "Yangon, Myanmar",
+            "Do they drive on the left or on the right over there?",
+            "People in my country drive on the right",
+        ),
+        ("Managua, Nicaragua", "Does your country touch both the Pacific and the Caribbean?", "Yes,"),
+        ("Odense, Denmark", "Does your country's flag show a white cross on red?", "Yes,"),
+        ("Saint Petersburg, Russia", "Not Moscow then, so it must be St. Petersburg?", "Goal reached"),
+        ("Vilnius, Lithuania", "Vilnus?", "Goal reached"),
+    ],
+)
+def test_plain_wordings_are_answered(name: str, message: str, start: str) -> None:
+    assert reply(name, message).startswith(start), reply(name, message)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Berlin, Germany", "Is your city still divided by a wall?"),
+        ("Pamplona, Spain", "Are bulls killed in your city?"),
+        ("Porto, Portugal", "Is your city named after a famous sweet wine?"),
+        ("Nagasaki, Japan", "Was it the first city hit by an atomic bomb?"),
+        ("Cape Town, South Africa", "Was Nelson Mandela born there?"),
+        ("Kyiv, Ukraine", "Did the Chernobyl disaster happen in your city?"),
+        ("Hamburg, Germany", "Are the Beatles from there?"),
+        ("Lhasa, China", "Does the Dalai Lama live in your city?"),
+        ("Rio de Janeiro, Brazil", "Was your city the capital before 1700?"),
+    ],
+)
+def test_what_a_statement_does_not_say_is_not_told(name: str, message: str) -> None:
+    assert reply(name, message) == UNKNOWN
+
+
+def test_a_letter_put_for_another_is_no_slip() -> None:
+    assert slip("vilnus") == "vilnius"
+    assert slip("valence") is None
+    assert slip("grenada") is None
