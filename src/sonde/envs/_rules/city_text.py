@@ -389,8 +389,7 @@ def drop_negation(text: str) -> tuple[str, bool]:
     text = re.sub(r"\b(?:lacks?|go without)\b", "not have", text)
     text = re.sub(r"\b(have|has|is there|are there|see|sees|get|gets|with) no\b", r"\1 not", text)
     text = re.sub(r"\b(is|does|lies) (C|N) (?:lie |sit |stand )?outside(?: of)?\b", r"\1 \2 not in", text)
-    if text.startswith(("is C neither ", "is N neither ")) and " nor " in text:
-        text = text.replace(" neither ", " not ").replace(" nor ", " or ")
+    text = re.sub(r"\bneither (.+?) nor ", r"not \1 or ", text)
     text = text.replace(" but not ", " butnot ")
     found = _NEGATION.findall(text)
     if len(found) > 1:

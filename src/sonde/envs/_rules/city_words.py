@@ -15,7 +15,7 @@ from .numerals import UNITS
 
 # --- lists and numbers -----------------------------------------------------------------------------------------------
 
-_SEPARATOR = re.compile(r"(?: ,)? (?:or|and|as well as|nor) (?:in |on |of |with |from |near |at |by |to )?| , ")
+_SEPARATOR = re.compile(r"(?: ,)? (?:or|and|as well as) (?:in |on |of |with |from |near |at |by |to )?| , ")
 
 
 def items(text: str, read: Callable[[str], Claim | None]) -> tuple[tuple[Claim, ...], str] | None:
@@ -26,7 +26,7 @@ def items(text: str, read: Callable[[str], Claim | None]) -> tuple[tuple[Claim, 
     whole = read(text)
     if whole is not None:
         return (whole,), "one"
-    bare = re.sub(r"^(?:both|either|neither) ", "", text)
+    bare = re.sub(r"^(?:both|either) ", "", text)
     parts = [p for p in _SEPARATOR.split(bare) if p]
     if len(parts) < 2 or len(parts) > 6 or (" or " in bare and (" and " in bare or " as well as " in bare)):
         return None
