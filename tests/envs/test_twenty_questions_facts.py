@@ -57,7 +57,7 @@ def test_every_fact_is_of_known_topics_and_never_true_and_false() -> None:
         ("dog", "Does it bark at strangers?", "yes"),
         ("Eiffel Tower", "Is it in the French capital?", "yes"),
         ("Colosseum", "Is it located in Paris?", "no"),
-        ("French Revolution", "Did it happen in Paris?", "unknown"),
+        ("French Revolution", "Did it happen in Paris?", "yes"),
         ("Brazil", "Is it bigger than France?", "yes"),
         ("Paris", "Is it bigger than Russia?", "no"),
         ("Marie Curie", "Does the surname start with a C?", "yes"),
@@ -80,7 +80,8 @@ def test_by_hand(topic: str, question: str, answer: str) -> None:
 )
 def test_other_words_ask_the_same(plain: str, other: str) -> None:
     first, second = read(plain).query, read(other).query
-    assert first is not None and second is not None and (first.yes, first.no) == (second.yes, second.no)
+    assert first is not None and second is not None and first.text == second.text
+    assert not first.yes & second.no and not first.no & second.yes
 
 
 def test_nothing_is_left_out_of_what_is_asked() -> None:
@@ -115,13 +116,13 @@ def test_a_denial_that_only_asks_is_answered_as_the_question(message: str, same:
     [
         ("kiwi", "Is it brown and fuzzy on the outside but green inside?", "unknown"),
         ("religion", "Is it practised in churches, mosques and temples?", "unknown"),
-        ("Oliver Twist", "Was he an orphan?", "unknown"),
-        ("Nikola Tesla", "Did he work on electricity?", "unknown"),
+        ("Oliver Twist", "Was he an orphan?", "yes"),
+        ("Nikola Tesla", "Did he work on electricity?", "yes"),
         ("Charles Darwin", "Did he sail on the Beagle?", "yes"),
         ("chocolate", "Is it poisonous to dogs?", "yes"),
         ("dog", "Can it be trained?", "yes"),
         ("nurse", "Are they doctors?", "no"),
-        ("wrist", "Is it between the hand and the arm?", "unknown"),
+        ("wrist", "Is it between the hand and the arm?", "yes"),
         ("sun", "Is it a god in some cultures?", "unknown"),
         ("Australia", "Is its capital Sydney?", "no"),
         ("Paris", "Is the Louvre there?", "yes"),
@@ -158,3 +159,37 @@ def test_a_fact_does_not_hide_what_its_words_say_of_other_topics() -> None:
     query = asked("ob:make of brass")
     assert query is not None and query.text.startswith("fact ")
     assert reply("trumpet", "Is it made of brass?") == "yes" and reply("sword", "Is it made of steel?") == "yes"
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "answer"),
+    [
+        ("trumpet", "Is it a woodwind instrument?", "no"),
+        ("clarinet", "Is it a woodwind instrument?", "yes"),
+        ("Hogwarts", "Is it a real place?", "no"),
+        ("brick", "Is it made of marble?", "unknown"),
+        ("spoon", "Is it made of marble?", "no"),
+        ("xylophone", "Is it a drum?", "no"),
+        ("Pacific Ocean", "Is it a sea?", "no"),
+        ("Wolfgang Amadeus Mozart", "Was he a pop star?", "unknown"),
+    ],
+)
+def test_what_is_narrower_than_an_attribute_is_not_affirmed_by_it(topic: str, question: str, answer: str) -> None:
+    assert reply(topic, question) == answer
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "answer"),
+    [
+        ("sleeping pill", "Is it a pill?", "yes"),
+        ("pill", "Is it a sleeping pill?", "unknown"),
+        ("measles", "Is it a virus?", "yes"),
+        ("India", "Is it a democracy?", "yes"),
+        ("Cuba", "Is it a democracy?", "unknown"),
+        ("wedding", "Is it a party?", "unknown"),
+        ("hammer", "Is it a party?", "no"),
+        ("lamb", "Is it a sheep?", "yes"),
+    ],
+)
+def test_a_topic_that_is_a_kind_of_what_is_named_is_not_denied(topic: str, question: str, answer: str) -> None:
+    assert reply(topic, question) == answer

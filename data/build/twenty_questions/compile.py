@@ -21,6 +21,7 @@ import sys
 import zlib
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Collection
 from hashlib import blake2b
 from pathlib import Path
 
@@ -94,6 +95,38 @@ def lmrl_groups(names: set[str], draft: bool) -> dict[str, str]:
     return groups
 
 
+def told_kinds(topics: list[Topic], resolver: Resolver) -> tuple[dict[str, list[str]], dict[str, list[int]]]:
+    """What each topic is a kind of by `kinds.txt`, and for each word there the topics that may be one or not."""
+    number = {t.name: i for i, t in enumerate(topics)}
+    kinds: dict[str, list[str]] = {t.name: [] for t in topics}
+    may: dict[str, list[int]] = {}
+    for word, items in kind_lines(number):
+        own = {item.rstrip("?") for item in items}
+        for item in items:
+            name = item.rstrip("?")
+            found = [t.name for t in topics if resolver.value(t, name[1:]) == YES] if name[0] == "#" else [name]
+            for topic in (t for t in found if t != word and (t == name or t not in own)):
+                if item.endswith("?"):
+                    may.setdefault(word, []).append(number[topic])
+                else:
+                    kinds[topic].append(word)
+    return kinds, may
+
+
+def kind_lines(topics: Collection[str]) -> list[tuple[str, list[str]]]:
+    """The lines of `kinds.txt`: a word and its items. What is neither a topic nor an attribute (`#`) is an error."""
+    rows: list[tuple[str, list[str]]] = []
+    for line in (HERE / "kinds.txt").read_text("utf-8").splitlines():
+        word, _, rest = line.partition(": ")
+        items = [item.strip() for item in rest.split(",")]
+        if line and not line.startswith("#"):
+            wrong = [i for i in (word, *items) if i[:1] != "#" and i.rstrip("?") not in topics]
+            if wrong:
+                raise SystemExit(f"kinds.txt: {wrong[0]!r} is no topic")
+            rows.append((word, items))
+    return rows
+
+
 def derived(topic: Topic, resolver: Resolver) -> None:
     """Adds what follows from the other facts: who is alive now, who is a man or a woman."""
     marks = topic.marks
@@ -140,7 +173,9 @@ def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
     side = sides(topics, sets)
     paprika = paprika_sets(topics, side, {name: int(few * n) for name, n in PAPRIKA.items()})
     lmrl = lmrl_groups(set(book.topics), draft)
-    hypernyms = [words.above(t.name, resolver.root(t)) for t in topics]
+    kinds_of, may_be = told_kinds(topics, resolver)
+    above = [words.above(t.name, resolver.root(t)) for t in topics]
+    hypernyms = [list(dict.fromkeys((*kinds_of[t.name], *row))) for t, row in zip(topics, above, strict=True)]
     named = {t.name.lower() for t in topics}
     kinds = [k for k, n in Counter(k for row in hypernyms for k in row).items() if n > 1 or k in named]
     number = {k: i for i, k in enumerate(sorted(kinds))}
@@ -168,6 +203,7 @@ def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
         "kinds": sorted(kinds),
         "kind_roots": ["".join("?" if r in under[k] else words.never(k, [r]) for r in roots) for k in sorted(kinds)],
         "hypernyms": [[number[k] for k in row if k in number] for row in hypernyms],
+        "may_be": may_be,
     }
 
 

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sonde.envs._rules.english import tokens
-from sonde.envs._rules.sayings_form import PAST, statement
+from sonde.envs._rules.english import NUMBERS, tokens
+from sonde.envs._rules.sayings_form import DID, PAST, statement
 from sonde.envs._rules.topics import knowledge
 
 HERE = Path(__file__).resolve().parent
 Row = tuple[str, tuple[str, ...]]
 PARTICLES = frozenset(("off", "out", "up", "down", "away", "over", "through", "across"))
+COUNTS = frozenset(NUMBERS) - {"one"}
+SURNAMES = frozenset(name.lower().split()[-1] for name in knowledge().index if " " in name)
 OUT = HERE.parents[2] / "src" / "sonde" / "envs" / "data" / "twenty_questions_sayings.json"
 
 
@@ -36,16 +38,36 @@ def compiled(true: Sequence[Row], false: Sequence[Row]) -> dict[str, Any]:
     often = Counter(word for _, words in false for word in words)
     under: dict[str, list[tuple[int, str]]] = {}
     for topic, words in false:
-        key = min((w for w in words if w != PAST), key=lambda w: (often[w], w))
+        key = min((w for w in words if w not in (PAST, DID)), key=lambda w: (often[w], w))
         under.setdefault(key, []).append((number[topic], " ".join(w for w in words if w != key)))
     return {
         "topics": topics,
         "of": [number[topic] for topic, _ in true],
         "true": where,
-        "alone": [i for i, (_, words) in enumerate(true) if len({*words} - {PAST}) == 1],
+        "alone": [i for i, (_, words) in enumerate(true) if len({*words} - {PAST, DID}) == 1],
         "particle": [i for i, (_, words) in enumerate(true) if not PARTICLES.isdisjoint(words)],
         "false": under,
+        "one": single(true, number),
     }
+
+
+def single(true: Sequence[Row], number: Mapping[str, int]) -> dict[str, dict[str, list[int]]]:
+    """Of what a topic has a number or a name and only one: "has three sides", "was written by Jane Austen"."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for topic, words in true:
+        rest = {*words} - {PAST, DID}
+        for key in rest:
+            value = rest - {key, "have!"}
+            named = key == "write~" and {w[:-1] for w in value} & SURNAMES and all(w.endswith("^") for w in value)
+            counted = "have!" in rest and len(rest) == 3 and value <= COUNTS
+            if named or counted or (key == "capital" and "have!" in rest and len(value) == 1):
+                values.setdefault((topic, key), set()).add(" ".join(sorted(value)))
+    found: dict[str, dict[str, list[int]]] = {}
+    for (topic, key), these in values.items():
+        if len(these) == 1:
+            (value,) = these
+            found.setdefault(key, {}).setdefault(value, []).append(number[topic])
+    return found
 
 
 def main() -> None:
@@ -58,7 +80,7 @@ def main() -> None:
         true, _, false = said.partition("| no:")
         for which, text in (("yes", true), ("no", false)):
             for part in filter(None, (p.strip() for p in text.split(";"))):
-                form = statement(tokens(part))
+                form = statement(tokens(part), true=which == "yes")
                 count[which if form else f"{which}, unread"] += 1
                 if form:
                     rows[which][topic, tuple(sorted(form))] = None

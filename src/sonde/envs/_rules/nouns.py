@@ -83,6 +83,7 @@ def _class_or_guess(entry: Query, guess: int) -> Query:
     if entry.text.startswith("fact "):
         return guessed._replace(yes=(guessed.yes | entry.yes) & ~guess, no=guessed.no & ~entry.yes)
     elsewhere = guessed.no & ~at_home(entry.yes) & ~(_coloured() if entry.text.partition(" ")[0] in _COLOURS else 0)
+    elsewhere = 0 if "kind of(" in entry.text else elsewhere
     text = f"{entry.text} or the very thing"
     return Query(text, entry.yes & ~guess, (entry.no | elsewhere & ~entry.yes) & ~guess, guess, 0, _label(guess))
 
@@ -126,7 +127,8 @@ def _label(topics: int) -> str:
 def _guessed(guess: int) -> Query:
     knows, label = knowledge(), _label(guess)
     below = knows.kinds.get(label.lower(), 0) & ~guess
-    no = knows.all & ~guess & ~below & ~knows.above(guess) & ~_close(guess) & ~_may_be(guess)
+    unsure = knows.above(guess) | knows.may_be(label) | _close(guess) | _may_be(guess)
+    no = knows.all & ~(guess | below | unsure)
     return Query(f"it={label}", 0 if label.lower() in _VAGUE else below, no, guess, 1, label)
 
 

@@ -2,7 +2,8 @@
 
 Ours. `envs/data/twenty_questions_phrases.txt` has a line per attribute, or per expression of attributes with `|`, `&`
 and `!` (`a / b` is true where one of them is, false where the first is false and no other is known to say more; `a?` is
-never false), and behind the colon phrases parted by semicolons, each in one of these frames:
+never false, and `a~`, for what is narrower than a, never true), and behind the colon phrases parted by semicolons, each
+in one of these frames:
 
     is X        it is X                     (is red; is worn on the head)
     has X       it has X
@@ -32,7 +33,7 @@ from importlib.resources import files
 
 from . import facts
 from .english import base, is_participle, tokens
-from .queries import Query, all_of, any_of, atom, attribute, negated, weak
+from .queries import Query, all_of, any_of, atom, attribute, negated, strong, weak
 from .topics import Known, knowledge
 from .wordlists import word_list, word_set
 
@@ -120,12 +121,17 @@ def expression(text: str) -> Query:
     for option in text.split("|"):
         parts: list[Query] = []
         for name in option.split("&"):
-            q = attribute(name.strip().strip("!?"))
+            q = attribute(name.strip().strip("!?~"))
             q = negated(q) if name.strip().startswith("!") else q
-            parts.append(weak(q, "if") if name.strip().endswith("?") else q)
+            parts.append(_graded(q, name.strip()[-1]))
         options.append(all_of(parts))
     found = any_of(options)
     return atom(found.text, Known(found.yes, found.no))
+
+
+def _graded(q: Query, mark: str) -> Query:
+    """Never false with a question mark, never true with a tilde."""
+    return weak(q, "if") if mark == "?" else strong(q, "kind of") if mark == "~" else q
 
 
 def _either(parts: Sequence[Query]) -> Query:
@@ -152,7 +158,7 @@ def supported(text: str) -> str:
     mark = "/" if "/" in text else "|"
     for option in text.split(mark):
         names = re.split(r"[|&]", option)
-        if all(re.sub(r"[!?\s]", "", name) in known for name in names):
+        if all(re.sub(r"[!?~\s]", "", name) in known for name in names):
             kept.append(option.strip())
     return f" {mark} ".join(kept)
 

@@ -168,9 +168,29 @@ def sentence(words: Words) -> Query | None:
         if _DENIALS & set(words):
             return None
     found = _as_said(words)
-    if found is None and len(words) <= clauses.LONGEST:
-        found = _otherwise(words) or sayings.said(_unled(_untagged(words)[0]))
-    return found
+    if len(words) > clauses.LONGEST:
+        return found
+    found = found or _otherwise(words)
+    if (found is not None and found.named) or tuple(words[-2:]) == ("of", "them"):
+        return found
+    return _besides(found, sayings.said(_plainly(words)))
+
+
+def _plainly(words: Words) -> Words:
+    """Without politeness and tags, as a plain question, and "in it" for "there"."""
+    words = _unled(_untagged(words)[0])
+    words = [words[0], *words[2:]] if words[1:2] == ["not"] and words[0] in _AUX else words
+    return [*words[:-1], "in", "it"] if words[-1:] == ["there"] and words[1:2] != ["it"] else words
+
+
+def _besides(found: Query | None, said: Query | None) -> Query | None:
+    """What is understood, and of the topics of which that is not known what is said of them in so many words."""
+    if found is None or said is None:
+        return found or said
+    known = found.yes | found.no | found.goal
+    yes, no = said.yes & ~known, said.no & ~known
+    more = found._replace(yes=found.yes | yes, no=found.no | no)
+    return more if yes | no else found
 
 
 def _affirmed(words: Words) -> list[str]:

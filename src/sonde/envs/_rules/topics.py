@@ -137,6 +137,10 @@ class Knowledge:
                 found[k] |= 1 << i
         return dict(zip(self._data["kinds"], found, strict=True))
 
+    def may_be(self, word: str) -> int:
+        """The topics of which it is not settled whether they are of a kind."""
+        return sum(1 << i for i in self._data["may_be"].get(word, ()))
+
     @cached_property
     def roots(self) -> Mapping[str, int]:
         """The classes at the top, of which every topic is in one or more -> the topics below them."""

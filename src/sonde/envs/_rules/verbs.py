@@ -117,7 +117,8 @@ def _involved(first: str, rest: Words, depth: int) -> Query | None:
     if found is None and first in ("involve", "concern", "relate", "pertain", "deal"):
         return forms.related(tail)
     if found is None and first == "belong":
-        return clauses.be_predicate([w for w in tail if w not in _CATEGORY], depth + 1)
+        kind = clauses.be_predicate([w for w in tail if w not in _CATEGORY], depth + 1)
+        return None if kind is None or kind.named else kind
     return found
 
 
