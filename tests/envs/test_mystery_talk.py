@@ -140,3 +140,9 @@ def test_who_is_meant(said: str, act: Act) -> None:
 )
 def test_what_only_mentions_something_does_nothing(said: str) -> None:
     assert read(PRINTERS, said).kind in ("nothing", "talk", "several"), template(PRINTERS, said)
+
+
+def test_nobody_is_asked_about_themselves() -> None:
+    said = "After all this, Sven, what did you the first suspect hear about the way Farah Andersson was killed?"
+    assert read(SHIP.frame, said) == Reading("talk", person=0), template(SHIP.frame, said)
+    assert reply(SHIP, said, GOAL).startswith("Sven Jovanovic: ")

@@ -129,6 +129,10 @@ class Frame:
     salt: int
     """Chooses among sentences of the same meaning."""
 
+    def __hash__(self) -> int:
+        # Equal frames have all of this in common, and few others do.
+        return hash((self.setting, self.victim, self.salt))
+
     @cached_property
     def model(self) -> Model:
         """The distribution of the truth."""

@@ -10,35 +10,13 @@ import re
 from typing import Final
 
 from .mystery import Frame
+from .mystery_wordings import wordings
 
+_SAID = wordings("aliases")
+_COUNTED, _ONLY = _SAID.pattern("counted"), _SAID.pattern("only")
+_SCENE, _MAY_BE_SCENE = _SAID.pattern("scene"), _SAID.pattern("may_be_scene")
 _NUMBERS: Final = ("one", "two", "three", "four")
 _ORDINALS: Final = ("first", "second", "third", "fourth")
-_WHICH = "|".join((*_ORDINALS, "last"))
-_COUNT = rf"\d|(?:number|no|nr)(?: \.)? (?:\d|{'|'.join(_NUMBERS)})"
-_NAMED = r"(?: ?,? ?(?:the |called |named |mr )?(?P<name>@p\d))?"
-_COUNTED = re.compile(
-    rf"(?:(?:\b(?:the|our|your|my) )?\b(?P<which>{_WHICH}) (?:of the )?(?P<a>suspect|witness)\b(?! (?:who|that|on|in"
-    r"|i|we|to (?!tell|say|explain|describe)))"
-    rf"|(?<!\bi )(?<!\bwe )\b(?P<b>suspect|witness) (?P<count>{_COUNT})\b(?! (?:people|of|or|persons"
-    rf"|suspects))){_NAMED}"
-)
-_ONLY = re.compile(
-    r"\bthe (?:only |sole |one )?(?P<a>witness|suspect)(?! ?,? ?(?:the )?@p)(?= (?:'s (?:alibi|whereabouts|movements)"
-    r"|what|where|who|how|if|whether|about|did|does|do|was|is|has|had|know|see|tell|again|first|next|[,.:;?!])|$)"
-)
-_FOUND = (
-    r"(?:found|discovered|killed|murdered|poisoned|struck|attacked|lying|lay|died|dead|happened|occurred|took place"
-    r"|take place|committed)"
-)
-_DEAD = r"(?:body|corpse|murder|crime|killing|death|it|he|she|they|@v)"
-_SPOT = r"(?:place|spot|rooms?|location|area|site|scene|@l0)"
-_SCENE = re.compile(
-    rf"(?:\b(?:the|that|this) )?(?:\b(?:exact|very|actual|whole) )?(?:(?:\b|(?=@)){_SPOT} (?:where|in which|at which)"
-    rf"|(?:(?<=search )|(?<=examine )|(?<=inspect )|(?<=around )|(?<=go to )|(?<=look )|(?<=return to ))where)"
-    rf" (?:the )?{_DEAD}(?: 's (?:body|murder|death))?(?: (?:was|were|is|has been|had been|been))?(?: \w+)?? {_FOUND}\b"
-    rf"|(?:\bthe )?\b(?:area|floor|ground|surroundings|space)(?: \w+)? (?:around|near|by|under|beneath|next to|of)"
-    r" (?:the )?(?:body|corpse|@v)(?! 's (?!body|corpse))(?: 's (?:body|corpse))?"
-)
 
 
 def named(frame: Frame, marked: str) -> str:
@@ -52,7 +30,7 @@ def named(frame: Frame, marked: str) -> str:
     if "suspect" in marked or "witness" in marked:
         marked = _COUNTED.sub(lambda found: _counted(frame, found), marked)
         marked = _ONLY.sub(lambda found: _only(frame, found), marked)
-    return _SCENE.sub("@l0", marked)
+    return _SCENE.sub("@l0", marked) if _MAY_BE_SCENE.search(marked) else marked
 
 
 def _counted(frame: Frame, found: re.Match[str]) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from . import mystery_patterns as pattern
 from .mystery import Frame
+from .mystery_lexicon import lexicon
 from .mystery_tokens import RECORDED, stem
-from .mystery_words import lexicon
 
 
 def pointed_at(frame: Frame, words: Iterable[str], said: str, rest: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 _TOKEN = re.compile(r"[a-z]+|\d+|'s\b|[.,:;?!]")
+_DASHES = re.compile(" -+ |--+")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "–": ",", "—": ","})
 _TITLES = re.compile(
     r"\b(?:mr|mrs|ms|miss|mister|dr|prof|madam|madame|sir|lady|lord|sister|brother|father|reverend|signor|signora"
@@ -16,17 +18,29 @@ _CLOCK = re.compile(
     r"\b(?:half|(?:a )?quarter|five|ten|twenty|twenty[ -]five) (?:past|to) (?:one|two|three|four|five|six|seven"
     r"|eight|nine|ten|eleven|twelve|noon|midnight)\b|\b(\d{1,2})[.:](\d\d)\b"
 )
-_CONTRACTED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), full)
-    for pattern, full in (
-        (r"\bcan'?t\b|\bcannot\b", "can not"), (r"\bwon't\b", "will not"), (r"\bain't\b", "is not"),
-        (r"n't\b", " not"), (r"\blet's\b", "let us"), (r"\bi'm\b", "i am"), (r"'ve\b", " have"), (r"'re\b", " are"),
-        (r"'ll\b", " will"), (r"'d\b", " would"), (r"\b(what|where|who|how|that|there|it|he|she)'s\b", r"\1 is"),
-        (r"\bu\b(?![.-])", "you"), (r"\bur\b", "your"), (r"\b(what|where|who)s\b", r"\1 is"),
-        (r"\b(do|did|does|was|were|is|are|have|has)nt\b", r"\1 not"),
-        (r"\be\.g\.", "for example"), (r"\bi\.e\.", "that is"),
-    )
+_CONTRACTED = (
+    (r"\bcan't\b", "can not"), (r"\bwon't\b", "will not"), (r"\bain't\b", "is not"), (r"n't\b", " not"),
+    (r"\blet's\b", "let us"), (r"\bi'm\b", "i am"), (r"'ve\b", " have"), (r"'re\b", " are"), (r"'ll\b", " will"),
+    (r"'d\b", " would"), (r"\b(what|where|who|how|that|there|it|he|she)'s\b", r"\1 is"),
 )  # fmt: skip
+"""What has an apostrophe -> what it is short for."""
+_CLIPPED = (
+    (r"\bcan(?:t|not)\b", "can not"), (r"\bu\b(?![.-])", "you"), (r"\bur\b", "your"),
+    (r"\b(what|where|who)s\b", r"\1 is"), (r"\b(do|did|does|was|were|is|are|have|has)nt\b", r"\1 not"),
+    (r"\be\.g\.", "for example"), (r"\bi\.e\.", "that is"),
+)  # fmt: skip
+"""The same without an apostrophe."""
+_Rewriting = tuple[re.Pattern[str], str]
+
+
+def _compiled(rows: Iterable[tuple[str, str]]) -> tuple[_Rewriting, ...]:
+    return tuple((re.compile(short), full) for short, full in rows)
+
+
+_WITH_APOSTROPHE, _WITHOUT = _compiled(_CONTRACTED), _compiled(_CLIPPED)
+_ANY_CLIPPED = re.compile(
+    r"\b(?:can(?:t|not)|ur?|(?:what|where|who)s|(?:do|did|does|was|were|is|are|have|has)nt|e\.g|i\.e)\b"
+)
 
 
 def words(text: str) -> frozenset[str]:
@@ -89,6 +103,7 @@ SYNONYMS: Mapping[str, str] = {word: line.split()[0] for line in _SAME for word 
 RECORDED = frozenset(w for w, same in SYNONYMS.items() if same in ("list", "camera"))
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """The singular of a word, roughly.
 
@@ -102,22 +117,38 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-def tokens(text: str) -> list[str]:
+@lru_cache(maxsize=8192)
+def tokens(text: str) -> tuple[str, ...]:
     """Words and marks of punctuation, in lower case, contractions written out, times of day as 0000.
 
-    >>> tokens("Where's Dr. Kim's key-ring, at 20:15?")
-    ['where', 'is', 'kim', "'s", 'key', 'ring', ',', 'at', '0000', '?']
+    >>> " ".join(tokens("Where's Dr. Kim's key-ring, at 20:15?"))
+    "where is kim 's key ring , at 0000 ?"
     """
     if not text.isascii():
         text = text.translate(_APOSTROPHES)
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    low = re.sub(r" -+ |--+", " , ", text.lower())
-    for pattern, full in _CONTRACTED:
-        low = pattern.sub(full, low)
+    low = _DASHES.sub(" , ", text.lower())
+    if "'" in low:
+        low = _written_out(low, _WITH_APOSTROPHE)
+    if _ANY_CLIPPED.search(low):
+        low = _written_out(low, _WITHOUT)
     found = _TOKEN.findall(_CLOCK.sub("0000", _TITLES.sub("", low.replace("s' ", "s's "))))
-    return [_SCRAMBLED.get((w[0], w[-1], "".join(sorted(w))), w) for w in found]
+    return tuple(map(_unscrambled, found))
 
 
+def _written_out(low: str, rows: Iterable[_Rewriting]) -> str:
+    for short, full in rows:
+        low = short.sub(full, low)
+    return low
+
+
+@lru_cache(maxsize=8192)
+def _unscrambled(word: str) -> str:
+    """The verb of which a word has all letters, the first and the last in their places; else the word."""
+    return _SCRAMBLED.get((word[0], word[-1], "".join(sorted(word))), word)
+
+
+@lru_cache(maxsize=8192)
 def words_of(name: str) -> tuple[str, ...]:
     """The stems of a name without small words."""
     return tuple(stem(w) for w in tokens(name) if w not in SMALL)

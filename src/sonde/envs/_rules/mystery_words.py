@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from .mystery import Frame, data
+from .mystery import Frame
 from .mystery_aliases import named
+from .mystery_lexicon import Entry, Lexicon, all_names, lexicon
 from .mystery_tokens import (
     BEFORE,
     DETERMINERS,
-    HOLDERS,
     RANKS,
     RECORDED,
     SMALL,
@@ -38,15 +38,6 @@ from .mystery_tokens import (
 )
 
 
-class Entry(NamedTuple):
-    """Something that can be mentioned: its mark, its words in order, and which of them stands for the whole."""
-
-    mark: str
-    words: tuple[str, ...]
-    heads: frozenset[str]
-    name: bool = False
-
-
 class Mention(NamedTuple):
     """Words `start` to `end` of a message mean `mark`; `full` if they are the whole name."""
 
@@ -54,94 +45,6 @@ class Mention(NamedTuple):
     end: int
     mark: str
     full: bool
-
-
-class Lexicon(NamedTuple):
-    """The entries of a case, by word."""
-
-    entries: tuple[Entry, ...]
-    by_word: Mapping[str, tuple[Entry, ...]]
-
-
-_CUT = re.compile(
-    r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that"
-    r"|behind) "
-)
-
-
-def _heads(name: str) -> frozenset[str]:
-    """The last word before a preposition, and what a set or box consists of."""
-    # In "behind-the-scenes camera" nothing is behind anything.
-    low = " ".join(tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name))).replace(" 's ", " ")
-    first, *rest = _CUT.split(low)
-    found = {stem(first.split()[-1])}
-    if found & HOLDERS and rest:
-        found.add(stem(rest[0].split()[-1]))
-    return frozenset(found)
-
-
-# --- the words of a case ---------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=256)
-def lexicon(frame: Frame) -> Lexicon:
-    """Everything that can be mentioned in a case."""
-    entries = [e for e in _entries(frame) if e.words]
-    table: dict[str, list[Entry]] = {}
-    for entry in entries:
-        for word in {*entry.words, *(SYNONYMS.get(w, w) for w in entry.words)}:
-            table.setdefault(word, []).append(entry)
-    return Lexicon(tuple(entries), {word: tuple(rows) for word, rows in table.items()})
-
-
-def _entries(frame: Frame) -> Iterable[Entry]:
-    for person in frame.people:
-        yield _name(f"@{person.id}", person.name)
-        yield _thing(f"@{person.id}", person.role)
-    yield _name("@v", frame.victim)
-    yield _thing("@v", str(data()["settings"][frame.setting]["victim"]))
-    for alias in ("victim", "deceased", "murder victim"):
-        yield _thing("@v", alias)
-    for record in frame.records:
-        yield _thing(f"@{'b' if record.kind == 'bystander' else 'r'}{record.id[1:]}", record.name)
-    for thing in (*frame.places, *frame.items):
-        yield _thing(f"@{thing.id}", thing.name)
-    yield from _aliases(frame)
-
-
-def _aliases(frame: Frame) -> Iterable[Entry]:
-    """Other names for the scene, the weapon and the trace, and the phrases for the spot nearby and for access."""
-    for alias in ("crime scene", "scene", "scene of the crime", "scene of the murder", "murder scene"):
-        yield _thing("@l0", alias)
-    for alias in ("murder weapon", "weapon"):
-        yield _thing("@i1", alias)
-    for alias in {"shoe": ("footprint", "print"), "ink": ("note", "scrap of paper"), "wrapper": ("wrapper",)}.get(
-        frame.trace, (frame.trace,)
-    ):
-        yield _thing("@i0", alias)
-    own = words_of(frame.near)
-    scene = set(words_of(frame.places[0].name))
-    yield Entry("@n", own, frozenset(w for w in own if w not in scene))
-    if frame.means == "skill":
-        words = words_of(frame.thing)
-        # Who speaks of the handling of a thing may leave out the verb, but not the thing.
-        yield Entry("@t", words, frozenset(words[1:]) or frozenset(words))
-    else:
-        yield _thing("@t", frame.thing)
-
-
-def _name(mark: str, name: str) -> Entry:
-    words = tuple(tokens(name))
-    return Entry(mark, words, frozenset(words), True)
-
-
-def _thing(mark: str, name: str) -> Entry:
-    return Entry(mark, words_of(name), _heads(name))
-
-
-@lru_cache(maxsize=1)
-def _all_names() -> frozenset[str]:
-    return frozenset(w for rows in data()["names"].values() for name in rows for w in tokens(name))
 
 
 # --- mentions --------------------------------------------------------------------------------------------------------
@@ -161,19 +64,20 @@ class _Match(NamedTuple):
 def mentions(frame: Frame, words: Sequence[str]) -> list[Mention]:
     """All mentions in a row of tokens, from left to right."""
     book, stems = lexicon(frame), [stem(w) for w in words]
-    found: list[Mention] = []
-    at = 0
-    while at < len(words):
-        mention = _at(book, words, stems, at, frame)
-        if mention is not None:
+    known, found = book.by_word, list[Mention]()
+    end = 0
+    for at, (word, root) in enumerate(zip(words, stems, strict=True)):
+        rows = known.get(word) or known.get(root) or known.get(SYNONYMS.get(root, ""))
+        if rows and at >= end and (mention := _at(book, rows, words, stems, at, frame)):
             found.append(mention)
-        at = mention.end if mention else at + 1
+            end = mention.end
     return found
 
 
-def _at(book: Lexicon, words: Sequence[str], stems: Sequence[str], at: int, frame: Frame) -> Mention | None:
-    word = stems[at] if words[at] not in book.by_word else words[at]
-    rows = book.by_word.get(word) or book.by_word.get(SYNONYMS.get(word, word), ())
+def _at(
+    book: Lexicon, rows: Iterable[Entry], words: Sequence[str], stems: Sequence[str], at: int, frame: Frame
+) -> Mention | None:
+    """The mention that begins with a word of the entries `rows`."""
     matches = [m for e in rows if (m := _longest(e, words, stems, at))]
     # A register is not the registry.
     matches = [m for m in matches if m.head and (m.exact or m.entry.mark[:2] != "@l")]
@@ -239,7 +143,7 @@ def _elsewhere(words: Sequence[str], start: int, match: _Match) -> bool:
 
 def _misnamed(book: Lexicon, words: Sequence[str], start: int, match: _Match) -> bool:
     """Whether a name stands beside another name that does not belong to it, or a family name after a strange word."""
-    used, names = set(words[start : match.end]), _all_names()
+    used, names = set(words[start : match.end]), all_names()
     beside = [words[i] for i in (start - 1, match.end) if 0 <= i < len(words)]
     if any(w in names and w not in used for w in beside):
         return True
@@ -308,7 +212,7 @@ def _subsequence(part: Sequence[str], whole: Sequence[str]) -> bool:
 
 def _untitled(words: Sequence[str]) -> list[str]:
     """Without titles that are roles too, where a name follows."""
-    names = _all_names()
+    names = all_names()
     after = (*words[1:], "")[: len(words)]
     return [w for w, x in zip(words, after, strict=True) if not (w in ("doctor", "professor") and x in names)]
 
@@ -318,11 +222,12 @@ _STRANGER = re.compile(r"\b([A-Z][a-z]+) ([A-Z][A-Za-z]*)\b")
 
 def _apart(found: re.Match[str]) -> str:
     """A given name before a family name that nobody has is nobody's."""
-    names, last = _all_names(), found[2].lower()
+    names, last = all_names(), found[2].lower()
     strange = found[1].lower() in names and not (last in names or last in BEFORE)
     return f"stranger {found[2]}" if strange else found[0]
 
 
+@lru_cache(maxsize=8192)
 def template(frame: Frame, text: str) -> str:
     """The message with marks for what it mentions.
 
@@ -341,6 +246,11 @@ def template(frame: Frame, text: str) -> str:
     return _tidied(frame, " ".join(out))
 
 
+_CALLED = re.compile(r"\b([a-z]+) @p(\d)")
+_OF_VICTIM = re.compile(r"@v 's (?=@p)")
+_KEPT = re.compile(r"@r(\d) ([a-z]+)")
+
+
 def _tidied(frame: Frame, marked: str) -> str:
     """Without the victim where a role is theirs ("the victim's cousin"), without the place that a list is from, and
     without a word of somebody's role before their name ("Guide Lombardi")."""
@@ -353,5 +263,6 @@ def _tidied(frame: Frame, marked: str) -> str:
         role = words_of(frame.people[int(found[2])].role)
         return f"@p{found[2]}" if stem(found[1]) in role else found[0]
 
-    marked = re.sub(r"\b([a-z]+) @p(\d)", called, marked)
-    return named(frame, re.sub(r"@r(\d) ([a-z]+)", kept, re.sub(r"@v 's (?=@p)", "", marked)))
+    if "@p" in marked:
+        marked = _OF_VICTIM.sub("", _CALLED.sub(called, marked))
+    return named(frame, _KEPT.sub(kept, marked) if "@r" in marked else marked)
