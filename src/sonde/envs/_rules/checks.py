@@ -74,7 +74,7 @@ def mentions(text: str, names: Sequence[str]) -> bool:
     (True, False)
     """
     words = f" {plain(text)} "
-    return any(form in words for form in _forms(tuple(names)))
+    return any(map(words.__contains__, _forms(tuple(names))))
 
 
 def gives_away(reply: str, said: str, names: Sequence[str]) -> bool:
