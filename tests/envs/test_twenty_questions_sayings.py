@@ -153,6 +153,13 @@ def test_replies(topic: str, asked: str, reply: str) -> None:
     assert answer(topic, asked) == reply
 
 
+@pytest.mark.parametrize(
+    "asked", ["Does he wear boots and never a hat", "Is it a cat that is not orange", "Is it only blue and fast"]
+)
+def test_parts_that_deny_or_narrow_are_not_read_apart(asked: str) -> None:
+    assert said(tokens(asked)) is None
+
+
 def test_no_question_is_both_true_and_false_of_a_topic() -> None:
     for asked in ("Does it have wheels", "Is it used by children", "Does it live in the sea", "Is it eaten"):
         found = said(tokens(asked))

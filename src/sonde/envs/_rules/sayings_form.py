@@ -6,26 +6,25 @@ eat it?" is the same as "is eaten by whales" and not as "eats whales":
     eat~    what is done to it        whale^   who does that          fly!    what it does
     king=   what it is                sea@     where it is            sea     anything else
 
-    was      of the past
+    was      of the past            did      a statement of what was done once
 
 Function words, people at large ("you", "someone") as those who do something, and verbs that add nothing ("is used
-by", "is found in") are left out. A text that denies, compares, chooses or leaves out has no form.
+by", "is found in") are left out. A text that denies, compares, chooses or leaves out has no form. What words count as
+is in `sayings_words.py`; questions about something else than the thing are in `sayings_asked.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .english import base, is_base, is_participle
+from .sayings_words import PLACING, in_the_past, only_participle, participle, plain, same, stem, stems, turned, verb
 from .subjects import PRONOUNS, subject
 from .wordlists import word_set
 
 Words = Sequence[str]
 Form = frozenset[str]
 
-_TURNS = word_set("sayings.turns")
-_DROPPED = word_set("sayings.dropped")
-_BE, _AUX, _PLACING = word_set("sayings.be"), word_set("sayings.aux"), word_set("sayings.placing")
+BE, AUX = word_set("sayings.be"), word_set("sayings.aux")
 _RELATIVE = word_set("sayings.relative")
 _PREPOSITIONS = word_set("sayings.prepositions")
 _ANYBODY = word_set("sayings.anybody")
@@ -34,23 +33,38 @@ _EMPTY = word_set("sayings.empty")
 """Verbs that say no more than that somebody has to do with it: used, found, seen."""
 _PLACED = word_set("sayings.placed")
 """Verbs behind which "in" tells where it is."""
-_SAME = {word: to for pair in sorted(word_set("sayings.same")) for word, _, to in [pair.partition(":")]}
-PAST = "was"
+_MUTUAL = word_set("sayings.mutual")
+"""Verbs of which it does not matter who does it to whom."""
+_ENABLING = word_set("sayings.enabling")
+"""Verbs behind which comes what is done with it: "helps you see"."""
+ROLES = {word: to for pair in sorted(word_set("sayings.roles")) for word, _, to in [pair.partition(":")]}
+PAST, DID = "was", "did"
+"""Marks of what was so once, and, in a statement, of what was done once."""
 LONGEST = 16
 """Words of a text that are read."""
 
 
-def statement(words: Words) -> Form | None:
-    """The form of a statement without its subject.
+def statement(words: Words, *, true: bool = True) -> Form | None:
+    """The form of a statement without its subject. "Black or white" is true if each of them may be.
 
     >>> sorted(statement("is eaten by whales".split()) or ())
     ['eat~', 'whale^']
     """
-    if not words or _turned(words):
+    words = ["their" if w == "your" else w for w in plain(words) if w != "," and not (true and w == "or")]
+    if words[1:2] == ["what"] and words[0] in BE and words[-1] in BE:
+        return frozenset(("example", *stems(words[2:-1])))
+    if not words or turned(words):
         return None
-    words = [w for w in words if w not in _DROPPED]
-    form = _predicate(words) if words[0] in _BE else _active(words)
-    return form and form | _past(words)
+    form = _predicate(words) if words[0] in BE else _told(words)
+    mark = in_the_past(words[0])
+    return form and form | {mark} if mark else form
+
+
+def _told(words: list[str]) -> Form | None:
+    """A predicate, or a sentence about it: "monsters hide under it"."""
+    if words[-1] in ("it", "one", "them") and not verb(stem(words[0])):
+        return done(words, finite=True)
+    return _active(words)
 
 
 def question(words: Words) -> Form | None:
@@ -59,35 +73,36 @@ def question(words: Words) -> Form | None:
     >>> question("do whales eat it".split()) == statement("is eaten by whales".split())
     True
     """
-    words = [w for w in words if w not in _DROPPED]
-    while words and words[-1] == ",":
-        words.pop()
-    if len(words) < 2 or len(words) > LONGEST or "," in words or _turned(words):
+    words = readable(words)
+    if not words:
         return None
-    if words[0] in _BE | _AUX and not _bare(words):
+    if words[0] in BE | AUX and not _bare(words):
         form = _asked(words[0], words[1:])
-        return form and form | _past(words)
+        return form and form | past(words)
     end = subject(words, 0)
     form = _predicate(words[end:]) if end < len(words) and words[end] not in _RELATIVE else None
-    return form and form | _past(words[end:])
+    return form and form | past(words[end:])
 
 
-def _past(words: Words) -> Form:
-    """The mark of the past: "was", "did", or a verb in the past with nothing before it."""
-    first = words[0]
-    past = first in ("was", "were", "did", "had") or (is_participle(first) and not is_base(first))
-    return frozenset((PAST,)) if past else frozenset()
+def readable(words: Words) -> list[str]:
+    """The words of a question that may have a form; none where it cannot."""
+    words = ["their" if w == "your" and i > 2 else w for i, w in enumerate(plain(words))]
+    while words and words[-1] == ",":
+        words.pop()
+    return [] if len(words) < 2 or len(words) > LONGEST or "," in words or turned(words) else words
+
+
+def past(words: Words) -> Form:
+    """The mark of the past: "was", "did", or a verb in the past with nothing before it or behind "who"."""
+    first = (words[0], *(words[i] for i, w in enumerate(words[:-1], 1) if w in ("who", "that", "which")))
+    return frozenset((PAST,)) if any(in_the_past(word) for word in first) else frozenset()
 
 
 def _bare(words: Words) -> bool:
     """Whether a predicate stands alone: "has wheels", "is worn on the head"."""
     if words[0] in ("has", "have"):
         return not subject(words, 1) and words[1] not in ("there", "been") and not is_determiner(words[1])
-    return words[0] in _BE and is_participle(words[1])
-
-
-def _turned(words: Words) -> bool:
-    return not _TURNS.isdisjoint(words)
+    return words[0] in BE and participle(words[1])
 
 
 def _asked(aux: str, rest: list[str]) -> Form | None:
@@ -95,10 +110,10 @@ def _asked(aux: str, rest: list[str]) -> Form | None:
     if end:
         if end == len(rest):
             return None
-        return _predicate([aux, *rest[end:]] if aux in _BE or rest[end] == "been" else rest[end:])
+        return _predicate([aux, *rest[end:]] if aux in BE or rest[end] == "been" else rest[end:])
     if rest[0] == "there":
         return _there(rest[1:])
-    return None if aux in _BE else _done(rest)
+    return None if aux in BE else done(rest)
 
 
 def _there(words: list[str]) -> Form | None:
@@ -111,30 +126,40 @@ def _there(words: list[str]) -> Form | None:
     return found | {"have!"} if found else None
 
 
-def _done(words: list[str]) -> Form | None:
+def done(words: list[str], *, finite: bool = False) -> Form | None:
     """What somebody does to it: "whales eat it", "you need ink for it to work"."""
-    who, verb = _actor(words)
-    if verb is None:
+    who, at_verb = _actor(words, finite)
+    if at_verb is None:
         return None
-    rest = words[verb + 1 :]
+    rest = words[at_verb + 1 :]
     at = next((i for i, w in enumerate(rest) if w in PRONOUNS or w in _OBJECTS), None)
-    if base(words[verb]) == "need" and not who and at:
-        cut = next((i for i, w in enumerate(rest) if w in ("for", "to") and i), at)
+    if words[at_verb] == "need" and not who and (at or (at is None and rest)):
+        cut = next((i for i, w in enumerate(rest) if w in ("for", "to") and i), len(rest) if at is None else at)
         return _phrase(rest[:cut]) | {"need!"}
     if at is None:
         return None
-    return who | _passive([words[verb], *rest[:at], *rest[at + 1 :]], who) or None
+    return who | _passive([words[at_verb], *rest[:at], *rest[at + 1 :]], who) or None
 
 
-_OBJECTS = ("one", "them", "him", "her", "this", "that")
+_OBJECTS = ("one", "them", "him", "her", "this", "that", "there")
 
 
-def _actor(words: list[str]) -> tuple[Form, int | None]:
+def _actor(words: list[str], finite: bool) -> tuple[Form, int | None]:
     """Who does something, and where the verb is."""
-    verb = next((i for i, w in enumerate(words) if i and is_base(w) and not is_determiner(words[i - 1])), None)
-    if verb is None:
-        return frozenset(), None
-    return frozenset(f"{stem}^" for stem in _stems(words[:verb]) if stem not in _ANYBODY), verb
+    at = next(
+        (
+            i
+            for i, w in enumerate(words)
+            if i and verb(stem(w) if finite else w) and not is_determiner(words[i - 1]) and w not in PRONOUNS
+        ),
+        None,
+    )
+    return (who(words[:at]), at) if at is not None else (frozenset(), None)
+
+
+def who(words: Words) -> Form:
+    """Those who do something, people at large left out."""
+    return frozenset(f"{stem}^" for stem in stems(words) if stem not in _ANYBODY)
 
 
 def is_determiner(word: str) -> bool:
@@ -143,18 +168,17 @@ def is_determiner(word: str) -> bool:
 
 def _predicate(words: list[str]) -> Form | None:
     """What is said of it, verb first."""
-    words = [w for w in words if w not in _DROPPED]
-    if words and words[0] in _AUX and len(words) > 1 and words[0] not in ("has", "have", "had", "do", "does"):
+    if words and words[0] in AUX and len(words) > 1 and words[0] not in ("has", "have", "had", "do", "does"):
         words = words[1:]
     if not words:
         return None
     if words[0] in ("has", "have", "had") and words[1:2] == ["been"]:
         words = ["is", *words[2:]]
-    if words[0] in _BE:
+    if words[0] in BE:
         return _is(words[1:])
     if words[0] in _PREPOSITIONS:
         return _phrase(words, placed=True)
-    if is_participle(words[0]) and not is_base(words[0]):
+    if only_participle(words[0]):
         past = words[1:] and (is_determiner(words[1]) or words[1] not in _PREPOSITIONS)
         return _active(words) if past else _passive(words)
     return _active(words)
@@ -165,19 +189,21 @@ def _is(rest: list[str]) -> Form | None:
         return None
     if rest[0] in _PREPOSITIONS:
         return _phrase(rest, placed=True)
-    if is_participle(rest[0]) and rest[0] not in ("left",):
+    if participle(rest[0]) and rest[0] != "left":
         return _passive(rest)
-    if rest[0].endswith("ing") and base(rest[0]) != rest[0]:
+    if rest[0].endswith("ing") and stem(rest[0]) != rest[0]:
         return _active(rest)
     return _complement(rest)
 
 
 def _passive(words: list[str], who: Form = frozenset()) -> Form:
-    verb, rest = base(words[0]), words[1:]
-    if verb == "use":
+    found, rest = stem(words[0]), words[1:]
+    if found == "use":
         return _purpose(rest) if rest or not who else frozenset()
-    placed = verb in _PLACED
-    head = frozenset[str]() if verb in _EMPTY and (rest or who) else frozenset((f"{_same(verb)}~",))
+    if found == "make" and "into" in rest:
+        found = "turn"
+    placed = found in _PLACED
+    head = frozenset[str]() if found in _EMPTY and (rest or who) else frozenset((f"{same(found)}~",))
     return head | _phrase(rest, placed=placed)
 
 
@@ -190,44 +216,56 @@ def _purpose(rest: list[str]) -> Form:
 
 
 def _active(words: list[str]) -> Form:
-    verb = _same(base(words[0]))
-    return _phrase(words[1:], placed=verb in _PLACED) | {f"{verb}!"}
+    found, rest = same(stem(words[0])), words[1:]
+    if found in _ENABLING:
+        at = next((i for i, w in enumerate(rest) if w not in _ANYBODY and w != "to"), 0)
+        if rest and verb(rest[at]):
+            return _active(rest[at:])
+    return _phrase(rest, placed=found in _PLACED) | {f"{found}{'~' if found in _MUTUAL else '!'}"}
 
 
 def _complement(words: list[str]) -> Form | None:
     """What it is: "a king of France", "salty", "something that tells the time"."""
     end = next(
-        (i for i, w in enumerate(words) if w in _RELATIVE or (i and (w in _PREPOSITIONS or _joins(w)))), len(words)
+        (i for i, w in enumerate(words) if w in _RELATIVE or (i and (w in _PREPOSITIONS or only_participle(w)))),
+        len(words),
     )
-    stems = _stems(words[:end])
+    found = stems(words[:end])
     rest = words[end:]
     if rest and rest[0] in _RELATIVE:
         more = _relative(rest)
         if more is None:
             return None
     else:
-        more = _passive(rest) if rest and _joins(rest[0]) else _phrase(rest)
-    if not stems:
+        more = _passive(rest) if rest and only_participle(rest[0]) else _phrase(rest)
+    if not found:
         return more or None
-    head = () if stems[-1] in _NEUTRAL else (f"{stems[-1]}=",)
-    return more | {*stems[:-1], *head} or None
-
-
-def _joins(word: str) -> bool:
-    return is_participle(word) and not is_base(word)
+    *before, last = found
+    head = () if last in _NEUTRAL else (f"{ROLES[last]}!",) if rest[:1] == ["of"] and last in ROLES else (f"{last}=",)
+    return more | {*before, *head} or None
 
 
 def _relative(words: list[str]) -> Form | None:
     """Behind "something that": "tells the time", "you eat for breakfast", "is eaten"."""
     if words[0] in ("that", "which", "who", "where"):
         words = words[1:]
-    if words and not is_base(base(words[0])) and words[0] not in _BE | _AUX | _ANYBODY:
-        return _done([*words, "it"])
-    while words and words[0] in _ANYBODY | _AUX:
+    if words and not verb(stem(words[0])) and words[0] not in BE | AUX | _ANYBODY:
+        return clause(words)
+    while words and words[0] in _ANYBODY | AUX:
         words = words[1:]
-        if words and is_base(words[0]):
+        if words and verb(words[0]):
             return _passive(words)
     return _predicate(words)
+
+
+def clause(words: list[str]) -> Form | None:
+    """What somebody else does, or has done, there: "gladiators fought", "babies are born"."""
+    at = next(
+        (i for i, w in enumerate(words) if i and w in BE and participle(words[i + 1] if i + 1 < len(words) else "")), 0
+    )
+    if at:
+        return _phrase(words[:at]) | _passive(words[at + 1 :])
+    return done([*words, "it"], finite=True)
 
 
 def _phrase(words: Words, *, placed: bool = False) -> Form:
@@ -237,22 +275,11 @@ def _phrase(words: Words, *, placed: bool = False) -> Form:
     for i, word in enumerate(words):
         if word == "by":
             tag = "^"
-        elif placed and word in _PLACING:
+        elif placed and word in PLACING:
             tag = "@"
         elif word in _PREPOSITIONS and tag:
             tag = ""
-        for stem in _stems((word,)):
-            if not (tag == "^" and stem in _ANYBODY) and not (word in _BE and i):
-                found.add(f"{stem}{tag}")
+        for bare in stems((word,)):
+            if not (tag == "^" and bare in _ANYBODY) and not (word in BE and i):
+                found.add(f"{bare}{tag}")
     return frozenset(found)
-
-
-def _stems(words: Words) -> list[str]:
-    return [_same(base(w)) for w in words if w not in _EMPTY_WORDS and w not in PRONOUNS]
-
-
-_EMPTY_WORDS = word_set("sayings.words") | _PLACING
-
-
-def _same(stem: str) -> str:
-    return _SAME.get(stem, stem)
