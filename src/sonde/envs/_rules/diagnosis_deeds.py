@@ -123,7 +123,12 @@ def a_later_step(name: str, cause: int, text: str) -> bool:
     main = frozenset(stems(" ".join((first, found.what, *found.cues, *found.fix_cues[:-1], *found.more))))
     later = frozenset(stems(" ".join(rest))) - main
     said = frozenset(stems(text))
-    return bool(said & later) and not said & main
+    if said & later and not said & main:
+        return True
+    own = [frozenset(stems(t)) for t in (first, found.what, *found.fix_cues[:-1])]
+    if not said or said & own[0]:
+        return False
+    return not any(cue <= said for cue in own[2:]) and any(said <= frozenset(stems(r)) for r in rest)
 
 
 _BACK = re.compile(

@@ -149,7 +149,9 @@ _EFFECT = re.compile(r", | (?:and|so|so that|which) ")
 def _of_the_effect(found: Cause, text: str) -> bool:
     """Whether a statement is about a thing that the cause only has an effect on."""
     cause, *_ = _EFFECT.split(found.what)
-    main = frozenset(stems(" ".join((cause, *found.cues[:-1]))))
+    said, after = frozenset(stems(text)), frozenset(stems(found.what)) - frozenset(stems(cause))
+    cues = [cue for cue in map(frozenset, map(stems, found.cues[:-1])) if cue <= said or not cue & after]
+    main = frozenset(stems(cause)).union(*cues)
     rest = frozenset(stems(found.what)) - main
     subjects = [(m[0], stems(m[1])) for m in _SUBJECT.finditer(text)]
     odd = [clause for clause, said in subjects if said and rest.issuperset(said)]

@@ -36,12 +36,29 @@ def opposed(name: str, kind: str, cause: int, text: str) -> bool:
     own = _fix(found) if kind == "fix" else _cause(found)
     said, mine = _marks(text), _marks(own)
     if kind == "fix" and (
-        _against(text, said, own) or _does_it(text, own, found) or _only_moved(name, cause, text, said - mine)
+        _switched(text, own)
+        or _against(text, said, own) or _does_it(text, own, found) or _only_moved(name, cause, text, said - mine)
     ):
         return True
     return _un(said - frozenset(_NOUN.findall(text)), mine) or any(
         _sides(a, b, said, mine) or _sides(b, a, said, mine) for a, b in _pairs()
     )
+
+
+_SWITCHED = re.compile(
+    r"\b(?:turn|switch|put|set)(?:s|ed|ing)? (?:(on|off) (?:the |your |its )?([a-z-]+)|(?:the |your |its )?([a-z-]+) (on|off)\b)"
+)
+
+
+def _switched(text: str, own: str) -> bool:
+    """Whether it says to switch off what the fix wants on, or on what it wants off: "Turn off the Wi-Fi."."""
+    for found in _SWITCHED.finditer(text):
+        side, thing = found[1] or found[4], re.escape(found[2] or found[3])
+        sides = frozenset(re.findall(rf"\b{thing} (on|off)\b", own.lower()))
+        sides |= frozenset(re.findall(rf"\b(on|off) (?:the |your |its )?{thing}\b", own.lower()))
+        if sides and side not in sides:
+            return True
+    return False
 
 
 def _against(text: str, said: frozenset[str], own: str) -> bool:

@@ -24,6 +24,7 @@ from .diagnosis import Product, Query, products
 from .diagnosis_deeds import does
 from .diagnosis_frames import withdrawn
 from .diagnosis_guards import doubtful
+from .diagnosis_occasions import off_occasion
 from .diagnosis_sentences import ABOUT, AUX, DIAGNOSIS, FINE, LEAD, NEGATION, TAG, WH, WHEN, Part, heads, plain
 from .diagnosis_sentences import parts as sentences
 from .diagnosis_words import (
@@ -77,7 +78,7 @@ def _sure(name: str, query: Query, parts: Sequence[Part]) -> Query:
     """What a message is taken for, if it would be so without the sentences that may have another sense."""
     if query.kind not in ("finding", "fix", "cause"):
         return query
-    if query.kind == "finding" and withdrawn(parts):
+    if query.kind == "finding" and (withdrawn(parts) or off_occasion(name, query.target, parts)):
         return UNKNOWN
     kept = [p for p in parts if not doubtful(name, query, p)]
     if len(kept) == len(parts):

@@ -39,7 +39,7 @@ WHEN = re.compile(
     r"|from|before|during|in|under|at|to) [^,?]*, "
 )
 LEAD = re.compile(
-    r"^(?:(?:please|kindly|just|maybe|perhaps|now|then|so|ok|okay|and|also|first|next|good|right|great|alright|well|hm+"
+    r"^(?:(?:please|kindly|just|maybe|perhaps|now|then|so|ok|okay|and|also|first|next(?! (?:week|month|year|time|door|summer|winter|morning|to))|good|right|great|alright|well|hm+"
     r"|all right|one more thing|if i may|just to be sure|thanks|thank you|sorry|let me see|let's see|i see|sure|hello"
     r"|hi|in that case|for a start|to start|secondly|finally|otherwise|alternatively)[,.!]?\s+)+"
 )
@@ -147,7 +147,7 @@ _SEEM_WORDS = ("sound", "look", "seem", "appear", "afraid", " with you", " by yo
 """Without one of these there is nothing for `_SEEMS`, which costs time."""
 _WOULD_YOU = re.compile(r", (?:would|will|could|can) you(?: please)?\?$|\b(?:have|give it|give) a (?:go|try)\b")
 _PERSONAL = re.compile(
-    r"(?:how|how old|where|who) are you(?: doing| from| today)?\?|are you (?:(?:still|at|right) )?(?:home|alone"
+    r"(?:how|how old|where|who) are you(?: doing| from| today)?\?|are you (?:(?:still|at|right) )?(?:home|alone|online"
     r"|happy|angry"
     r"|there|ready|busy|sure|okay|ok|well)\b|how (?:is|are) your \w+(?: today)?\?|did you (?:sleep|eat|rest)\b"
     r"|(?:can|do) you (?:hear|see|understand) me\b"
