@@ -56,6 +56,10 @@ def test_every_line_is_of_a_city_of_the_list() -> None:
         ("Odense, Denmark", "Does your country's flag show a white cross on red?", "Yes,"),
         ("Saint Petersburg, Russia", "Not Moscow then, so it must be St. Petersburg?", "Goal reached"),
         ("Vilnius, Lithuania", "Vilnus?", "Goal reached"),
+        ("London, United Kingdom", "Is Tower Bridge in your city?", "Yes,"),
+        ("Osaka, Japan", "Is the Forbidden City in your city?", "No,"),
+        ("Cork, Ireland", "Is the Blarney Stone near your city?", "Yes,"),
+        ("Rosario, Argentina", "Is Messi from your city?", "Yes,"),
     ],
 )
 def test_plain_wordings_are_answered(name: str, message: str, start: str) -> None:
@@ -74,6 +78,15 @@ def test_plain_wordings_are_answered(name: str, message: str, start: str) -> Non
         ("Hamburg, Germany", "Are the Beatles from there?"),
         ("Lhasa, China", "Does the Dalai Lama live in your city?"),
         ("Rio de Janeiro, Brazil", "Was your city the capital before 1700?"),
+        ("Marrakesh, Morocco", "Are there palm trees in your city?"),
+        ("Casablanca, Morocco", "Are there many white houses in your city?"),
+        ("Prague, Czechia", "Is there a bridge with towers in your city?"),
+        ("Thessaloniki, Greece", "Is Hagia Sophia in your city?"),
+        ("Naples, Italy", "Is Maradona from your city?"),
+        ("Paris, France", "Was the Mona Lisa painted in your city?"),
+        ("Izmir, Turkey", "Is Ephesus in your city?"),
+        ("Shanghai, China", "Is your city known for pearls?"),
+        ("Charlotte, United States", "Is your city known for a queen?"),
     ],
 )
 def test_what_a_statement_does_not_say_is_not_told(name: str, message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from .checks import plain
 from .cities import City, Truth, atlas, kilometres
@@ -271,8 +272,32 @@ _COMMON = frozenset(
 )
 
 
-_TURNING = frozenset(("ban", "gateway"))
-"""Words of a phrase without which the rest is not so: a thing that is banned, or lies elsewhere."""
+_TURNING = frozenset(("ban", "no", "gateway", "near", "nearby", "named", "replica", "once", "former", "legend"))
+"""Words of a phrase without which the rest is not so: a thing that is banned, lies elsewhere, or is of the past."""
+
+
+@cache
+def _everyday() -> frozenset[str]:
+    """The words that some phrase of a city has as a plain word, not as part of a name."""
+    return frozenset(
+        stem(w) for c in atlas().cities for phrase in c.known for w in plain(phrase).split() if f" {w}" in f" {phrase}"
+    )
+
+
+@cache
+def _parts(city_id: int) -> frozenset[str]:
+    """Everyday words that stand before the last word of a name, as "amber" in "the Amber Fort": no sight by itself."""
+    pairs = (pair for phrase in atlas().cities[city_id].known for pair in pairwise(phrase.split()))
+    before = frozenset(stem(plain(a)) for a, b in pairs if a[0].isupper() and b[0].isupper())
+    return before & _everyday()
+
+
+def _tells(city_id: int, words: frozenset[str], label: str) -> bool:
+    """Whether a phrase about the city says that it has what these words name."""
+    if len(words) == 1 and words <= _parts(city_id):
+        return any(words == phrase for phrase in told(city_id))
+    said = words.union(map(stem, label.split()))
+    return any(words <= phrase and not (_TURNING & phrase) - said for phrase in told(city_id))
 
 
 def known_for(words: frozenset[str], label: str, topic: str) -> Claim:
@@ -280,7 +305,7 @@ def known_for(words: frozenset[str], label: str, topic: str) -> Claim:
     100 km away, is not there; of anything else nothing is known."""
 
     def truth(c: City) -> Truth:
-        if any(words <= phrase and not (_TURNING & phrase) - words for phrase in told(c.id)):
+        if _tells(c.id, words, label):
             return True
         owners = _owners().get(label, ())
         return False if owners and min(kilometres(c, o) for o in owners) > 100 else None

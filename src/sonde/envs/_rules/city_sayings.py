@@ -4,7 +4,9 @@ Ours. A message agrees with a statement if it has a word of every group that the
 other words is among those the statement allows (in brackets) or among the few that say nothing (`_FILLING`): a word
 beside these leaves the message unread. Of the cities of a statement that is so read the reply is yes. Of others it is
 no only if the statement is marked as true of no other city ("!"); else they get the reply that the message gets
-without this table.
+without this table. Of a city that has a namesake or a copy of the thing ("?") neither is said. A name made of common
+words ("=") has to stand in the message as it is written: white houses are not the White House.
+Who is at home in a city need not be from there: "from" is read only where the statement tells of an origin or a view.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from .checks import plain
 from .cities import City, Truth, atlas, kilometres
 from .city_claims import Claim
 from .city_fame import stem
-from .city_replies import Asked, Query
+from .city_replies import UNKNOWN, Asked, Query
 
 _WORDS = (
     "C P is are was were be been being do does did can could would has have had i you your yours one people "
-    "locals they their there here this that which where it its the a an of in on at to from for with by and into "
+    "locals they their there here this that which where it its the a an of in on at to for with by and into "
     "inside through within near around close behind above off who famous known well renowned called home city "
     "town place site see find visit visited visitors tourists come comes go held happen take took takes place "
     "some many lots lot any every each year annual annually yearly once say said ever , 's my me we get got host "
@@ -41,8 +43,10 @@ _TOPICS = {
     "climate": "coldest cold rain rainy wind windy fog hottest",
     "region": "siberia siberian transylvania kashmir scotland bavaria",
 }
-"""What a statement with one of these words is about; of all others it is what the city is known for."""
+"""What a statement that demands one of these words is about; of all others it is what the city is known for."""
 _NEAR = frozenset(("near", "gateway"))
+_APART = frozenset(("painted",))
+"""Words that keep their endings: a painting need not hang where it was painted."""
 NEARBY = re.compile(
     r"\b(?:near|nearby|close|outside|outskirts|gateway|base|stay|sleep|view|day trip|next to|visit)\b", re.I
 )
@@ -53,7 +57,8 @@ LONGEST = 18
 
 class Statement(NamedTuple):
     """Groups of words one of each of which is demanded, in this order if `ordered`; words that may stand beside them;
-    whether it is true of no other city; whether it is of the past; whether of what is near the city; the city."""
+    whether it is true of no other city; whether it is of the past; whether of what is near the city; whether it may
+    as well be denied; the name that has to stand as it is; the city."""
 
     groups: Sequence[frozenset[str]]
     beside: frozenset[str]
@@ -61,6 +66,8 @@ class Statement(NamedTuple):
     past: bool
     ordered: bool
     near: bool
+    open: bool
+    name: str
     city: int
 
 
@@ -72,6 +79,8 @@ def root(word: str) -> str:
     ['bull', 'run', 'drop', 'bas', 'city']
     """
     word = stem(word)
+    if word in _APART:
+        return word
     for end in ("ing", "ed"):
         if word.endswith(end) and len(word) > len(end) + 2:
             word = word.removesuffix(end)
@@ -81,6 +90,8 @@ def root(word: str) -> str:
 
 
 _FILLING = frozenset(root(word) for word in _WORDS.split())
+_ORIGINS = frozenset(map(root, ("born", "birthplace", "birth", "origin", "invented", "made", "founded", "view", "see")))
+"""Words of the statements beside which "from" may stand."""
 
 
 def _roots(words: Sequence[str]) -> frozenset[str]:
@@ -88,12 +99,15 @@ def _roots(words: Sequence[str]) -> frozenset[str]:
 
 
 def _statement(text: str, city: int) -> Statement:
-    marks = text[: len(text) - len(text.lstrip("!@> "))]
-    demanded, _, more = text.lstrip("!@> ").partition("[")
+    marks = text[: len(text) - len(text.lstrip("!@>=? "))]
+    demanded, _, more = text.lstrip("!@>=? ").partition("[")
     groups = [_roots(group.split("/")) for group in demanded.split()]
     beside = _roots(more.rstrip("] ").split())
     near = not _NEAR.isdisjoint(beside)
-    return Statement(groups, beside, "!" in marks, "@" in marks, ">" in marks, near, city)
+    name = demanded.strip() if "=" in marks else ""
+    if not _ORIGINS.isdisjoint(beside.union(*groups)):
+        beside |= {"from"}
+    return Statement(groups, beside, "!" in marks, "@" in marks, ">" in marks, near, "?" in marks, name, city)
 
 
 @cache
@@ -120,6 +134,11 @@ def _agrees(made: Statement, words: Sequence[str], past: bool) -> bool:
     return meant.issuperset(words) and (not made.ordered or _in_order(made.groups, words))
 
 
+def _named(made: Statement, text: str) -> bool:
+    """Whether the name that a statement demands as it is stands in a text."""
+    return f" {made.name} " in f" {text} " if made.name else True
+
+
 def _in_order(groups: Sequence[frozenset[str]], words: Sequence[str]) -> bool:
     """Whether the groups are named one behind the other."""
     places = [[i for i, word in enumerate(words) if word in group] for group in groups]
@@ -128,16 +147,23 @@ def _in_order(groups: Sequence[frozenset[str]], words: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Truth:
-    """Whether the statement holds: a value of its own beside those of what is meant otherwise."""
+    """Whether the statement holds: a value of its own beside those of what is meant otherwise. None: one may differ."""
 
-    said: bool
+    said: bool | None
+
+
+@dataclass(frozen=True)
+class Told(Claim):
+    """A claim that a statement holds, and the cities of which it may as well be denied."""
+
+    doubted: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class Said:
     """A question whether a statement holds: yes for its cities, for the others what the message means beside that."""
 
-    claim: Claim
+    claim: Told
     otherwise: Query
 
     @property
@@ -146,32 +172,42 @@ class Said:
 
     def value(self, city: City) -> Hashable:
         found = self.claim.truth(city)
+        if found is None and city.id in self.claim.doubted:
+            return _Truth(None)
         return self.otherwise.value(city) if found is None else _Truth(found)
 
     def reply(self, value: Hashable) -> str:
-        return Asked((self.claim,)).reply(value.said) if isinstance(value, _Truth) else self.otherwise.reply(value)
+        if not isinstance(value, _Truth):
+            return self.otherwise.reply(value)
+        return UNKNOWN if value.said is None else Asked((self.claim,)).reply(value.said)
 
 
 @lru_cache(maxsize=4096)
-def saying(text: str, near: bool) -> Claim | None:
+def saying(text: str, near: bool) -> Told | None:
     """The statement that a text in the one form makes, of what is `near` or in the city; None if it says more."""
     said = text.split()
     if not 1 < len(said) <= LONGEST or said[0] in _ASKING:
         return None
     words, past = [root(word) for word in said], not _PAST.isdisjoint(said)
     found = (made for word in dict.fromkeys(words) for made in _statements().get(word, ()))
-    rows = [made for made in found if (near or not made.near) and _agrees(made, words, past)]
+    read = [made for made in found if (near or not made.near) and _named(made, text) and _agrees(made, words, past)]
+    rows = [made for made in read if not made.open]
     if not rows:
         return None
     holding = frozenset(made.city for made in rows)
+    doubted = frozenset(made.city for made in read if made.open)
     places = [atlas().cities[i] for i in holding] if all(made.sole for made in rows) else []
 
     def truth(c: City) -> Truth:
         if c.id in holding:
             return True
+        if c.id in doubted:
+            return None
         return False if places and min(kilometres(c, place) for place in places) > 100 else None
 
-    return Claim(_topic(words), truth, "that [is|is not] true of my city")
+    demanded = frozenset(word for made in rows for group in made.groups for word in group)
+    topic = _topic([word for word in words if word in demanded])
+    return Told(topic, truth, "that [is|is not] true of my city", doubted=doubted)
 
 
 def _topic(words: Sequence[str]) -> str:
