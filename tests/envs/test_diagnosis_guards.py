@@ -19,6 +19,9 @@ BESIDE = (
     ("garage_door", "Did you hurt your hand on the cord?"),
     ("guitar_hum", "What strings do you use?"),
     ("phone_nocharge", "Which jeans do you wear?"),
+    ("ticket_missing", "Which seats did you book?"),
+    ("softener_hard", "Is the salt in tablets?"),
+    ("toothbrush_dies", "How long does it run before it stops?"),
     ("breaker_trips", "Which electrician put in the box?"),
     ("tv_tiles", "Is the tree a birch?"),
     ("wallbox_stop", "Is the plug yours?"),
@@ -56,6 +59,7 @@ OPPOSED = (
     ("tyre_lamp", "Pull the nail out."),
     ("ebike_cut", "Take the battery out."),
     ("dryer_damp", "The water tank is empty."),
+    ("phone_drain", "Turn off the Wi-Fi."),
 )
 DEEDS = (
     ("vacuum_weak", "Wash the hose in cold water."),
@@ -66,6 +70,8 @@ DEEDS = (
     ("blender_stops", "Plug it in for an hour."),
     ("bike_gears", "Adjust the saddle by half a turn."),
     ("smoke_chirp", "Press the test button."),
+    ("earbuds_left", "Charge them for an hour."),
+    ("car_ac", "The compressor is worn out."),
 )
 ELSE = (
     ("cpap_leak", "The hose is too long."),

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 from .diagnosis import Finding, products
 from .diagnosis_frames import NOT_KNOWN
+from .diagnosis_occasions import all_of_them
 from .diagnosis_sentences import AUX, LEAD, TAG, WH, WHEN
 from .diagnosis_words import TOKEN, choose, lexicon, stems, weighs, words
 
@@ -25,7 +26,7 @@ from .diagnosis_words import TOKEN, choose, lexicon, stems, weighs, words
 def beside(name: str, finding: int, text: str) -> bool:
     """Whether a question, in lower case, is not about what is known of this finding."""
     bare = LEAD.sub("", WHEN.sub("", TAG.sub("?", text) if "," in text else text))
-    return any(guard(name, finding, bare) for guard in _GUARDS)
+    return any(guard(name, finding, bare) for guard in _GUARDS) or _not_the_same(name, finding, text)
 
 
 def _explains(name: str, finding: int, said: str) -> bool:
@@ -153,13 +154,20 @@ def _others_own(name: str, finding: int, bare: str) -> bool:
 
 
 _WHICH = re.compile(r"(?:what|which) (?:kind of |sort of |type of )?([a-z' -]+?) (?:do|did|have|will) you ([a-z]+)")
+_USES = re.compile(r"\b(?:you|i|we) (?:use|put|take|fill)\b")
 _PERCEIVED = frozenset(TOKEN.findall("see hear feel smell notice find get read observe"))
 
 
 def _chosen(name: str, finding: int, bare: str) -> bool:
     """Whether it asks which of several things the customer uses, and that is not told: "What strings do you use?"."""
-    found = _WHICH.match(bare)
-    return bool(found) and found[2] not in _PERCEIVED and not (stems(found[2]) and _explains(name, finding, found[2]))
+    asked, found, background = _WHICH.match(bare), products()[name].findings[finding], lexicon(name).findings.background
+    if not asked or asked[2] in _PERCEIVED:
+        return False
+    noun = frozenset(stems(asked[1])) - background
+    if asked[2] == "use" and not noun & frozenset(stems(found.asks)) and not _USES.search(_all_said(found)):
+        return True
+    own = frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.answers, *found.cues, *found.values))))
+    return any(weighs(s) and s not in own for s in noun) or not (stems(asked[2]) and _explains(name, finding, asked[2]))
 
 
 # --- things ----------------------------------------------------------------------------------------------------------
@@ -367,8 +375,8 @@ def _other_count(name: str, finding: int, bare: str) -> bool:
 
 
 _GUARDS = (
+    all_of_them,
     _other_count,
-    _not_the_same,
     _other_object,
     _another_question,
     _presumes,

@@ -37,7 +37,9 @@ def opposed(name: str, kind: str, cause: int, text: str) -> bool:
     said, mine = _marks(text), _marks(own)
     if kind == "fix" and (
         _switched(text, own)
-        or _against(text, said, own) or _does_it(text, own, found) or _only_moved(name, cause, text, said - mine)
+        or _against(text, said, own)
+        or _does_it(text, own, found)
+        or _only_moved(name, cause, text, said - mine)
     ):
         return True
     return _un(said - frozenset(_NOUN.findall(text)), mine) or any(
@@ -46,7 +48,8 @@ def opposed(name: str, kind: str, cause: int, text: str) -> bool:
 
 
 _SWITCHED = re.compile(
-    r"\b(?:turn|switch|put|set)(?:s|ed|ing)? (?:(on|off) (?:the |your |its )?([a-z-]+)|(?:the |your |its )?([a-z-]+) (on|off)\b)"
+    r"\b(?:turn|switch|put|set)(?:s|ed|ing)? (?:(on|off) (?:the |your |its )?([a-z-]+)"
+    r"|(?:the |your |its )?([a-z-]+) (on|off)\b)"
 )
 
 

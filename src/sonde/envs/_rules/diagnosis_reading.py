@@ -217,6 +217,7 @@ _SAYS = re.compile(
     r"^(?:is|are|was|were|isn't|aren't) (?!there\b)"
     r"|\b(?:look|feel|smell|sound|seem|taste) (?:[a-z-]+ )?[a-z-]+\??$"
 )
+_MADE_OF = re.compile(r" (?:in|of|as|from|by) [a-z-]+\??$")
 _LAST = re.compile(r"\b([a-z][a-z-]*)\??$")
 _AT_TIMES = re.compile(
     r" (?:at (?:some (?:time|point)|all|times|first|home)|(?:just )?now|today|currently|yet|afterwards?"
@@ -232,7 +233,7 @@ def _applies(name: str, pick: Pick, text: str) -> bool:
         return True
     said = _AT_TIMES.sub("", LEAD.sub("", WHEN.sub("", TAG.sub("?", text))))
     last = _LAST.search(said) if _yes_no(said) and _SAYS.search(said) and "," not in said else None
-    return not last or fits(name, pick.target, last[1])
+    return not last or fits(name, pick.target, last[1], loosely=not _MADE_OF.search(said))
 
 
 def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Query:

@@ -39,7 +39,9 @@ WHEN = re.compile(
     r"|from|before|during|in|under|at|to) [^,?]*, "
 )
 LEAD = re.compile(
-    r"^(?:(?:please|kindly|just|maybe|perhaps|now|then|so|ok|okay|and|also|first|next(?! (?:week|month|year|time|door|summer|winter|morning|to))|good|right|great|alright|well|hm+"
+    r"^(?:(?:please|kindly|just|maybe|perhaps|now|then|so|ok|okay|and|also|first"
+    r"|next(?! (?:week|month|year|time|door|summer|winter|morning|to))"
+    r"|good|right|great|alright|well|hm+"
     r"|all right|one more thing|if i may|just to be sure|thanks|thank you|sorry|let me see|let's see|i see|sure|hello"
     r"|hi|in that case|for a start|to start|secondly|finally|otherwise|alternatively)[,.!]?\s+)+"
 )

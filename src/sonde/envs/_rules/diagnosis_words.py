@@ -83,6 +83,8 @@ def _stem(word: str) -> str:
     ('clog', 'battery', 'press', 'nois')
     """
     word = word.removesuffix("'s")
+    if word in ("evening", "evenings"):
+        return "evening"  # no form of "even"
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -195,14 +197,14 @@ def _own(found: Finding, nouns: Sequence[str], asked: Sequence[frozenset[str]]) 
     return all(any(s in needed for needed in asked) for s in other)
 
 
-def fits(name: str, finding: int, predicate: str) -> bool:
-    """Whether a word is about a finding, or could be opposed to one that is."""
+def fits(name: str, finding: int, predicate: str, *, loosely: bool = True) -> bool:
+    """Whether a word is about a finding, or could be opposed to one that is; `loosely` if it may only point there."""
     stem, mine = _stem(predicate), _content(predicate)
     if predicate in ("on", "off"):
         return _switched(products()[name].findings[finding])
     found = products()[name].findings[finding]
     ends = (TOKEN.findall(question)[-1] for question in found.questions[:-3])
-    said = " ".join((found.asks, *found.cues, *found.values, *found.more, *ends)).lower()
+    said = " ".join((found.asks, *found.cues, *found.values, *(found.more if loosely else ()), *ends)).lower()
     answers = " ".join(found.answers).lower()
     told = frozenset(map(_stem, TOKEN.findall(said))) - frozenset(("on", "off"))
     known = not mine or mine in stems(f"{said} {answers}") or stem in told or stem in map(_stem, TOKEN.findall(answers))
