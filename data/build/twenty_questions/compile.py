@@ -110,7 +110,22 @@ def told_kinds(topics: list[Topic], resolver: Resolver) -> tuple[dict[str, list[
                     may.setdefault(word, []).append(number[topic])
                 else:
                     kinds[topic].append(word)
-    return kinds, may
+    return kinds, {word: sorted(set(numbers)) for word, numbers in may.items()}
+
+
+def all_kinds(
+    topics: list[Topic], roots: list[str], words: WordNet, told: dict[str, list[str]], may: dict[str, list[int]]
+) -> list[list[str]]:
+    """What each topic is a kind of, by `kinds.txt` and by WordNet. What the former leaves open stays so; where a word of
+    WordNet is the name of another topic and means this by the way only, it is left open too (and noted in `may`)."""
+    named, rows = {t.name.lower() for t in topics}, list[list[str]]()
+    for i, (t, root) in enumerate(zip(topics, roots, strict=True)):
+        above = words.above(t.name, root)
+        loose = words.by_the_way(t.name, root) & named & set(above) - set(told[t.name])
+        for word in sorted(loose):
+            may.setdefault(word, []).append(i)
+        rows.append(list(dict.fromkeys((*told[t.name], *(k for k in above if i not in may.get(k, ()))))))
+    return rows
 
 
 def kind_lines(topics: Collection[str]) -> list[tuple[str, list[str]]]:
@@ -174,8 +189,7 @@ def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
     paprika = paprika_sets(topics, side, {name: int(few * n) for name, n in PAPRIKA.items()})
     lmrl = lmrl_groups(set(book.topics), draft)
     kinds_of, may_be = told_kinds(topics, resolver)
-    above = [words.above(t.name, resolver.root(t)) for t in topics]
-    hypernyms = [list(dict.fromkeys((*kinds_of[t.name], *row))) for t, row in zip(topics, above, strict=True)]
+    hypernyms = all_kinds(topics, [resolver.root(t) for t in topics], words, kinds_of, may_be)
     named = {t.name.lower() for t in topics}
     kinds = [k for k, n in Counter(k for row in hypernyms for k in row).items() if n > 1 or k in named]
     number = {k: i for i, k in enumerate(sorted(kinds))}

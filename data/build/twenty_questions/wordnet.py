@@ -67,12 +67,20 @@ class WordNet:
 
     def above(self, name: str, root: str) -> list[str]:
         """The words of everything the topic is a kind of, in the first sense that fits its root class; else none."""
-        senses = self._senses.get(name.lower(), ())
-        fitting = [s for s in senses if self._synsets[s][0] in FILES.get(root, ())]
-        if not fitting:
-            return []
-        words = [w for s in self._closure(fitting[0]) for w in self._synsets[s][1]]
+        words = [w for s in self._meant(name, root) for w in self._synsets[s][1]]
         return [w for w in dict.fromkeys(words) if w != name.lower()]
+
+    def by_the_way(self, name: str, root: str) -> set[str]:
+        """The words of those that mean something else first, and what they mean here by the way only: the "crown" of a
+        mountain, a stadium as a "bowl"."""
+        meant = self._meant(name, root)
+        first = {w for s in meant for n, w in enumerate(self._synsets[s][1]) if n == 0 or self._senses[w][0] == s}
+        return {w for s in meant for w in self._synsets[s][1]} - first
+
+    def _meant(self, name: str, root: str) -> list[str]:
+        """The first sense of a topic that fits its root class, and all above it."""
+        fitting = [s for s in self._senses.get(name.lower(), ()) if self._synsets[s][0] in FILES.get(root, ())]
+        return self._closure(fitting[0]) if fitting else []
 
     def anything(self, name: str) -> set[str] | None:
         """The words of everything that any noun sense of the name is a kind of; None if WordNet lacks the name."""

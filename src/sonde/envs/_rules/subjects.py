@@ -32,7 +32,7 @@ def subject(words: Words, at: int) -> int:
     if at >= len(words):
         return 0
     first = words[at]
-    if first in ("this", "that", "the", "your", "these", "those", "my", "its"):
+    if first in ("this", "that", "the", "your", "these", "those", "my"):
         end = _headed(words, at + 1)
         if end:
             return _relative_end(words, end)

@@ -139,7 +139,7 @@ class Knowledge:
 
     def may_be(self, word: str) -> int:
         """The topics of which it is not settled whether they are of a kind."""
-        return sum(1 << i for i in self._data["may_be"].get(word, ()))
+        return sum(1 << i for i in set(self._data["may_be"].get(word, ())))
 
     @cached_property
     def roots(self) -> Mapping[str, int]:
