@@ -116,8 +116,8 @@ def told_kinds(topics: list[Topic], resolver: Resolver) -> tuple[dict[str, list[
 def all_kinds(
     topics: list[Topic], roots: list[str], words: WordNet, told: dict[str, list[str]], may: dict[str, list[int]]
 ) -> list[list[str]]:
-    """What each topic is a kind of, by `kinds.txt` and by WordNet. What the former leaves open stays so; where a word of
-    WordNet is the name of another topic and means this by the way only, it is left open too (and noted in `may`)."""
+    """What each topic is a kind of, by `kinds.txt` and by WordNet. What the former leaves open stays so. A word of
+    WordNet that is the name of another topic and means this by the way only is left open too, and noted in `may`."""
     named, rows = {t.name.lower() for t in topics}, list[list[str]]()
     for i, (t, root) in enumerate(zip(topics, roots, strict=True)):
         above = words.above(t.name, root)

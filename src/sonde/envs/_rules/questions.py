@@ -11,14 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from . import aspects, clauses, rewording, sayings
 from .clauses import aux_predicate, be_predicate, do_predicate, done_to
 from .english import ascii_lower, base, tokens
 from .nouns import named
-from .phrases import asked, key
-from .queries import Query, negated
+from .phrases import PREPOSITIONS, asked, key
+from .queries import Query, negated, strong
 from .subjects import HEADS, PRONOUNS, people, subject
 from .wordlists import indexed, starts, word_list, word_set
 
@@ -219,7 +220,17 @@ def _reworded(words: Words) -> Query | None:
 
 
 def _as_said(words: Words) -> Query | None:
-    """The query of a sentence as it is worded."""
+    """The query of a sentence as it is worded; of "lives only in the sea" what is true of the sea does not follow."""
+    found = _worded(words)
+    narrow = any(a in _NARROWING and b in _NARROWED for a, b in pairwise(words))
+    return strong(found, "only") if found is not None and narrow and not found.named else found
+
+
+_NARROWING = ("only", "solely", "exclusively", "entirely")
+_NARROWED = PREPOSITIONS.keys() | {"for", "with", "during"}
+
+
+def _worded(words: Words) -> Query | None:
     words, _ = _untagged(_without_asides(words))
     guess = _led_guess(words)
     if guess is not None:
