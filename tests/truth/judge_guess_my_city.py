@@ -12,7 +12,8 @@ two readers would file one question differently:
 - capital and history; airport, transport; distance and a place on the globe (north of a city); population and capital.
 With no polarity expected the question is open: a "Yes" or "No" is wrong, unless the question offers a choice ("or").
 `goal` wants "Goal reached", a wrong guess the fixed reply. Questions without a true answer (`unknown`, `invalid`), and
-those for the name (`refuse`), are right when refused, silent when not known, wrong when a fact is told.
+those for the name (`refuse`), are right when refused, silent when not known, wrong when a fact is told. "Propose one city
+at a time" tells nothing: silence.
 """
 
 from __future__ import annotations
@@ -67,13 +68,13 @@ def _truth(expect: dict[str, Any]) -> object:
 def verdict(item: dict[str, Any]) -> str:
     asked = query(item["question"])
     reply = asked.reply(asked.value(city(item)))
-    if reply == UNKNOWN:
+    if reply in (UNKNOWN, SEVERAL):
         return "silent"
     expected = item["expect"]
     if reply == REFUSED:
         return "right" if expected["topic"] in NOTHING else "silent"
     if expected["topic"] in NOTHING:
-        return "silent" if reply == SEVERAL else "wrong"
+        return "wrong"
     return "right" if _right(item, expected, asked.topic, reply) else "wrong"
 
 
