@@ -12,8 +12,8 @@ two readers would file one question differently:
 - capital and history; airport, transport; distance and a place on the globe (north of a city); population and capital.
 With no polarity expected the question is open: a "Yes" or "No" is wrong, unless the question offers a choice ("or").
 `goal` wants "Goal reached", a wrong guess the fixed reply. Questions without a true answer (`unknown`, `invalid`), and
-those for the name (`refuse`), are right when refused, silent when not known, wrong when a fact is told. "Propose one city
-at a time" tells nothing: silence.
+those for the name (`refuse`), are right when refused, silent when not known, wrong when a fact is told. That
+one city may be proposed at a time tells nothing: silence.
 """
 
 from __future__ import annotations
