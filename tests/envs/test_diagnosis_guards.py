@@ -29,6 +29,15 @@ BESIDE = (
     ("projector_dim", "Do you wear glasses?"),
     ("car_vibrates", "Has the van got winter tyres?"),
     ("mower_nostart", "How old is the mower?"),
+    ("phone_drain", "Have you ever dropped your phone into water?"),
+    ("phone_drain", "Has the phone been dropped?"),
+    ("dishwasher_pool", "Does the dishwasher drain?"),
+    ("mealkit_spoiled", "Do you unpack the box on arrival?"),
+    ("gps_lost", "Is there a bar near you?"),
+    ("tyre_lamp", "Do you have a cold?"),
+    ("washer_pulse", "Did you ring the shop?"),
+    ("cpap_leak", "What is the age of the mask?"),
+    ("game_crash", "Are you a good driver?"),
 )
 DENIED = (
     ("car_ac", "The gas hasn't leaked out."),

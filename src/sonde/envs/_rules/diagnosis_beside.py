@@ -19,6 +19,7 @@ from functools import lru_cache
 from .diagnosis import Finding, products
 from .diagnosis_frames import NOT_KNOWN
 from .diagnosis_occasions import all_of_them
+from .diagnosis_senses import other_sense
 from .diagnosis_sentences import AUX, LEAD, TAG, WH, WHEN
 from .diagnosis_words import TOKEN, choose, lexicon, stems, weighs, words
 
@@ -376,6 +377,7 @@ def _other_count(name: str, finding: int, bare: str) -> bool:
 
 _GUARDS = (
     all_of_them,
+    other_sense,
     _other_count,
     _other_object,
     _another_question,

@@ -17,6 +17,7 @@ from .mystery_topics import SEVERAL, topic
 _QUESTION = re.compile(r"(?:what|where|how|did|does|was|has|is)\b")
 _GOES_ON = re.compile(r"(?:and |so |, )*(?:where|what|how|did|does|was|has|had|could|can|is|whether|about)\b")
 _PRONOUN = re.compile(r"\b(?:he|she|his|her|they)\b")
+_OF_ANOTHER = re.compile(r"\b(?:did|do|does|was|were|is|has|had|have) (?:the )?@p")
 _YOU = re.compile(r"\byour?\b")
 
 
@@ -54,7 +55,9 @@ def _topic(here: Context, unit: str, teller: str) -> str | None:
     if not requested(heard, "?" in unit):
         return None
     if here.last and is_short(heard) and re.sub(rf"\W*@{teller}\W*", "", unit):
-        return spoken_of(as_asked(here.last, "", teller, told))
+        said = as_asked(here.last, "", teller, told)
+        # "did she hate him? did you?" are two questions
+        return spoken_of(said) or (SEVERAL if _OF_ANOTHER.search(said) else None)
     found = topic(f"{here.last} {heard}" if pattern.AFTER.match(here.last) else heard, here.frame.means)
     return found if found != teller else None
 

@@ -8,9 +8,12 @@ from . import mystery_patterns as pattern
 from .mystery_context import BODY, MANY, NOTHING, Context, Reading, examining, looking_at, mentioned
 from .mystery_doubts import is_meant, of_record, somebodys
 from .mystery_records import pointed_at
+from .mystery_topics import SEVERAL
 
 _YOU = re.compile(r"\byou\b")
 _IT = re.compile(r"\b(?:it|this|that|them|these|those)\b")
+_THEIRS = re.compile(r"\b(?:he|she|his|her|their)\b")
+_SHOW = re.compile(r"\b(?:show|let|give|hand) (?:me|us)\b")
 _PERSON = re.compile(r"@p\d")
 _NAMED = re.compile(r"@[irblpx]")
 
@@ -20,6 +23,8 @@ _NAMED = re.compile(r"@[irblpx]")
 def looked_over(here: Context, unit: str, asks: bool) -> Reading | None:
     """A look at what somebody wears, or at what they do with their hands; None if it is none."""
     person = _wearer(here, unit)
+    if person == SEVERAL:
+        return MANY if _looked_for(unit) else NOTHING
     if not person:
         return None
     if not (asks or _looked_for(unit)):
@@ -37,8 +42,19 @@ def _wearer(here: Context, unit: str) -> str:
     if found:
         whose = next(g for g in found.groups() if g)
         return "" if here.called not in ("", whose) and _YOU.search(unit) else whose
-    people = mentioned(unit, "p") or [here.spoken_to or here.person]
+    if not _THEIRS.search(unit):
+        people = mentioned(unit, "p") or [here.spoken_to or here.person]
+    elif len(people := _said_of(here, unit)) > 1:
+        return SEVERAL
     return people[0] if len(people) == 1 and people[0][:1] == "p" else ""
+
+
+def _said_of(here: Context, unit: str) -> list[str]:
+    """Who "he" or "her" may be: everybody mentioned so far but who is called by name."""
+    said = f"{here.before} {here.said} {unit}"
+    people = mentioned(said, "pb")
+    others = [p for p in people if p != here.called] or ([] if _SHOW.search(unit) else people)
+    return ["", *others] if "@v" in said else others
 
 
 def _looked_for(unit: str) -> bool:
@@ -98,6 +114,10 @@ def _seen(here: Context, unit: str, target: str) -> Reading:
     """A person is looked at only as a whole; "his phone" is nothing that there is."""
     if target[0] == "p" and target not in pattern.DIRECTLY.findall(unit):
         return NOTHING
+    if target[0] == "i" and re.search(rf"\b(?:his|her|their) (?:\w+ )?@{target}\b", unit):
+        named = [p.id for p in here.frame.people if p.name in here.frame.names[target]]
+        if target == "i0" or (named and _said_of(here, unit) != named):
+            return NOTHING
     return looking_at(target) if is_meant(here.frame, unit, target) else NOTHING
 
 

@@ -10,6 +10,7 @@ from .mystery_wordings import wordings
 
 _SAID = wordings("patterns")
 
+JOINED = _SAID.pattern("joined")
 CUT = _SAID.pattern("cut")
 WISH = _SAID.pattern("wish")
 SENTENCE = _SAID.pattern("sentence")

@@ -63,10 +63,14 @@ def _acts(frame: Frame, heard: str, whole: str) -> Reading:
             here = here._replace(spoken_to=called, called=called)
         if "," in here.spoken_to or pattern.AND_THEN.search(sentence):
             return MANY
+        asked = list[tuple[str, Reading]]()
         for unit in () if pattern.PLANNED(sentence) else _units(sentence):
             reading = _unit(here, unit, "?" in sentence)
-            found.append((unit, reading))
+            asked.append((unit, reading))
             here = _after(here, unit, reading)
+        if _unread(sentence, asked):
+            return MANY
+        found += asked
         here = here._replace(before=f"{here.before} {sentence}")
     return _together(found)
 
@@ -78,6 +82,12 @@ def _units(sentence: str) -> list[str]:
     end = sentence[-1:] if sentence[-1:] in (".", "?", "!", ";") else ""
     units = [f"{part.strip()} {end}".strip() for part in parts if part.strip(" ,.!")]
     return [*units, last.strip()] if last.strip(" ,.!") else units
+
+
+def _unread(sentence: str, asked: list[tuple[str, Reading]]) -> bool:
+    """Whether a question that is not understood is joined to others: "where were you, and who is Nadia to you?"."""
+    acts = any(reading.act for _, reading in asked)
+    return acts and bool(pattern.JOINED.search(sentence)) and any(r.kind == "talk" and "you" in u for u, r in asked)
 
 
 def _after(here: Context, unit: str, reading: Reading) -> Context:

@@ -13,12 +13,15 @@ from .mystery import Frame
 from .mystery_lexicon import lexicon
 from .mystery_tokens import RECORDED, stem
 
+_TOLD = re.compile(r"\bwh\w+ (?:he|she|they) (?!wrote|noted|recorded|signed)")
+"""What somebody remembers or says is in no record."""
+
 
 def pointed_at(frame: Frame, words: Iterable[str], said: str, rest: str) -> str:
     """The id of the only record that shares most words with a message; "" if there is none. `words` are all of its
     tokens, `said` is its template so far, and `rest` the part of it that is looked at."""
     named = [m for m in rest.split() if m == "@x" or stem(m) in RECORDED]
-    if not named and not pattern.NOTED.search(rest):
+    if not named and (not pattern.NOTED.search(rest) or _TOLD.search(rest)):
         return ""
     spoken = {stem(w) for w in words} - RECORDED
     places = {m[1:] for m in re.findall(r"@l\d", said)}

@@ -22,7 +22,7 @@ _NOT_THEN = _SAID.test("not_then")
 _TOPICS: tuple[tuple[str, Says, Says | None], ...] = (
     ("scene", _SAID.test("scene"), _NOT_THEN),
     ("alibi", _SAID.test("alibi"), _NOT_THEN),
-    ("victim", _SAID.test("victim"), None),
+    ("victim", _SAID.test("victim"), _SAID.test("not_victim")),
     ("death", _SAID.test("death"), _SAID.test("not_death")),
 )
 """Topic, what asks about it, and what does not although it seems to."""
@@ -31,6 +31,7 @@ _OTHERS, _NOT_OTHERS, _WHOM, _COMPANY = map(_SAID.test, ("others", "not_others",
 _PERSON = re.compile(r"@(p\d)")
 _SOME_OF_YOU = re.compile(r"\bwhom? else\b|\b(?:which|who|one|any|some|how many|all|both|each) of you\b")
 _WHO_TOLD = re.compile(r"\bwho (?:told|gave|showed|taught)\b")
+_AND = re.compile(r"\band (?:also )?(?:about |on |for |of )?(?:your|the|@v 's|any)\b")
 _TWO_PLACES = re.compile(r"\bor\b.*@l[1-9]|@l[1-9].*\bor\b")
 
 
@@ -68,5 +69,6 @@ def _own(asked: str, means: str) -> str | None:
     if access(asked, means):
         return "access" if not set(found) - {"alibi", "scene"} else None
     if found:
-        return SEVERAL if found[0] == "scene" and _TWO_PLACES.search(asked) else found[0]
+        two = _AND.search(asked) if len(found) > 1 else found[0] == "scene" and _TWO_PLACES.search(asked)
+        return SEVERAL if two else found[0]
     return "victim" if _STRIFE(asked) and "@" not in asked.replace("@v", "") else None

@@ -87,9 +87,11 @@ def _at(
     best = [m for m in matches if m[:4] == top[:4]]
     if top.words == 1 and _verb(words, at):
         return None
-    if not top.entry.name and top.entry.mark[:2] == "@p" and _anyone(words, at):
+    role = not top.entry.name and top.entry.mark[:2] in ("@p", "@b")
+    if role and (_anyone(words, at, top.entry.mark[1]) or (top.words == 1 and _all_of_them(words, at))):
         return None
-    if not (top.full or top.entry.name or top.entry.mark == "@t") and not _known_before(words, at):
+    whole = (top.full and top.entry.words != ("scene",)) or top.entry.name or top.entry.mark == "@t"
+    if not whole and not _known_before(words, at):
         return None
     if _misnamed(book, words, at, top) if top.entry.name else (_vague(words, at, top) or _elsewhere(words, at, top)):
         return None
@@ -97,10 +99,17 @@ def _at(
     return Mention(at, max(m.end for m in best), _chosen(tuple(marks), frame), top.full)
 
 
-def _anyone(words: Sequence[str], at: int) -> bool:
-    """Whether a role is not that of one of the case: "a cook", "any good cook"."""
+def _all_of_them(words: Sequence[str], at: int) -> bool:
+    """Whether a role is that of many: "doctors have enemies"."""
+    return words[at] != stem(words[at]) and words[at - 1] != "the"
+
+
+def _anyone(words: Sequence[str], at: int, kind: str) -> bool:
+    """Whether a role is not that of one of the case: "a cook", "my grandmother"."""
     before = words[max(at - 2, 0) : at]
-    return any(w in ("a", "an", "any", "another", "every") for w in before) and all(w.isalpha() for w in before)
+    if "my" in before:
+        return True
+    return kind == "p" and any(w in ("a", "an", "any", "another", "every") for w in before)
 
 
 def _chosen(marks: tuple[str, ...], frame: Frame) -> str:
