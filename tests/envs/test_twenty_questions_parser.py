@@ -117,6 +117,27 @@ def test_forms_of_a_guess(form: str) -> None:
     assert verdict_on(knowledge().index["guitar"], form.format("guitar")) == "goal"
 
 
+@pytest.mark.parametrize(
+    ("topic", "message", "reply"),
+    [("New York City", "Are we talking about the Big Apple?", "goal"), ("Rome", "Is it the Big Apple?", "no"),
+     ("New York City", "Do people call it the Big Apple?", "yes"),
+     ("Michael Jackson", "Is he the King of Pop?", "goal"),
+     ("Margaret Thatcher", "Was she the first female prime minister?", "yes")],
+)  # fmt: skip
+def test_a_by_name_of_one_person_or_place_is_a_guess(topic: str, message: str, reply: str) -> None:
+    assert verdict_on(knowledge().index[topic], message) == reply
+
+
+@pytest.mark.parametrize(
+    ("topic", "message"),
+    [("dentist", "Is it a job that has nothing to do with teeth?"), ("teacher", "Does it have to do with children?"),
+     ("spider", "Is it a bug that isn't an insect?"), ("car", "Is it bigger than a small car?"),
+     ("New York City", "Is it bigger than the Big Apple?")],
+)  # fmt: skip
+def test_what_the_knowledge_does_not_settle_is_not_known(topic: str, message: str) -> None:
+    assert verdict_on(knowledge().index[topic], message) == "unknown"
+
+
 # --- anything --------------------------------------------------------------------------------------------------------
 
 WORDS = st.sampled_from(

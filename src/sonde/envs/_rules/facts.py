@@ -9,8 +9,10 @@ question mark, and false of all others in the scope: topics of these classes or 
 (`=Paris`), parted by commas; `-` in place of topics is none. `[]` is nothing, so that it is never false; `[*]` is
 everything but what may be of any kind, occupations and characters of fiction; without a scope it is false of the
 topics of the same roots (animals, objects, people, ...) as those of which it is true. `#` marks an attribute or a
-class. What something has to do with is never false. `compile_facts.py` beside the file spells the phrases out into
-`envs/data/twenty_questions_facts.json`.
+class. What something has to do with is never false. Of one person or place, what it is and what people call it or know
+it as are a by-name, and so a guess, if they are the same: `is the big apple; ob call the big apple`.
+
+`compile_facts.py` beside the file spells the phrases out into `envs/data/twenty_questions_facts.json`.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from . import facts
 from .english import base, is_participle
 from .partition import bits
 from .phrases import DROPPED, asked, at_home, key
@@ -53,7 +54,7 @@ def bare(words: Sequence[str]) -> tuple[Sequence[str], bool]:
 
 def named(words: Sequence[str]) -> Query | None:
     """What a whole noun phrase names: a topic, a class, a phrase of the lexicon, a kind; all that apply together."""
-    exact = _topics(words)
+    exact = _topics(words) or _by_name(words)
     words, kind = bare(words)
     return _named(tuple(words), kind, exact) if words else None
 
@@ -117,6 +118,20 @@ def base_noun(word: str) -> str:
 def _topics(words: Sequence[str]) -> int:
     """The topics that this is a name of."""
     return knowledge().lookup.get(name_key(" ".join(words)), 0)
+
+
+def _by_name(words: Sequence[str]) -> int:
+    """The one person or place of which the facts say that people call it so: "the Big Apple"."""
+    if words[:1] not in (["the"], ("the",)) or len(words) < 2:
+        return 0
+    name, found = key(words), 0
+    if not facts.about(f"is:{name}"):
+        return 0
+    for called in ("ob:call", "ob:know as"):
+        for head in facts.about(f"{called} {name}"):
+            found |= facts.known(head).yes
+    roots = knowledge().roots
+    return found & (roots["person"] | roots["place"]) if found.bit_count() == 1 else 0
 
 
 def _label(topics: int) -> str:

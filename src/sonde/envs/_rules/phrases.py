@@ -251,6 +251,8 @@ def asked(found: str) -> Query | None:
     either = _either(parts)
     yes = parts[0].yes if found.startswith(("is:", "adj:", "q:")) else either.yes
     said = parts[0] if len(parts) == 1 else atom(either.text, Known(yes, either.no))
+    if found.startswith("rel:"):
+        said = atom(said.text, Known(said.yes, said.no & _connected(said.yes)))
     if not extra:
         return said
     told = _facts(extra).yes & ~said.yes
@@ -258,6 +260,12 @@ def asked(found: str) -> Query | None:
     if not told | denied:
         return said
     return atom(f"{said.text} and more", Known(said.yes | told, said.no & ~told | denied))
+
+
+def _connected(yes: int) -> int:
+    """Where it may be false that something has to do with what these topics have: among things of their sort. A job has
+    to do with more than that ("teeth": the dentist)."""
+    return at_home(yes) & ~knowledge().roots["occupation"]
 
 
 def _facts(parts: Sequence[Query]) -> Query:

@@ -68,8 +68,11 @@ def negated(q: Query) -> Query:
 
 
 def all_of(parts: Iterable[Query]) -> Query:
-    """True where all are, false where one is."""
+    """True where all are, false where one is. "A bug that is no insect": who says so means another kind of bug."""
     rows = _flat("and", parts)
+    texts = {q.text for q in rows}
+    if any(f"not({text})" in texts for text in texts):
+        return _joined("and", rows, 0, 0)
     yes, no = -1, 0
     for q in rows:
         yes, no = yes & q.true, no | q.no

@@ -56,17 +56,20 @@ def reference_size(words: Sequence[str]) -> float | None:
     words = list(words)
     while words and words[0] in _ARTICLES:
         words = words[1:]
-    while words and words[0] not in _TELLING:
+    while words:
         name = name_key(" ".join(words))
         topics = knowledge().lookup.get(name, 0)
         found = _references().get(name, knowledge().number_of("size", topics) if topics else None)
         if found is not None:
             return found
-        words = words[1:] if len(words) > 1 and words[0] not in _JOINING else []
+        words = words[1:] if len(words) > 1 and words[0] not in (*_JOINING, *_TELLING) else []
     return None
 
 
-_TELLING = ("baby", "toy", "model", "miniature", "giant", "huge", "tiny", "young", "half", "two", "three", "ten")
+_TELLING = (
+    *("baby", "toy", "model", "miniature", "giant", "huge", "tiny", "young", "half", "two", "three", "ten"),
+    *("big", "large", "small", "little"),
+)
 _JOINING = ("of", "in", "on", "at", "with", "and", "or", "from", "for", "to", "that", "which", "than")
 
 
