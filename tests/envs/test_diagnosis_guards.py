@@ -202,3 +202,19 @@ def test_a_question_told_of_or_taken_back_is_not_answered(frame: str) -> None:
     said = [(p.id, frame.format(q)) for p in products().values() for f in p.findings for q in f.questions[:2]]
     taken = [text for name, text in said if read(name, text).kind == "finding"]
     assert len(taken) <= 0.01 * len(said), taken
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("chair_sinks", "Is the right lever out?"),
+        ("ebike_cut", "Is the front spoke twisted?"),
+        ("ebike_cut", "Turn the key in the lock of the garage."),
+        ("gps_lost", "Connect the inside aerial."),
+        ("monitor_nosignal", "Push the power cable in until it clicks."),
+        ("charged_twice", "Wait five minutes."),
+        ("mouse_jumps", "Put two fresh batteries in the keyboard."),
+    ],
+)
+def test_another_thing_of_the_same_kind_is_not_the_one_that_is_known(name: str, text: str) -> None:
+    assert read(name, text).kind not in ("finding", "fix", "cause")

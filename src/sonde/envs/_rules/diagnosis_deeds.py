@@ -53,7 +53,7 @@ def another_deed(name: str, cause: int, text: str) -> bool:
     )
 
 
-_SURE = 2.0
+_SURE = 3.0
 """Points of a suggestion that may name its thing by a word of which nothing is known."""
 
 

@@ -22,6 +22,7 @@ from .diagnosis_deeds import a_later_step, another_deed
 from .diagnosis_frames import elsewhen, framed, reported
 from .diagnosis_opposites import opposed
 from .diagnosis_sentences import AS_IT_SHOULD, DENIAL, LEAD, NEGATION, WHEN, Part
+from .diagnosis_siblings import another_such, another_thing
 from .diagnosis_words import choose, lexicon, stems, weighs, words
 
 _ASIDE = re.compile(
@@ -41,7 +42,7 @@ def doubtful(name: str, query: Query, part: Part) -> bool:
     """Whether a sentence must not count for what the message was taken for: its form may give it another sense."""
     if part.form in ("out", "talk"):
         return False
-    if reported(part.text):
+    if reported(part.text) or another_such(name, query, part.text):
         return True
     if query.kind == "finding":
         return part.form in ("ask", "either", "try") and (
@@ -62,7 +63,7 @@ def doubtful(name: str, query: Query, part: Part) -> bool:
         return True
     if _unhelpful(part) or query.kind != "fix":
         return _unhelpful(part)
-    if a_later_step(name, query.target, part.text):
+    if a_later_step(name, query.target, part.text) or another_thing(name, query.target, part.text):
         return True
     return another_deed(name, query.target, _told_to_do(part.text)) or any(
         _another(name, query.target, c) for c in _clauses(part.text)
