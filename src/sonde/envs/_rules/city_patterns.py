@@ -1,6 +1,6 @@
 """The patterns of the questions about a city (`envs/data/city_patterns.txt`), with the builders that their names mean.
 
-`being` and `having` match "C rest" and "N rest", `whole` matches the whole text, and `opening` the open questions.
+The sections `being` and `having` match "C rest" and "N rest", `whole` the whole text, and `open` the open questions.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from . import city_weather as weather
 from . import city_where as where
 from .city_claims import Claim, both, either, opposite
 from .city_facts import OPEN
+from .city_lazy import Lazy, fitting, head, opened
 from .city_replies import Query
-from .city_slots import Built, Table, choice, fixed, group, metro, one
+from .city_slots import Built, choice, fixed, group, metro, one
 from .city_words import NUMBER, UNIT, group_eu
 
 _WORDS = r"[A-Za-z][A-Za-z0-9', ]*?"
@@ -55,30 +56,35 @@ def _sections() -> Mapping[str, Sequence[tuple[str, str]]]:
 
 
 @cache
-def _table(section: str) -> Table:
+def _table(section: str) -> tuple[tuple[Lazy, Built], ...]:
     made = builders()
-    return tuple((re.compile(pattern), made[name]) for name, pattern in _sections()[section])
-
-
-def being() -> Table:
-    """What the city or the country is."""
-    return _table("being")
-
-
-def having() -> Table:
-    """What the city or the country has."""
-    return _table("having")
-
-
-def whole() -> Table:
-    """Whole questions."""
-    return _table("whole")
+    return tuple((Lazy(pattern), made[name]) for name, pattern in _sections()[section])
 
 
 @cache
-def opening() -> tuple[tuple[re.Pattern[str], Query], ...]:
-    """Open questions, and the facts that answer them."""
-    return tuple((re.compile(pattern), OPEN[name]) for name, pattern in _sections()["open"])
+def _opening() -> tuple[tuple[Lazy, Query], ...]:
+    return tuple((Lazy(pattern), OPEN[name]) for name, pattern in _sections()["open"])
+
+
+@cache
+def _heads(section: str) -> tuple[str, ...]:
+    return tuple(head(pattern) for _, pattern in _sections()[section])
+
+
+def built(section: str, text: str) -> Query | None:
+    """What the first pattern of a section comes to that fits the text and whose slots are understood."""
+    rows = _table(section)
+    for i in fitting(_heads(section), opened(text)):
+        pattern, build = rows[i]
+        if pattern.part in text and (m := pattern.compiled.fullmatch(text)) and (found := build(m)) is not None:
+            return found
+    return None
+
+
+def opening(text: str) -> Query | None:
+    """The fact that answers an open question."""
+    rows = (_opening()[i] for i in fitting(_heads("open"), opened(text)))
+    return next((told for pattern, told in rows if pattern.part in text and pattern.compiled.fullmatch(text)), None)
 
 
 def _both(topic: str, words: str, *claims: Claim) -> Built:

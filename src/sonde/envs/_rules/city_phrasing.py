@@ -15,16 +15,15 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from .city_lazy import Lazy, fitting, opened
+
 
 class Rule(NamedTuple):
-    """A pattern and what it comes to. It can only be found where the text has `part`, and where the first words match
-    `head`, if it is one for the front; either may be empty."""
+    """A pattern, for the front of a text only or for anywhere in it, and what it comes to."""
 
-    pattern: re.Pattern[str]
+    pattern: Lazy
     to: str
     front: bool
-    head: str
-    part: str
 
 
 @cache
@@ -47,66 +46,30 @@ def _rules() -> Mapping[str, Sequence[Rule]]:
 
 
 def _rule(pattern: str, to: str) -> Rule:
-    front = pattern[0] == "^"
-    return Rule(re.compile(pattern), to, front, _head(pattern[1:]) if front else "", _part(pattern.removeprefix("^")))
+    return Rule(Lazy(pattern.removeprefix("^")), to, pattern[0] == "^")
 
 
-def _head(pattern: str) -> str:
-    """What the first word of a text, or the first two, must be for the pattern to match at its front; else empty.
-
-    >>> _head("(?:is|are) (.+?) big$"), _head("is C (?:on|by) sea"), _head("(?:to )?put C")
-    ('(?:is|are)', 'is C', '')
-    """
-    depth, found = 0, ""
-    for i, mark in enumerate(pattern):
-        depth += (mark == "(") - (mark == ")")
-        if mark == " ":
-            if depth or set("?*$.![\\") & set(pattern[:i].replace("(?:", "(")):
-                break
-            if found:
-                return pattern[:i]
-            found = pattern[:i]
-    return found
-
-
-def _part(pattern: str) -> str:
-    """Letters that every text has in which the pattern is found."""
-    bare = re.sub(r"\[[^\]]*\]", "(", pattern)
-    while (less := re.sub(r"\([^()]*\)[?*+]?", "\n", bare)) != bare:
-        bare = less
-    if "|" in bare:
-        return ""
-    return max(re.findall(r"[a-z' ]+(?![?*{])", re.sub(r"\\\w", "\n", bare)), key=len, default="")
-
-
-@lru_cache(maxsize=4096)
-def _fitting(section: str, first: str) -> Sequence[int]:
-    """The rules that may apply to a text with these first two words."""
-    heads, words = (rule.head for rule in _rules()[section]), first.split(" ")
-    return [i for i, head in enumerate(heads) if not head or re.fullmatch(head, " ".join(words[: head.count(" ") + 1]))]
-
-
-def _first(text: str) -> str:
-    """The first two words."""
-    return " ".join(text.split(" ", 2)[:2])
+@cache
+def _heads(section: str) -> tuple[str, ...]:
+    return tuple(rule.pattern.head if rule.front else "" for rule in _rules()[section])
 
 
 def _applied(section: str, text: str) -> str:
-    rules, first, at = _rules()[section], _first(text), 0
-    numbers = _fitting(section, first)
+    rules, first, at = _rules()[section], opened(text), 0
+    numbers = fitting(_heads(section), first)
     while at < len(numbers):
         number = numbers[at]
         at += 1
-        pattern, to, front, _, part = rules[number]
-        if part not in text:
+        pattern, to, front = rules[number]
+        if pattern.part not in text:
             continue
         if not front:
-            text = pattern.sub(to, text)
-        elif found := pattern.match(text):
+            text = pattern.compiled.sub(to, text)
+        elif found := pattern.compiled.match(text):
             text = found.expand(to) + text[found.end() :]
         if not text.startswith(first):
-            first = _first(text)
-            numbers = _fitting(section, first)
+            first = opened(text)
+            numbers = fitting(_heads(section), first)
             at = sum(i <= number for i in numbers)
     return text
 

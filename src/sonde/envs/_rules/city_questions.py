@@ -18,11 +18,10 @@ from .city_fame import country_known
 from .city_gist import gist
 from .city_named import vague
 from .city_nature import ranges
-from .city_patterns import being, having, opening, whole
+from .city_patterns import built, opening
 from .city_replies import REFUSED, Asked, Guess, Query, Silent
 from .city_sayings import NEARBY, Said, saying
 from .city_slips import slip
-from .city_slots import Built
 from .city_text import form, tidy
 from .city_water import SEAS, island_names, river_name
 from .city_words import capitalised, guessed, lands, place, qualified
@@ -247,17 +246,10 @@ def _fitting(text: str) -> Query | None:
         return None
     m = _SUBJECT.fullmatch(text)
     if m:
-        table = having() if m["verb"] == "have" else being()
-        built = _first(table, f"{m['who']} {m['rest']}")
-        if built is not None:
-            return built
-    built = _first(whole(), text)
-    if built is not None:
-        return built
-    for pattern, told in opening():
-        if pattern.fullmatch(text):
-            return told
-    return _far(text) or _exampled(text) or _joined(text) or _short(text)
+        found = built("having" if m["verb"] == "have" else "being", f"{m['who']} {m['rest']}")
+        if found is not None:
+            return found
+    return built("whole", text) or opening(text) or _far(text) or _exampled(text) or _joined(text) or _short(text)
 
 
 def _short(text: str) -> Query | None:
@@ -360,14 +352,6 @@ def _in_country(found: Query | None) -> Query | None:
 
 
 _SUBJECT = re.compile(r"(?:(?:is|are|was|were|has) |does |do )(?P<who>C|N) (?P<verb>have|)(?: ?)(?P<rest>.+)")
-
-
-def _first(table: tuple[tuple[re.Pattern[str], Built], ...], text: str) -> Query | None:
-    for pattern, build in table:
-        m = pattern.fullmatch(text)
-        if m and (found := build(m)) is not None:
-            return found
-    return None
 
 
 _FAR = re.compile(

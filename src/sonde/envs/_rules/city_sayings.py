@@ -98,6 +98,7 @@ def _roots(words: Sequence[str]) -> frozenset[str]:
     return frozenset(map(root, words))
 
 
+@cache
 def _statement(text: str, city: int) -> Statement:
     marks = text[: len(text) - len(text.lstrip("!@>=? "))]
     demanded, _, more = text.lstrip("!@>=? ").partition("[")
@@ -111,18 +112,18 @@ def _statement(text: str, city: int) -> Statement:
 
 
 @cache
-def _statements() -> Mapping[str, Sequence[Statement]]:
-    """A word -> the statements that demand it, or one of its group, first."""
-    found: dict[str, list[Statement]] = {}
+def _lines() -> Mapping[str, Sequence[tuple[str, int]]]:
+    """A word -> the statements that demand it, or one of its group, first: their texts and cities."""
+    found: dict[str, list[tuple[str, int]]] = {}
     for line in files("sonde.envs").joinpath("data", "city_sayings.txt").read_text("ascii").splitlines():
         if not line or line[0] == "#":
             continue
         place, _, texts = line.partition(": ")
         name, _, land = place.rpartition(", ")
         ids = [i for i in atlas().by_name.get(plain(name), ()) if atlas().cities[i].land.name == land]
-        for made in (_statement(text.strip(), i) for text in texts.split(";") for i in ids[:1]):
-            for word in made.groups[0]:
-                found.setdefault(word, []).append(made)
+        for text in map(str.strip, texts.split(";") if ids else ()):
+            for word in _roots(text.lstrip("!@>=? ").split(" ", 1)[0].split("/")):
+                found.setdefault(word, []).append((text, ids[0]))
     return found
 
 
@@ -189,7 +190,7 @@ def saying(text: str, near: bool) -> Told | None:
     if not 1 < len(said) <= LONGEST or said[0] in _ASKING:
         return None
     words, past = [root(word) for word in said], not _PAST.isdisjoint(said)
-    found = (made for word in dict.fromkeys(words) for made in _statements().get(word, ()))
+    found = (_statement(*row) for word in dict.fromkeys(words) for row in _lines().get(word, ()))
     read = [made for made in found if (near or not made.near) and _named(made, text) and _agrees(made, words, past)]
     rows = [made for made in read if not made.open]
     if not rows:

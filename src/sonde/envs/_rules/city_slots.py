@@ -19,9 +19,6 @@ Match = re.Match[str]
 Built = Callable[[Match], Query | None]
 
 
-Table = tuple[tuple[re.Pattern[str], Built], ...]
-
-
 def slot(m: Match, name: str = "x") -> str:
     """What stands in a slot; in patterns with alternatives the slot has several names: x, x2, x3 ..."""
     for key in m.re.groupindex:
