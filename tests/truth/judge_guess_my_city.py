@@ -10,6 +10,8 @@ two readers would file one question differently:
 - landmarks, culture, history, cuisine, sport, industry, religion, university: what a city is known for;
 - history, country, region, wealth, language: memberships and former rulers; neighbours and country;
 - capital and history; airport, transport; distance and a place on the globe (north of a city); population and capital.
+- a reply with several parts is filed under each of them; one that says of the question itself that it is true of the
+  city, or not, under whatever it asks.
 With no polarity expected the question is open: a "Yes" or "No" is wrong, unless the question offers a choice ("or").
 `goal` wants "Goal reached", a wrong guess the fixed reply. Questions without a true answer (`unknown`, `invalid`), and
 those for the name (`refuse`), are right when refused, silent when not known, wrong when a fact is told. That
@@ -22,7 +24,7 @@ from typing import Any
 
 from sonde.envs._rules.cities import City, atlas
 from sonde.envs._rules.city_questions import query
-from sonde.envs._rules.city_replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG
+from sonde.envs._rules.city_replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG, Asked, Query
 from sonde.envs._rules.city_words import guessed
 
 CLOSE = (
@@ -40,6 +42,7 @@ CLOSE = (
     {"distance", "hemisphere", "latitude", "longitude"},
     {"population", "capital"},
 )
+OF_ITSELF = ("Yes, that is true of my city.", "No, that is not true of my city.")
 NOTHING = ("unknown", "invalid", "refuse")
 
 
@@ -75,13 +78,18 @@ def verdict(item: dict[str, Any]) -> str:
         return "right" if expected["topic"] in NOTHING else "silent"
     if expected["topic"] in NOTHING:
         return "wrong"
-    return "right" if _right(item, expected, asked.topic, reply) else "wrong"
+    return "right" if _right(item, expected, _topics(asked), reply) else "wrong"
 
 
-def _right(item: dict[str, Any], expected: dict[str, Any], topic: str, reply: str) -> bool:
+def _topics(asked: Query) -> list[str]:
+    return [claim.topic for claim in asked.claims] if isinstance(asked, Asked) else [asked.topic]
+
+
+def _right(item: dict[str, Any], expected: dict[str, Any], topics: list[str], reply: str) -> bool:
     if expected["topic"] in ("goal", "guess"):
         return reply == (RIGHT if expected["topic"] == "goal" else WRONG)
-    same = topic == expected["topic"] or any({topic, expected["topic"]} <= group for group in CLOSE)
+    own = expected["topic"]
+    same = own in topics or any(own in group and group.intersection(topics) for group in CLOSE) or reply in OF_ITSELF
     said = "yes" if reply.startswith("Yes") else "no" if reply.startswith("No,") else None
     if expected["polarity"] is None and " or " in item["question"]:
         return same
