@@ -18,13 +18,12 @@ from sonde.envs._rules.diagnosis import (
     moves,
     prior,
     products,
-    reply,
     seen,
     told,
     turns_left,
     without,
 )
-from sonde.envs._rules.diagnosis_talk import small_talk
+from sonde.envs._rules.diagnosis_talk import reply, small_talk
 
 FRIDGE = products()["fridge_warm"]
 SEAL = FRIDGE.cause("seal")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._rules.diagnosis import GOAL, Query, products, reply
+from sonde.envs._rules.diagnosis import GOAL, Query, products
 from sonde.envs._rules.diagnosis_reading import read
-from sonde.envs._rules.diagnosis_talk import small_talk
+from sonde.envs._rules.diagnosis_talk import reply, small_talk
 
 FRIDGE = products()["fridge_warm"]
 SAID = (
     ("Hello! How are you?", "not cold enough"),
     ("What happened?", "not cold enough|butter|milk|thermometer"),
-    ("Can you describe the problem?", "not cold enough|butter|milk|thermometer"),
-    ("When did it start?", "the day"),
+    ("What seems to be the problem?", "cold|butter|milk|thermometer"),
+    ("When was it last all right, and since when is it not?", "the day|not cold enough"),
     ("Did anything change recently?", "what counts|in mind"),
-    ("What have you tried so far?", "Nothing that helped"),
+    ("What have you tried so far to mend the fridge?", "Nothing that helped"),
     ("Have you tried turning it off and on again?", "Which part|exactly"),
     ("What model is it?", "Nordvik Larder 300"),
     ("What is your name?", "rather"),

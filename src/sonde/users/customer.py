@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sonde.core import Action, ProgramPolicy, UserError, UserModel, View, unknown
-from sonde.envs._rules.diagnosis import Product, products, reply, told
+from sonde.envs._rules.diagnosis import Product, products, told
 from sonde.envs._rules.diagnosis_reading import read
+from sonde.envs._rules.diagnosis_talk import reply
 
 _NEEDED = ("product", "cause", "values", "question")
 _UNKNOWN = "I do not know."

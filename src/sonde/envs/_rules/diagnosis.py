@@ -2,7 +2,7 @@
 
 Source: the idea of PAPRIKA (arXiv 2502.17543), B.4.3; products, probabilities and wordings are ours
 (`data/build/customer_service.py`). Nothing here knows of conversations, seats or turns: a `Query` is what a message
-asks for, `reply` what the customer says to it, `CaseFilter` what follows for the causes.
+asks for, `told` what the customer says of a finding, `CaseFilter` what follows for the causes.
 
 The model. A product has causes with weights, and findings with values. The findings of a case are drawn once, each by
 itself, from the likelihoods of its cause; so asking again gives the same answer and tells nothing. With the answers
@@ -23,8 +23,6 @@ from typing import Any, Literal, NamedTuple
 
 from sonde.core import Belief, Filter, Turn, entropy
 from sonde.core.belief import KEPT
-
-from .diagnosis_talk import small_talk
 
 Kind = Literal["finding", "fix", "cause", "several", "talk", "unclear", "unknown"]
 GOAL = "Goal reached"
@@ -124,18 +122,6 @@ def told(product: Product, query: Query, value: int) -> str:
     if query.value < 0 or answer.split()[0].strip(",.").lower() in ("yes", "no", "not", "none", "nothing"):
         return answer
     return f"{'Yes' if value == query.value else 'No'}. {answer}"
-
-
-def reply(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
-    """What the customer with this cause and these values says; the words that tell nothing depend on the message
-    and the product."""
-    if query.kind == "finding":
-        return told(product, query, values[query.target])
-    if query.kind in ("fix", "cause") and query.target == cause:
-        return GOAL
-    if query.kind == "fix":
-        return product.causes[query.target].failed
-    return small_talk(product, query.kind, said)
 
 
 # --- exact beliefs ---------------------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Questions beside the point: they name a thing that can be asked about, and ask something else.
 
-Ours. Each guard is one way in which this happens; any of them leaves the question without an answer.
+Ours. Each guard is one way in which this happens; any of them leaves the question without an answer. Those about
+persons and times are in `diagnosis_persons.py`, those about another thing or property in `diagnosis_things.py`; here
+are the rest.
 
     Is the milk on the inner wall?   about another thing
     Is the drive blue?               the colour of another thing
-    Did you whistle just now?        about the customer, not the product
-    What strings do you use?         which of many, and nobody told
+    Which jeans do you wear?         takes for granted what is to be told
     Is the tree a birch?             what kind of thing it is, and nobody told
     Is the plug yours?               what is known of nothing
 """
@@ -16,29 +17,21 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .diagnosis import Finding, products
+from .diagnosis import products
 from .diagnosis_frames import NOT_KNOWN
 from .diagnosis_occasions import all_of_them
+from .diagnosis_persons import PERSONS
 from .diagnosis_senses import other_sense
 from .diagnosis_sentences import AUX, LEAD, TAG, WH, WHEN
-from .diagnosis_words import TOKEN, choose, lexicon, stems, weighs, words
+from .diagnosis_things import SUBJECT, THINGS, noun_of
+from .diagnosis_told import all_said, explains, known, values
+from .diagnosis_words import TOKEN, choose, lexicon, stems, weighs
 
 
 def beside(name: str, finding: int, text: str) -> bool:
     """Whether a question, in lower case, is not about what is known of this finding."""
     bare = LEAD.sub("", WHEN.sub("", TAG.sub("?", text) if "," in text else text))
     return any(guard(name, finding, bare) for guard in _GUARDS) or _not_the_same(name, finding, text)
-
-
-def _explains(name: str, finding: int, said: str) -> bool:
-    """Whether every word that says something is of the finding, or of the product."""
-    lex = lexicon(name)
-    topics, told = lex.findings, lex.told[finding]
-    return all(finding in topics.strength.get(s, {}) or s in told or s in topics.background for s in stems(said))
-
-
-def _values(name: str, finding: int) -> frozenset[str]:
-    return frozenset(stems(" ".join(products()[name].findings[finding].values)))
 
 
 # --- what nobody knows -----------------------------------------------------------------------------------------------
@@ -52,76 +45,7 @@ def _unknown(name: str, finding: int, bare: str) -> bool:
     if odd[0].startswith(("how", "why")):
         return True
     said = bare[odd.start() :] if odd[0].startswith("made") else odd[0]
-    return not _values(name, finding) & frozenset(stems(said))
-
-
-# --- the customer ----------------------------------------------------------------------------------------------------
-
-_YOU_DO = re.compile(
-    r"\b(?:do|did|have|had|can) (?:you|he|she|they|i|we) (?:\w+ly |ever |also |already |just |still |even |always "
-    r"|last "
-    r"|first |then |usually |normally )?([a-z]+)"
-    r"( (?:it|them|the|your|any|some|a|an)\b)?"
-)
-_OURS = re.compile(r"\b(?:i|i'm|i've|my|me|we|our|you|your)\b")
-_SENSES = frozenset(
-    TOKEN.findall(
-        "see saw seen hear heard feel felt smell smelled notice noticed have has had get got find found know look"
-        " looked"
-        " check checked tell say said mean think remember happen happened need want been try tried keep kept set put"
-        " use"
-        " used go be is one any a an the it them that this some your you to on all ever already just still even also"
-        " recently lately perhaps not only both no more much many other another new old take do done let confirm spot"
-    )
-)
-"""What may follow "do you", whatever is asked about."""
-
-
-def _own_doing(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks what the customer does, and that is not known: "Did you hurt your hand?"."""
-    acts = [d for d in _YOU_DO.finditer(bare) if d[1] not in _SENSES]
-    found = products()[name].findings[finding]
-    ours, told, values = _of_customer(found), _all_said(found), _values(name, finding)
-    return any(
-        not (ours or d[2]) or not _explains(name, finding, d[1]) or _only_a_state(d[1], values, told)
-        if stems(d[1])
-        else d[1] not in TOKEN.findall(told)
-        for d in acts
-    )
-
-
-def _only_a_state(verb: str, values: frozenset[str], told: str) -> bool:
-    """Whether a verb is known as what something is like, and not as what is done: "Have you cleaned the filter?"."""
-    done = re.search(rf"\b(?:i|you|we)(?:'ve|'d)? (?:\w+ )?{verb[:4]}", told)
-    states = {s for s in stems(verb) if s in values and any(s in scale for scale in words().scales)}
-    return verb.endswith("ed") and bool(states) and not done
-
-
-def _all_said(found: Finding) -> str:
-    return ". ".join((found.asks, *found.questions[:-3], *found.answers, *found.cues, *found.more)).lower()
-
-
-def _of_customer(found: Finding) -> bool:
-    """Whether a finding tells something of what the customer does."""
-    return bool(_OURS.search(" ".join((found.asks, *found.questions[:-3], *found.answers)).lower()))
-
-
-_YOUR = re.compile(r"\byour (?:own |old |new |other )?([a-z'-]+)(?: ([a-z'-]+))?")
-_AT_HAND = frozenset(
-    TOKEN.findall("finger thumb nail hand hands ear ears eye eyes knee foot end own home house place left right")
-)
-
-
-def _owned(name: str, finding: int, bare: str) -> bool:
-    """Whether it names a thing of the customer's of which nothing is known: "Did you drop your computer?"."""
-    topics = lexicon(name).findings
-    product = frozenset(stems(products()[name].product))
-    for found in _YOUR.finditer(bare):
-        said = stems(found[0])
-        known = any(finding in topics.strength.get(s, {}) or s in product for s in said)
-        if not known and any(map(weighs, said)) and found[1] not in _AT_HAND:
-            return True
-    return False
+    return not values(name, finding) & frozenset(stems(said))
 
 
 _OPEN = re.compile(
@@ -133,66 +57,19 @@ _OPEN = re.compile(
 def _presumes(name: str, finding: int, bare: str) -> bool:
     """Whether an open question takes for granted what is to be told: "Which jeans do you wear?"."""
     asks = frozenset(stems(products()[name].findings[finding].asks))
-    named = frozenset(s for s in _values(name, finding) - asks if weighs(s))
+    named = frozenset(s for s in values(name, finding) - asks if weighs(s))
     return bool(_OPEN.match(bare)) and bool(named & frozenset(stems(bare)))
-
-
-_PERSON = re.compile(
-    r"\b((?:neighbou?r|friend|colleague|boss|wife|husband|mother|father|brother|sister|son|daughter|aunt|uncle|guest"
-    r"|cousin|landlord)s?)'s? [a-z]|\b(?:the|your) (other|second|old|previous|next) ([a-z-]+)"
-)
-
-
-def _others_own(name: str, finding: int, bare: str) -> bool:
-    """Whether it is about somebody else's thing, or another product: "Does your neighbour's cooker burn?"."""
-    product = frozenset(stems(products()[name].product))
-    for found in _PERSON.finditer(bare):
-        if found[1] or product & frozenset(stems(found[3])):
-            own = lexicon(name).findings.strength
-            if not any(finding in own.get(s, {}) for s in stems(found[1] or found[2])):
-                return True
-    return False
-
-
-_WHICH = re.compile(r"(?:what|which) (?:kind of |sort of |type of )?([a-z' -]+?) (?:do|did|have|will) you ([a-z]+)")
-_USES = re.compile(r"\b(?:you|i|we) (?:use|put|take|fill)\b")
-_PERCEIVED = frozenset(TOKEN.findall("see hear feel smell notice find get read observe"))
-
-
-def _chosen(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks which of several things the customer uses, and that is not told: "What strings do you use?"."""
-    asked, found, background = _WHICH.match(bare), products()[name].findings[finding], lexicon(name).findings.background
-    if not asked or asked[2] in _PERCEIVED:
-        return False
-    noun = frozenset(stems(asked[1])) - background
-    if asked[2] == "use" and not noun & frozenset(stems(found.asks)) and not _USES.search(_all_said(found)):
-        return True
-    own = frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.answers, *found.cues, *found.values))))
-    return any(weighs(s) and s not in own for s in noun) or not (stems(asked[2]) and _explains(name, finding, asked[2]))
 
 
 # --- things ----------------------------------------------------------------------------------------------------------
 
-_SUBJECT = re.compile(
-    rf"^(?:so |and |but )?(?:{WH}\b[a-z' -]*? )??(?:is|are|was|were|has|have|does|do|did|will|can)(?:n't)? (?:still )?"
-    r"(?:the|your|a|an|its|all|both|any of the) ([a-z0-9' -]+)"
-)
 _WHICH_DOES = re.compile(
     r"(?:which|what) (?:kind of |sort of |type of )?((?!(?:is|are|was|were|do|does|did|has|have|had|can|will"
     r"|would)\b)[a-z' -]+)"
 )
-_AFTER_NOUN = frozenset(
-    TOKEN.findall(
-        "of in on at by with from to for near beside under over above behind between inside outside around against"
-        " into onto"
-        " that which who when while if than as or and do does did is are was were been being not still ever already"
-        " also"
-        " just now right always only really there you it they all both has have had can will would go goes get gets"
-        " come comes stay"
-        " stays keep keeps occur occurs happen happens"
-    )
+_BLANK = frozenset(
+    stems("state condition position status reaction behaviour situation result input mode value error colour area make")
 )
-_BLANK = frozenset(stems("state condition position status reaction behaviour situation result"))
 _PARTS = frozenset(stems("button key display screen symbol plug power lamp technician workshop"))
 _PLACED = frozenset(TOKEN.findall("in on at beside near next behind under above inside outside between"))
 _PLACE = re.compile(r"^where|stand|place|around|carry")
@@ -207,8 +84,8 @@ def _named(name: str, finding: int) -> frozenset[str]:
 
 def _other_subject(name: str, finding: int, bare: str) -> bool:
     """Whether the thing that it is about is no part of what is known: "Is the milk on the inner wall?"."""
-    found = _SUBJECT.match(bare)
-    noun, rest = _noun(found[1]) if found else ((), "")
+    found = SUBJECT.match(bare)
+    noun, rest = noun_of(found[1]) if found else ((), "")
     if len(noun) > 1 and not rest and bare.startswith(("is ", "are ", "was ", "were ")):
         noun = noun[:-1]  # the last word is said of it
     topics = lexicon(name).findings
@@ -225,27 +102,34 @@ def _other_subject(name: str, finding: int, bare: str) -> bool:
 def _shown(name: str, finding: int, own: Sequence[str]) -> bool:
     """Whether something is only named as what may be shown: "Is the door open?" where the picture of one may be lit."""
     asks = products()[name].findings[finding].asks
-    return bool(_SIGN.search(asks)) and frozenset(own) <= _values(name, finding) - frozenset(stems(asks))
+    return bool(_SIGN.search(asks)) and frozenset(own) <= values(name, finding) - frozenset(stems(asks))
 
 
 _SIGN = re.compile(r"\b(?:symbol|picture|icon|sign|lit|letter)\b")
 
 
-def _noun(said: str) -> tuple[tuple[str, ...], str]:
-    """The words of a noun, and the one after it."""
-    tokens = TOKEN.findall(said)
-    end = next((i for i, token in enumerate(tokens) if token in _AFTER_NOUN), len(tokens))
-    return tuple(tokens[:end]), tokens[end] if end < len(tokens) else ""
-
-
 def _other_kind(name: str, finding: int, bare: str) -> bool:
     """Whether it asks which one of other things: "Which electrician put in the box?"."""
     found = _WHICH_DOES.match(bare)
-    first = "".join(_noun(found[1])[0][:1]) if found else ""
-    heavy = any((weighs(s) or s in ("technician", "worker")) and s not in _BLANK for s in stems(first))
-    return heavy and not _explains(name, finding, first)
+    noun = stems(" ".join(noun_of(found[1])[0][:2])) if found else []
+    if not noun or noun[0] in _BLANK or not (weighs(noun[0]) or noun[0] in _WORKERS):
+        return False
+    asked = frozenset(stems(" ".join(_WHICH.findall(all_said(products()[name].findings[finding])))))
+    own = asked | _named_first(name, finding) | lexicon(name).findings.background
+    return not known(name, finding, noun[0]) or not own & frozenset(noun)
 
 
+_WORKERS = frozenset(("technician", "worker"))
+
+
+@lru_cache(maxsize=1 << 10)
+def _named_first(name: str, finding: int) -> frozenset[str]:
+    """The words of a finding, without those that only its cues and the customer's answers have."""
+    found = products()[name].findings[finding]
+    return frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.values))))
+
+
+_WHICH = re.compile(r"\b(?:which|what) ([a-z-]+)")
 _PREPOSITION = re.compile(r"\b(?:of|on|in|at|by|beside|under|with|when|against|behind|from|for|to|that|where|what)\b")
 _COLOURS = "colour red green blue yellow white black brown orange grey silver pink purple amber"
 _POINTS = re.compile(r"\b(?:it|its|they|them|one|ones|there|you see)\b")
@@ -266,24 +150,6 @@ def _coloured(name: str, finding: int, bare: str) -> bool:
     return not said & (head | own - other)
 
 
-_MODIFIED = re.compile(r"(?:is|are|was|were) (?:the|your) ([a-z-]+) ([a-z-]+)")
-
-
-def _other_such(name: str, finding: int, bare: str) -> bool:
-    """Whether a thing is not the one that is known, but another of its kind: "Is the kitchen door shut?"."""
-    strength, other = lexicon(name).findings.strength, lexicon(name).causes.strength
-    found = _MODIFIED.match(bare)
-    first, second = (stems(found[1]), stems(found[2])) if found else ([], [])
-    odd = (
-        first
-        and weighs(first[0])
-        and first[0] not in {**strength, **other}
-        and found
-        and not _explains(name, finding, found[1])
-    )
-    return bool(odd and second and finding in strength.get(second[0], {}))
-
-
 _HAS = re.compile(r"(?:(?:has|have) (?:the|your|it) [a-z ]*?got|(?:does|do) (?:the|your|it) [a-z ]*?have) ")
 _WHETHER = re.compile(
     r"\b(?:no|none|not|yes|nothing|nobody|absent|lit|dark|empty|clear|clean|some|any|many|few|off|on)\b"
@@ -293,11 +159,10 @@ _WHETHER = re.compile(
 def _has(name: str, finding: int, bare: str) -> bool:
     """Whether it asks if a thing is there, and something else is told of it: "Has the van got winter tyres?"."""
     found = _HAS.match(bare)
-    values = " ".join(products()[name].findings[finding].values)
-    if not found or _WHETHER.search(values):
+    if not found or _WHETHER.search(" ".join(products()[name].findings[finding].values)):
         return False
     asked = frozenset(stems(bare[found.end() :]))
-    return not asked <= lexicon(name).findings.background and not asked & _values(name, finding)
+    return not asked <= lexicon(name).findings.background and not asked & values(name, finding)
 
 
 _EVENT = re.compile(r"(?:did|has|have|had) (?:the|your|its|an?|one of the) ([a-z' -]+)\??$")
@@ -309,10 +174,10 @@ _SAY = frozenset(TOKEN.findall("up down on off time say show tell mention promis
 def _other_event(name: str, finding: int, bare: str) -> bool:
     """Whether it asks what happened to a thing, and nothing is known of that: "Did the dish break?"."""
     found = _EVENT.match(bare)
-    noun, rest = _noun(found[1]) if found else ((), "")
+    noun, rest = noun_of(found[1]) if found else ((), "")
     last = found[1].split()[-1] if found and rest else ""
     verb = last if (found and " been " in found[1]) or len(noun) < 2 else noun[-1]
-    return verb not in _SAY and not _explains(name, finding, verb)
+    return verb not in _SAY and not explains(name, finding, verb)
 
 
 _IS_A = re.compile(r"(?:is|are|was|were) (?:the|your|its|that|this) ([a-z'-]+) an? ([a-z' -]+)\??$")
@@ -321,7 +186,7 @@ _IS_A = re.compile(r"(?:is|are|was|were) (?:the|your|its|that|this) ([a-z'-]+) a
 def _called(name: str, finding: int, bare: str) -> bool:
     """Whether it asks what kind of thing something is, and that is not told: "Is the tree a birch?"."""
     found = _IS_A.match(bare)
-    return bool(found) and not _values(name, finding) & frozenset(stems(found[2]))
+    return bool(found) and not values(name, finding) & frozenset(stems(found[2]))
 
 
 _AND_ASKS = re.compile(rf",? (?:and|plus) (?:also |then )?(?=(?:{WH}|{AUX} (?:it|there|the|your|you|any|they|its))\b)")
@@ -356,7 +221,7 @@ _OTHER = re.compile(r"\b(?:another|different|other|new|second) ([a-z-]+)")
 
 def _not_the_same(name: str, finding: int, bare: str) -> bool:
     """Whether it names another thing where all is about the same one: "Does it charge with a different cable?"."""
-    told = _all_said(products()[name].findings[finding])
+    told = all_said(products()[name].findings[finding])
     same = frozenset(stems(" ".join(re.findall(r"\bsame ([a-z-]+)", told))))
     other = frozenset(stems(" ".join(_OTHER.findall(told))))
     return any(frozenset(stems(m[1])) & (same - other) for m in _OTHER.finditer(bare))
@@ -370,12 +235,14 @@ def _other_count(name: str, finding: int, bare: str) -> bool:
     found = products()[name].findings[finding]
     asked = _HOW_MANY.search(bare)
     told = " ".join((_PREPOSITION.split(found.asks)[0], *found.values, *found.answers))
-    counted = f"{told} {' '.join(' '.join(m) for m in _HOW_MANY.findall(_all_said(found)))}"
+    counted = f"{told} {' '.join(' '.join(m) for m in _HOW_MANY.findall(all_said(found)))}"
     said = stems(" ".join(filter(None, asked.groups()))) if asked else []
     return bool(said) and not frozenset(said) & frozenset(stems(counted))
 
 
 _GUARDS = (
+    *PERSONS,
+    *THINGS,
     all_of_them,
     other_sense,
     _other_count,
@@ -383,15 +250,10 @@ _GUARDS = (
     _another_question,
     _presumes,
     _unknown,
-    _own_doing,
-    _others_own,
-    _owned,
-    _chosen,
     _other_subject,
     _other_kind,
     _coloured,
     _called,
     _other_event,
-    _other_such,
     _has,
 )

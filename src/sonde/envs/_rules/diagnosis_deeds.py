@@ -2,26 +2,29 @@
 
 Ours. Each guard is one way in which this happens; any of them makes the suggestion doubtful.
 
-    Wash the hose in cold water.             to another thing
-    Choose the jam setting.                  what went wrong, done on purpose
-    Uninstall the app and install it again.  undone again
-    Delete our app.                          to the product itself
-    Clean the lens.                          two words that the fix has, which it never joins
+    Wash the hose in cold water.               to another thing (`diagnosis_objects.py`)
+    Press the key until it says twenty.        another number than that of the fix
+    Let the children rinse it.                 a person of whom the fix does not speak
+    Replace the lamp's plug.                   a part of which it does not speak
+    Print the letter on the carton.            a verb of which nothing is known
+    Press test.                                only what the fix says to do after the main thing
+    Clean the lens.                            two words that the fix has, which it never joins
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from .diagnosis import Cause, products
+from .diagnosis_objects import SURE, deeds, other_object, own_words
 from .diagnosis_sentences import LEAD, WHEN
+from .diagnosis_told import PEOPLE
 from .diagnosis_words import TOKEN, choose, lexicon, stems, weighs, words
 
 _ANY_ACT = frozenset((
     "fix", "point", "keep", "hold", "repair", "have", "let", "post", "set", "use", "do", "get", "give", "go",
     "start", "run", "try", "wait", "put", "make", "perform", "order", "pick", "bring", "switch", "save", "stop",
-    "press", "pull", "push", "turn",
+    "press", "pull", "push", "turn", "swipe", "come", "rest",
 ))  # fmt: skip
 """Verbs that may stand for most others, or seldom are verbs."""
 _AMOUNT = re.compile(
@@ -45,72 +48,82 @@ def does(name: str, cause: int, text: str, *, surely: bool) -> bool:
     return surely or not set(acts) - _ANY_ACT or any(cause in own.get(s, {}) for t in acts for s in stems(t))
 
 
+def is_any_act(verb: str) -> bool:
+    """Whether a verb says too little to tell a fix from another."""
+    return verb in _ANY_ACT
+
+
 def another_deed(name: str, cause: int, text: str) -> bool:
     """Whether a suggestion, in lower case, is to do something else than the fix of this cause."""
     found, points = products()[name].causes[cause], choose(text, lexicon(name).fixes).points
-    return _undone(text, found) or any(
-        _other_object(name, cause, verb, noun, points) or _never_so(found, text, verb) for verb, noun in _deeds(text)
+    if _other_number(text, own_words(found)) or _named_beside(name, cause, text):
+        return True
+    return (points < SURE and _unheard(text, own_words(found))) or any(
+        other_object(name, cause, verb, noun, points) or _never_so(found, text, verb) for verb, noun in deeds(text)
     )
 
 
-_SURE = 3.0
-"""Points of a suggestion that may name its thing by a word of which nothing is known."""
+_PERSON = re.compile(rf"\b{PEOPLE}\b")
+_MADE_OF = re.compile(r"\b(?!out|help)[a-z]+ of (?:the |your )?([a-z-]+)")
 
 
-_ASKED = (
-    r"(?:(?:could|can|would|will) you |you(?:'ll| should| could| can| may| might| need to| have to| must| want to) "
-    r"|(?:i|we)(?:'d| would| will|'ll)? (?:suggest|advise|recommend) (?:you |that you )?|try to |let's |to )?"
-)
-_DEED = re.compile(
-    rf"{_ASKED}(?:(?:please|kindly|just|simply|now|then|also|once|first|and) )*([a-z]+) "
-    r"(?:(?:on|off|out|up|down|in|away|back) )?"
-    r"((?:the|your|its|this|that|these|those|both|all|a|an|our|any) [a-z0-9' -]+)"
-)
-_CLAUSE = re.compile(r"[,;:.!?]| (?:and|then|or|but|until|till|so|because|if|when|while|before|after|which|that) ")
-_END = re.compile(
-    r" (?:in|on|onto|into|at|by|from|of|to|for|with|without|under|over|above|below|behind|beside|near|through"
-    r"|out|off|up|down|back|away|again|anew|as|a little|a bit|all|half|twice|once|fully|first|now)\b.*"
-)
+_OWNER = re.compile(r"\b(?!it's|that's|there's|here's|let's)([a-z]+)'s ([a-z]+)")
 
 
-@lru_cache(maxsize=1 << 12)
-def _deeds(text: str) -> tuple[tuple[str, str], ...]:
-    """The verbs of a suggestion, each with the thing to which something is to be done."""
-    clauses = (LEAD.sub("", c.strip()) for c in _CLAUSE.split(WHEN.sub("", LEAD.sub("", text))))
-    found = (_DEED.match(clause) for clause in clauses)
-    return tuple((m[1], _END.sub("", m[2])) for m in found if m and m[1] in words().act)
+_PARTS = frozenset(stems("plug lamp cable lid button cover battery"))
 
 
-_KEEPS = frozenset(("leave", "keep", "hold", "give"))
-
-
-def _other_object(name: str, cause: int, verb: str, noun: str, points: float) -> bool:
-    """Whether it is done to a thing of another fix, or to one of which nothing is known."""
-    found, fixes = products()[name].causes[cause], lexicon(name).fixes
-    heavy = [s for s in stems(noun) if weighs(s)]
-    if verb in _KEEPS or all(s in fixes.background for s in heavy):
-        return verb not in _KEEPS and _the_only(name, found, noun)
-    if not any(cause in fixes.strength.get(s, {}) for s in heavy):
-        return points < _SURE or any(fixes.strength.get(s) for s in heavy)
-    return _the_wrong(found, verb, heavy)
-
-
-_CHOOSES = frozenset(TOKEN.findall("choose select pick use enable activate"))
-
-
-def _the_wrong(found: Cause, verb: str, heavy: list[str]) -> bool:
-    """Whether it says to choose what is wrong, of which the fix does not speak."""
-    own = frozenset(stems(_own(found)))
-    wrong = frozenset(stems(" ".join((found.what, *found.cues))))
-    return verb in _CHOOSES and bool(heavy) and not own & frozenset(heavy) and bool(wrong & frozenset(heavy))
-
-
-def _the_only(name: str, found: Cause, noun: str) -> bool:
-    """Whether one thing is named, the product, and the fix is about several of its kind."""
+def _named_beside(name: str, cause: int, text: str) -> bool:
+    """Whether a person takes part in it, or a thing of another fix, of which this fix does not speak."""
+    fixes = lexicon(name).fixes.strength
+    persons = (s for m in _PERSON.finditer(text) for s in stems(m[0]))
+    things = (s for m in _MADE_OF.finditer(text) for s in stems(m[1]) if weighs(s) and fixes.get(s))
+    owned = ((stems(m[1]), stems(m[2])) for m in _OWNER.finditer(text))
+    owners = [s for one, two in owned for s in (*filter(weighs, one), *(t for t in two if t in _PARTS))]
     background = lexicon(name).fixes.background
-    own = frozenset(TOKEN.findall(_own(found)))
-    said = [t for t in TOKEN.findall(noun) if stems(t)]
-    return len(said) == 1 and stems(said[0])[0] in background and said[0] not in own and f"{said[0]}s" in own
+    return any(cause not in fixes.get(s, {}) and s not in background for s in (*persons, *things, *owners))
+
+
+_FIRST = re.compile(
+    r"([a-z]+) (?:the|your|its|this|that|these|those|both|all|an?|another|some|any) "
+    r"(?!.*\b(?:is|are|was|were|has|have)\b)"
+)
+
+
+def _unheard(text: str, own: str) -> bool:
+    """Whether it begins with a verb of which nothing is known: "Print the letter on the carton."."""
+    first, known = _FIRST.match(LEAD.sub("", WHEN.sub("", text))), words()
+    return (
+        bool(first)
+        and first[1] not in known.act | known.ask | known.stop
+        and not set(stems(first[1])) & set(stems(own))
+    )
+
+
+_NUMBERS = {
+    **{
+        word: str(3 + i)
+        for i, word in enumerate(TOKEN.findall("three four five six seven eight nine ten eleven twelve"))
+    },
+    **{
+        word: str(20 + 10 * i) for i, word in enumerate(TOKEN.findall("twenty thirty forty fifty sixty seventy eighty"))
+    },
+    **{"fifteen": "15", "ninety": "90", "zero": "0", "nought": "0", "hundred": "100"},
+}
+"""Small numbers are left out: "one" is often a pronoun."""
+_NUMBER = re.compile(rf"\b(?:{'|'.join(_NUMBERS)}|[3-9]|\d\d+)\b")
+_UNITS = ("second", "minute", "hour", "day", "week", "month")
+_TIMES = re.compile(
+    r"\b(?:an?|\d+|one|two|half|" + "|".join(_NUMBERS) + r"|few|some) (second|minute|hour|day|week|month)s?\b"
+)
+
+
+def _other_number(text: str, own: str) -> bool:
+    """Whether it says another number, or length of time, than the fix: "Press it until it says twenty minutes."."""
+    said, mine = ({_NUMBERS.get(n, n) for n in _NUMBER.findall(t)} for t in (text, own))
+    lasts, takes = ([_UNITS.index(unit) for unit in _TIMES.findall(t)] for t in (text, own))
+    apart = lasts and takes and all(abs(one - other) > 1 for one in lasts for other in takes)
+    return bool((said and mine and not said & mine and not (lasts and takes)) or apart)
 
 
 _STEP = re.compile(r",? and |, |,? then ")
@@ -131,20 +144,6 @@ def a_later_step(name: str, cause: int, text: str) -> bool:
     return not any(cue <= said for cue in own[2:]) and any(said <= frozenset(stems(r)) for r in rest)
 
 
-_BACK = re.compile(
-    r"\b(?:reinstall\w*|(?:and|then) (?:\w+ )?(?:install|download|add|put|plug|insert|connect|set)\w*\b.*"
-    r"\b(?:again|back|anew|afresh))\b"
-)
-_AGAIN = re.compile(
-    r"\b(?:again|back|anew|afresh|once more|re(?:install|start|connect|set)\w*|install\w*|download\w*)\b"
-)
-
-
-def _undone(text: str, found: Cause) -> bool:
-    """Whether something is to be undone at once, and the fix does not say so."""
-    return bool(_BACK.search(text)) and not _AGAIN.search(_own(found))
-
-
 _TURNS = frozenset(stems("turn set switch move put change use up down on off out"))
 """Verbs for which another one may stand: "Lower the brightness."."""
 
@@ -155,7 +154,3 @@ def _never_so(found: Cause, text: str, verb: str) -> bool:
     own = [frozenset(stems(t)) for t in (found.fix_what, *found.fix_cues, *found.suggestions)]
     joined = any(said <= t or t == act or (said - act <= t <= said | _TURNS and t & _TURNS) for t in own)
     return len(said) == 2 and act < said and not joined
-
-
-def _own(found: Cause) -> str:
-    return " ".join((found.fix_what, *found.fix_cues, *found.suggestions)).lower()

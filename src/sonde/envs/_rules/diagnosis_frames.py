@@ -148,16 +148,23 @@ _ELSEWHEN = _either(
     r"\b(?:won't|not going to|don't need to|needn't|don't have to|never) (?:ask|know)\b",
 )
 """Another time or thing than the one at hand, or no wish to know."""
+_LONG_AGO = re.compile(
+    r"\b(?:last (?:year|month|week|summer|winter|spring|autumn|christmas)|yesterday|(?:years?|months?|weeks?) ago"
+    r"|originally|back then|as a child|in (?:january|february|march|april|june|july|august|september|october|november"
+    r"|december|19\d\d|20\d\d))\b"
+)
+"""A time that has passed."""
 NOT_KNOWN = re.compile(
     r"^why\b|^(?:what's|what is|may i have|tell me|give me) your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$"
-    r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which) should (?!i know|we know)|^who (?:told"
-    r"|said|asked)\b"
+    r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)"
+    r"|^who (?:told|said|asked)\b"
     r"|\bwould you like (?!me )|\bdo you (?:like|care|mind|love) |^how (?:do|can|could|should|would|might) (?:i|we"
     r"|one)\b"
     r"|^how does .*\b(?:form|work|come about)\b|what did (?:he|she|they) (?:do|say|think|want)\b"
-    r"|\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b|(?<! of) yours\??$|\b(?:mine|ours"
+    r"|\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b|(?<! of)(?<!n't) yours\??$|\b(?:mine"
     r"|whose (?!name)|belongs?|hurts?|aches?|painful|tired"
-    r"|(?<!'d )(?<!would )like (?:to|best|most|it when)|likes?(?= (?:the|your|it)\b)|loves?|enjoys?|prefer\w*|fond"
+    r"|(?<!'d )(?<!would )like (?:to|best|most|it when)"
+    r"|(?<=you )likes?(?= (?:the|your|it)\b)|loves?|enjoys?|prefer\w*|fond"
     r"|favou?rite|beautiful|pretty|nice|lovely|made (?:of|from|in|by)|how deep|depth|insured|waterproof"
     r"|good (?:at|with)|better at|interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid"
     r"|married|rich|tastes?|delicious|costly|cheapest)\b"
@@ -166,6 +173,12 @@ NOT_KNOWN = re.compile(
     r"|best|late|early|normal|common|fine|worth|useful|good|bad) (?:to|if (?:i|we|you))\b"
     r"|\b(?:know how|tools|had) to\b"
     r"|^what if (?:the|it|its|your|an?|there|one)\b"
+    r"|\bdo you (?:really |still |even )?(?:need|want|miss|hate|trust|remember|recommend|understand)\b(?! to)"
+    r"|\b(?:come|came|go|goes|belongs?) with\b|\bwhat do you think\b"
+    r"|\bwhat do you use .* for\??$|^how did you find (?!out)|\bwhat does .* mean\b"
+    r"|^what is the (?:purpose|meaning|point|use|function|price|cost|reason) of\b|\b(?:allowed|designed|intended) to\b"
+    r"|^how (?:important|useful|easy|difficult|hard|nice|expensive|safe|dangerous)\b"
+    r"|^(?:can|could|may|might) (?:the|your|its?|they)\b.* be [a-z]+ed\b"
     r"|^how (?:was|were) (?:the|your) \w+\??$|^what time is it\??$|\bweather (?:like )?(?:today|here|there|outside)\??$"
 )
 """What nobody knows of anything, unless a value of a finding tells it."""
@@ -182,7 +195,7 @@ def withdrawn(parts: Sequence[Part]) -> bool:
 
 def elsewhen(name: str, finding: int, text: str) -> bool:
     """Whether a question is about another time or thing than the one at hand, and that is not what is known."""
-    found, strength = _ELSEWHEN.search(text), lexicon(name).findings.strength
+    found, strength = _ELSEWHEN.search(text) or _LONG_AGO.search(text), lexicon(name).findings.strength
     return bool(found) and not any(finding in strength.get(s, {}) for s in stems(found[0]))
 
 

@@ -1,14 +1,18 @@
 """What makes a support agent's message doubtful although its words point at something: then the customer does not know.
 
-Ours. The words of a message (`diagnosis_words.py`) tell what it is about, not what it says of it. Three tables of forms
-turn the sense of a sentence, whatever it is about:
+Ours. The words of a message (`diagnosis_words.py`) tell what it is about, not what it says of it. What may turn its
+sense has a file each; here they are put together, with what is denied or in order:
 
-    The fuse hasn't tripped.                      denied
-    I used to think that the fuse had tripped.    somebody else's thought, another time, no fact
-    Is the kitchen lamp yours? Do you wear it?    something nobody knows of a thing that can be asked about
+    The fuse hasn't tripped. The fuse is fine.    denied, in order
+    I used to think that the fuse had tripped.    somebody else's thought, another time (`diagnosis_frames.py`)
+    So you have flipped the lever, well done.     told as done (`diagnosis_reports.py`)
+    The fuse of the garage is loose.              a foreign thing (`diagnosis_foreign.py`)
+    Flip the lever down.                          the opposite (`diagnosis_opposites.py`)
+    Flip the pan.                                 another deed (`diagnosis_deeds.py`)
+    Flip the lower lever.                         another such (`diagnosis_siblings.py`)
 
-and a question must be about the thing that is known, not about another one that only goes with it ("Is the milk on the
-inner wall?"). Every guard only ever makes a message unread.
+and a question must be about the thing that is known (`diagnosis_beside.py`). Every guard only ever makes a message
+unread.
 """
 
 from __future__ import annotations
@@ -18,9 +22,11 @@ from functools import lru_cache
 
 from .diagnosis import Cause, Query, products
 from .diagnosis_beside import beside
-from .diagnosis_deeds import a_later_step, another_deed
+from .diagnosis_deeds import a_later_step, another_deed, is_any_act
+from .diagnosis_foreign import foreign, of_another
 from .diagnosis_frames import elsewhen, framed, reported
 from .diagnosis_opposites import opposed
+from .diagnosis_reports import done
 from .diagnosis_sentences import AS_IT_SHOULD, DENIAL, LEAD, NEGATION, WHEN, Part
 from .diagnosis_siblings import another_such, another_thing
 from .diagnosis_words import choose, lexicon, stems, weighs, words
@@ -50,24 +56,30 @@ def doubtful(name: str, query: Query, part: Part) -> bool:
             or _supposes(name, query.target, part.text)
             or elsewhen(name, query.target, LEAD.sub("", part.text))
         )
-    if framed(name, query.target, part):
+    if framed(name, query.target, part) or foreign(name, _ASIDE.sub(" ", part.text)):
         return True
     if part.form == "state":
         return query.kind == "cause" and (
-            _done(name, query.target, part.text)
+            done(name, query.target, part.text)
             or _says_else(name, query.target, part.text)
             or _denied(name, query.target, part.text)
             or _well(name, query.target, part.text)
+            or of_another(name, query.target, _ASIDE.sub(" ", part.text))
         )
     if opposed(name, "fix", query.target, _told_to_do(part.text)) or _later(name, query.target, part.text):
         return True
-    if _unhelpful(part) or query.kind != "fix":
-        return _unhelpful(part)
-    if a_later_step(name, query.target, part.text) or another_thing(name, query.target, part.text):
+    if _unhelpful(part) or _AND_ASKS.search(part.text):
         return True
-    return another_deed(name, query.target, _told_to_do(part.text)) or any(
-        _another(name, query.target, c) for c in _clauses(part.text)
+    return query.kind == "fix" and (
+        a_later_step(name, query.target, part.text)
+        or another_thing(name, query.target, part.text)
+        or another_deed(name, query.target, _told_to_do(part.text))
+        or any(_another(name, query.target, c) for c in _clauses(part.text))
     )
+
+
+_AND_ASKS = re.compile(r"\b(?:and|but|or) (?:by the way, )?(?:who|what|which|how|when|where|why|whose)\b[^,;]*\?$")
+"""A question after what is to be done."""
 
 
 _SUPPOSES = re.compile(r"^(?:could|might|may|can) (?:the|your|its|it|there|an?) (?!.*\byou\b)")
@@ -141,6 +153,8 @@ def _says_else(name: str, cause: int, text: str) -> bool:
 
 
 _SAME = re.compile(r"(?:what|why|where|there|on our|at our|(?:switched|turned) on|active|activated|enabled)\b")
+
+
 _SUBJECT = re.compile(
     r"(?:^|, )(?:the|your|its|my) ([a-z' -]+?) (?:is|are|was|were|has|have|had)\b(?!.* (?:by|with|from|of) )"
 )
@@ -161,17 +175,6 @@ def _of_the_effect(found: Cause, text: str) -> bool:
     )
 
 
-_BEEN = re.compile(r"\b(?:has|have|had|was|were)(?: already| just| recently)? (?:been )?([a-z]+(?:ed|t|en|n))\b")
-
-
-def _done(name: str, cause: int, text: str) -> bool:
-    """Whether a statement tells that the fix was done: "The cookies have been cleared."."""
-    found = products()[name].causes[cause]
-    wrong = frozenset(stems(" ".join((found.what, *found.cues))))
-    own = frozenset(stems(" ".join((found.fix_what, *found.fix_cues, *found.suggestions)))) - wrong
-    return any(own & frozenset(stems(m[1])) for m in _BEEN.finditer(text))
-
-
 def _denial(name: str, cause: int, clause: str) -> bool:
     no = DENIAL.search(clause)
     if not no:
@@ -184,8 +187,16 @@ def _denial(name: str, cause: int, clause: str) -> bool:
     ):
         return False
     named = frozenset(stems(" ".join((found.what, *found.cues))))
+    if _enough_of(clause, " ".join(text for text in (found.what, *found.cues) if not DENIAL.search(text))):
+        return True
     well = [m[0] for m in AS_IT_SHOULD.finditer(clause, no.end())]
     return " too " in clause[no.end() :] or all(frozenset(stems(w)) & named for w in well)
+
+
+def _enough_of(clause: str, own: str) -> bool:
+    """Whether a clause says that there is not enough of what there is too much of: "It isn't dark enough."."""
+    said = (s for m in re.finditer(r"(?:n't|\bnot) ([a-z]+) enough\b", clause) for s in stems(m[1]))
+    return any(s in stems(own) for s in said)
 
 
 _WELL = re.compile(
@@ -227,12 +238,14 @@ def _another(name: str, cause: int, clause: str) -> bool:
     first = clause.split(" ", 1)[0]
     if asked := _ASKED.match(clause):
         return asked[1] in ("it", "the", "your") or choose(clause, lexicon(name).fixes).target not in (-1, cause)
-    if first not in words().act or first in ("have", "let", "get"):
+    if first not in words().act or first in ("have", "let", "get", "come"):
         return False
     fixes = lexicon(name).fixes
     pick = choose(clause, fixes)
     if pick.target >= 0:
         return pick.target != cause
+    if not is_any_act(first) and any(fixes.strength.get(s) and cause not in fixes.strength[s] for s in stems(first)):
+        return True
     if not re.match(r"\w+ (?:the|your|its|all|both|a|an) ", clause) or first == "leave":
         return False
     heavy = [s for s in stems(clause.split(" ", 1)[-1]) if weighs(s) and s not in fixes.background]

@@ -171,7 +171,8 @@ def _leads_to(before: Part, asked: str) -> bool:
 
 
 _SCOPE = re.compile(
-    r"\b((?:on|in|at|with|for|from|to) )?(?:all|every|each|both) (?:of )?(?!ends\b|(?:the )?(?:way|time|while)\b)[a-z]"
+    r"\b((?:on|in|at|with|for|from|to) )?(?:all|every|each|both) (?:of )?"
+    r"(?!ends\b|right\b|bit\b|(?:the )?(?:way|time|while)\b)[a-z]"
 )
 _WHOLE = re.compile(
     r"\b(?:all|every\w*|each|both|any\w*|several|only|which|whose|others?|another|same|one|two|none|nothing|always)\b"

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from .diagnosis import Cause, products
 from .diagnosis_sentences import DENIAL
-from .diagnosis_words import TOKEN, lexicon, stems, weighs, words
+from .diagnosis_words import TOKEN, stems, words
 
 _PARTICLE = re.compile(
     r"\b(on|off|in|out|up|down)(?= *(?:$|[,.;:?!)]|(?:and|again|for|at|with|until|till|to|by|from|once|before|when"
@@ -35,12 +35,7 @@ def opposed(name: str, kind: str, cause: int, text: str) -> bool:
     found = products()[name].causes[cause]
     own = _fix(found) if kind == "fix" else _cause(found)
     said, mine = _marks(text), _marks(own)
-    if kind == "fix" and (
-        _switched(text, own)
-        or _against(text, said, own)
-        or _does_it(text, own, found)
-        or _only_moved(name, cause, text, said - mine)
-    ):
+    if kind == "fix" and (_switched(text, own) or _against(text, said, own) or _does_it(text, own, found)):
         return True
     return _un(said - frozenset(_NOUN.findall(text)), mine) or any(
         _sides(a, b, said, mine) or _sides(b, a, said, mine) for a, b in _pairs()
@@ -49,7 +44,7 @@ def opposed(name: str, kind: str, cause: int, text: str) -> bool:
 
 _SWITCHED = re.compile(
     r"\b(?:turn|switch|put|set)(?:s|ed|ing)? (?:(on|off) (?:the |your |its )?([a-z-]+)"
-    r"|(?:the |your |its )?([a-z-]+) (on|off)\b)"
+    r"|(?:the |your |its )?(?:[a-z-]+ )??([a-z-]+) (on|off)\b)"
 )
 
 
@@ -64,6 +59,14 @@ def _switched(text: str, own: str) -> bool:
     return False
 
 
+_TO = re.compile(r"\b(?:to (?:the |your |its )?(?:[a-z]+ )??|in )([a-z]+)(?= (?:and|for)\b|[,.;!]|$)")
+"""Where something is put, by its last word."""
+_SET_TO = re.compile(
+    r"\b(?:switch|turn|set|change|drag|move|slide)\b[^,.;]*? to ((?:[a-z'-]+ ?){1,3})(?= and\b|[,.;!]|$)"
+)
+"""What something is set to."""
+
+
 def _against(text: str, said: frozenset[str], own: str) -> bool:
     """Whether it says to do what the fix says not to do."""
     denied, admitted = _NEGATED.findall(own), _NEGATED.findall(text)
@@ -72,15 +75,17 @@ def _against(text: str, said: frozenset[str], own: str) -> bool:
 
 def _does_it(text: str, own: str, found: Cause) -> bool:
     """Whether it says to do what went wrong: "Mute the TV."."""
-    first = [] if DENIAL.search(found.what) else stems(text.split(" ", 1)[0])
+    if DENIAL.search(found.what):
+        return False
+    went, verb = _marks(_cause(found)) - _marks(own), text.strip().split(" ", 1)[0]
+    if any(mark.startswith("+") for mark in _marks(text) & went) or any(m[1] in went for m in _TO.finditer(text)):
+        return True
+    if any(went.intersection(re.split("[ ']", m[1])) for m in _SET_TO.finditer(text)):
+        return True
+    if f"un{verb}" in TOKEN.findall(own) and verb not in TOKEN.findall(found.fix_what):
+        return True
+    first = stems(verb)
     return bool(first) and first[0] in stems(found.what) and first[0] not in stems(own)
-
-
-def _only_moved(name: str, cause: int, text: str, particles: frozenset[str]) -> bool:
-    """Whether it has one thing in common with the fix, and moves it another way: "Take the battery out."."""
-    fixes = lexicon(name).fixes
-    shared = [s for s in dict.fromkeys(stems(text)) if weighs(s) and cause in fixes.strength.get(s, {})]
-    return len(shared) == 1 and bool(particles & frozenset(("+out", "+off")))
 
 
 @cache

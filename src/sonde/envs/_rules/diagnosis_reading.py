@@ -22,6 +22,7 @@ from functools import lru_cache
 
 from .diagnosis import Product, Query, products
 from .diagnosis_deeds import does
+from .diagnosis_everyday import everyday
 from .diagnosis_frames import withdrawn
 from .diagnosis_guards import doubtful
 from .diagnosis_occasions import off_occasion
@@ -71,7 +72,15 @@ def read(name: str, said: str) -> Query:
         return UNKNOWN
     parts = sentences(text)
     query = _sure(name, _meant(name, parts), parts)
-    return query if not query.proposed or english(text) else UNKNOWN
+    query = query if not query.proposed or english(text) else UNKNOWN
+    return _asked_of_all(name, text) or query if query == UNKNOWN else query
+
+
+def _asked_of_all(name: str, text: str) -> Query | None:
+    """A question that is asked of every product, where a finding answers it."""
+    product = products()[name]
+    said = everyday(name, product.product, text)
+    return Query("finding", product.finding(said[1:])) if said.startswith("=") else None
 
 
 def _sure(name: str, query: Query, parts: Sequence[Part]) -> Query:

@@ -33,7 +33,9 @@ _IDIOM = re.compile(
     r"\b(?:(?:have|catch|caught|got|had|with) a (?:bad |nasty )?cold|under the weather|on the other hand|at hand"
     r"|(?:give|lend) \w+ a hand|(?:out of|in|on|about|had|have|have the|good) time|in (?:the long|the short) run"
     r"|at the end of the day|in (?:charge|the end|the first place)|an? (?:ring|idea) to|spell check\w*"
-    r"|take (?:part|place|turns|pictures)|(?:fall|fell) (?:asleep|in love|ill)|on the (?:same|other) page"
+    r"|take (?:part|place|turns|(?:an? |the |any |some )?(?:picture|photo)s?"
+    r"|a (?:shower|bath|walk|break|seat|look round))|have cold feet"
+    r"|(?:fall|fell) (?:asleep|in love|ill)|on the (?:same|other) page"
     r"|by (?:the way|heart)|lose (?:touch|count)|in (?:touch|light of)|for the record|(?:big|huge) fan)\b"
     r"(?! (?:of|it|that|the|when|does|did) )"
 )
@@ -47,8 +49,11 @@ _DONE = re.compile(r"[a-z]{2,}(?:ed|en)|(?:put|cut|set|bent|held|built|bought|fe
 
 def other_sense(name: str, finding: int, bare: str) -> bool:
     """Whether a question, in lower case, takes a word of the finding in another sense."""
+    own = frozenset(s for q in products()[name].findings[finding].questions[:-3] for s in stems(q))
+    about_you = _ABOUT_YOU.match(bare)
     return (
-        bool(_ABOUT_YOU.match(bare) or _IDIOM.search(bare))
+        bool(about_you and not own & frozenset(stems(about_you[0])))
+        or bool(_IDIOM.search(bare))
         or any(_undone(name, finding, m[1], bare) for m in _BY_YOU.finditer(bare))
         or any(_undone(name, finding, m[1], bare) for m in _BEEN.finditer(bare) if _is_product(name, m[0]))
         or _of_another(name, finding, bare)
@@ -150,7 +155,8 @@ def _of_any(name: str, finding: int, bare: str) -> bool:
         return False
     said = frozenset(s for s in stems(bare) if finding in topics.strength.get(s, {})) - topics.background
     told = frozenset(_tokens(found.values)) & frozenset(TOKEN.findall(bare))
-    return len(said) == 1 and not told and not said & frozenset(stems(values))
+    placed = re.search(r" (?:on|in|under|from|at|around) (?:it|them)\??$", bare)
+    return len(said) == 1 and not told and not placed and not said & frozenset(stems(values))
 
 
 _OF = re.compile(r"^what(?:'s| is) the [a-z]+ of (?:the|your) ([a-z]+)\??$")

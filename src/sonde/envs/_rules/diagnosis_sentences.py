@@ -29,7 +29,7 @@ AS_IT_SHOULD = re.compile(
     r"|in place|aligned|set|balanced|able|free|yours|send\w*|see|reading|enabled|pushed|pressed|plugged|inserted)\b"
 )
 """What is well: without it something is wrong."""
-NEGATION = re.compile(r"\b(?:not|never|no need|cannot|nor)\b|n't\b")
+NEGATION = re.compile(r"\b(?:not(?! disturb)|never|no need|cannot|nor)\b|n't\b")
 TAG = re.compile(
     r"(?:, (?:right|correct|am i right|is it|does it|do you|have you|is there|are they|do they|has it|was it|did it)"
     r"|,? (?:isn't it|doesn't it|don't you|haven't you|isn't there|aren't they|don't they|hasn't it|or not))\?$"
@@ -39,7 +39,7 @@ WHEN = re.compile(
     r"|from|before|during|in|under|at|to) [^,?]*, "
 )
 LEAD = re.compile(
-    r"^(?:(?:please|kindly|just|maybe|perhaps|now|then|so|ok|okay|and|also|first"
+    r"^(?:(?:please|kindly|just|simply|maybe|perhaps|now|then|so|ok|okay|and|also|first"
     r"|next(?! (?:week|month|year|time|door|summer|winter|morning|to))"
     r"|good|right|great|alright|well|hm+"
     r"|all right|one more thing|if i may|just to be sure|thanks|thank you|sorry|let me see|let's see|i see|sure|hello"
@@ -74,6 +74,7 @@ _TELL = re.compile(
     rf"\b(?:tell (?:me|us)|let (?:me|us) know) (?:if|whether|about|more|something|a bit|{WH})\b"
     r"|\b(?:check|see|confirm|verify|test|try|find out|know|wondering|wonder|sure|look) (?:if|whether)\b"
     r"|\b(?:like|want|need|help me|may i|can i|could i) (?:to )?(?:know|ask|hear|learn)\b|\bsay (?:a|some)\b"
+    r"|\bwalk (?:me|us)\b"
     r"|\bhappen to know\b|\bi wonder\b|\bcan you (?:see|hear|feel|smell|remember)\b"
 )
 _OURS = r"(?:technician|engineer|workshop|shop|fitter|plumber|electrician|service|specialist|dealer|organiser)s?"
@@ -90,7 +91,8 @@ _SUGGEST = re.compile(
 _AS_IT_SHOULD_BE = re.compile(r"\b(?:where|as|how|like|what|when|than) (?:it|they|that|everything) should\b")
 _VERB_FIRST = re.compile(
     r"^(?!(?:(?:al)?most|all|half|both|only|perhaps|maybe|with|without|in|on|at|by|from|of|to|for|not|like|this|that"
-    r"|there|here|so|then|now|and|but|or|if|as|probably|just|it)\b)[a-z]+ (?:the|your|its|both|all|a|an) "
+    r"|there|here|so|then|now|and|but|or|if|as|probably|just|it)\b)[a-z]+ "
+    r"(?:the|your|its|both|all|a|an|another|some|any) "
     r"(?!(?:(?!\b(?:until|so|before|while|if|when|after|because)\b).)*\b(?:is|are|was|were|has|have|had|does|do|did"
     r"|seems?|must|may|might|could|can|isn't|aren't|gets?|got)\b)"
 )
@@ -156,7 +158,7 @@ _PERSONAL = re.compile(
     r"|what(?:'s| is) your (?:full |last )?name\b|what have you tried\b"
 )
 _LOOKING = frozenset(("check", "look", "test", "examine", "inspect", "verify", "see", "compare", "find", "share"))
-_NOT_DOING = re.compile(r"\b(?:yet|now|don't|do not|never)\b")
+_NOT_DOING = re.compile(r"\b(?:yet|now|don't|do not(?! disturb)|never)\b")
 
 
 class Part(NamedTuple):

@@ -29,10 +29,10 @@ _SIDE = re.compile(
 )
 _OF = re.compile(r"\b(?!top|bottom|corners?|middle|edge|end|back|side)[a-z]+ of (?:the|your) ([a-z]+)\b")
 _UNITS = tuple(frozenset((unit, f"{unit}s")) for unit in ("second", "minute", "hour", "day", "week", "month", "year"))
-_LASTS = re.compile(r"\bwait (?:for )?(?:another )?(?:an?|\w+|half an?)(?: \w+)? ([a-z]+)")
+_LASTS = re.compile(r"\bwait (?:for )?(?:[\w-]+ ){0,3}?((?:second|minute|hour|day|week|month|year)s?)\b")
 _BELONGS = "power|brake|car|keyboard|kitchen|bathroom|bedroom|cellar|garden|garage|office|desk|ceiling|window|roof|oil"
 _BELONGING = re.compile(rf"\b(?:the|your|its|an?|both) ({_BELONGS}) (?!o(?:n|ff)\b)([a-z]+)")
-_INTO = re.compile(r"\b(?:in|into|on|onto|to|out of) (?:the|your) ([a-z]+)\b(?!-)")
+_INTO = re.compile(r"\b(?:in|into|on|onto|to|out of|off|under) (?:the|your) ([a-z]+)\b(?!-)")
 _WHERE = frozenset(stems("top bottom front rear back side left right middle corner morning evening wall hand"))
 
 

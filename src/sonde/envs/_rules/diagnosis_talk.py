@@ -1,9 +1,11 @@
-"""What a customer says where nothing is asked that has an answer: small talk, the trouble again, or "I do not know".
+"""What a customer says: to what is asked or suggested, and, where nothing has an answer, small talk, the trouble again,
+or "I do not know".
 
-Ours. Such replies follow from the message and from what everybody knows of the product, its name, its symptom and the
-openings and what can be asked, and never from the cause or the findings of the case: they are true of every case, and
-tell nothing. A message that asks for nothing in particular ("what happened?") hears how things stand; who asks what is
-not known may hear about what the customer could tell something. The table of messages and replies is
+Ours. Replies of the second kind follow from the message and from what everybody knows of the product, its name, its
+symptom and the openings and what can be asked, and never from the cause or the findings of the case: they are true of
+every case, and tell nothing. What every agent asks ("how old is it?") has an answer of each product
+(`diagnosis_everyday.py`). A message that asks for nothing in particular ("what happened?") hears how things stand; who
+asks what is not known may hear about what the customer could tell something. The table of messages and replies is
 `data/customer_service_talk.toml`.
 """
 
@@ -15,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from .diagnosis import Product
+from .diagnosis import GOAL, Product, Query, told
+from .diagnosis_everyday import everyday
 
 _HEARD: Final = 600
 """Characters of a message that matter here."""
@@ -54,8 +56,22 @@ def _row(raw: Mapping[str, Any]) -> _Row:
     return _Row(re.compile(raw["words"]), re.compile("|".join(raw["forms"])), tuple(raw["says"]))
 
 
+def reply(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
+    """What the customer with this cause and these values says; the words that tell nothing depend on the message
+    and the product."""
+    if query.kind == "finding":
+        return told(product, query, values[query.target])
+    if query.kind in ("fix", "cause") and query.target == cause:
+        return GOAL
+    if query.kind == "fix":
+        return product.causes[query.target].failed
+    return small_talk(product, query.kind, said)
+
+
 def small_talk(product: Product, kind: str, said: str) -> str:
     """The reply to a message of which `kind` is all that was understood."""
+    if kind in ("unknown", "unclear", "talk") and (own := everyday(product.id, product.product, said)):
+        return own
     number = _digest(said)
     things = [f.asks for f in product.findings if not _YOU.search(f.asks)] or [product.product]
     words = {

@@ -49,6 +49,8 @@ class Words(NamedTuple):
     any_aspect: re.Pattern[str]
     aspects: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
     """How a property of a thing is asked for, and the words of which one occurs where it is told."""
+    properties: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
+    """The same, of which one occurs in the name of the finding or in its values."""
     scales: tuple[frozenset[str], ...]
     """Words that can be opposed to each other."""
     opposite: tuple[str, ...]
@@ -65,10 +67,11 @@ def words() -> Words:
             same.setdefault(word, same.get(first, first))
     weak = frozenset(same.get(s, s) for s in map(_stem, raw["weak"].split()))
     stop, ask, act = (frozenset(raw[kind].split()) for kind in ("stop", "ask", "act"))
-    aspects = tuple(map(_aspect, raw["aspect"].strip().splitlines()))
+    aspects, properties = (tuple(map(_aspect, raw[kind].strip().splitlines())) for kind in ("aspect", "property"))
     scales = tuple(frozenset(map(_stem, line.split())) for line in raw["scale"].strip().splitlines())
     any_aspect = re.compile("|".join(pattern.pattern for pattern, _ in aspects))
-    return Words(stop, weak, same, ask, act, any_aspect, aspects, scales, tuple(raw["opposite"].strip().splitlines()))
+    opposite = tuple(raw["opposite"].strip().splitlines())
+    return Words(stop, weak, same, ask, act, any_aspect, aspects, properties, scales, opposite)
 
 
 def _aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
@@ -109,6 +112,11 @@ def _content(word: str) -> str:
 def stems(text: str) -> list[str]:
     """The words of a text that say something, each as the word that stands for it, in order."""
     return [s for token in TOKEN.findall(text.lower()) if (s := _content(token))]
+
+
+def every_stem(text: str) -> frozenset[str]:
+    """The words of a text without their endings, also those that say nothing."""
+    return frozenset(map(_stem, TOKEN.findall(text.lower())))
 
 
 def _weight(stem: str) -> float:
@@ -165,7 +173,7 @@ def lexicon(name: str) -> Lexicon:
         _topics(fixes, background, opening, weak_will_do=False),
         _topics(causes, background, opening, weak_will_do=False),
         _values(product),
-        tuple(frozenset(map(_stem, TOKEN.findall(_all(f).lower()))) for f in product.findings),
+        tuple(every_stem(_all(f)) for f in product.findings),
     )
 
 
@@ -187,7 +195,7 @@ def tells(name: str, finding: int, text: str) -> bool:
         found = products()[name].findings[finding]
         if any(s in topics.background for s in nouns) and not _own(found, nouns, asked):
             return False
-        told = frozenset(map(_stem, TOKEN.findall(" ".join((found.asks, *found.cues)).lower())))
+        told = every_stem(" ".join((found.asks, *found.cues)))
     return all(told & needed for needed in asked)
 
 
@@ -213,7 +221,7 @@ def fits(name: str, finding: int, predicate: str, *, loosely: bool = True) -> bo
 
 def between(predicate: str, values: Sequence[str]) -> bool:
     """Whether a word is none of some values, but of a scale on which two of them are: warm, of hot and lukewarm."""
-    stem, named = _stem(predicate), [frozenset(map(_stem, TOKEN.findall(value.lower()))) for value in values]
+    stem, named = _stem(predicate), [every_stem(value) for value in values]
     if any(stem in value for value in named):
         return False
     return any(stem in scale and sum(bool(scale & value) for value in named) > 0 for scale in words().scales)
