@@ -48,7 +48,7 @@ def test_every_fact_is_of_known_topics_and_never_true_and_false() -> None:
         ("Leonardo da Vinci", "Did he paint the Mona Lisa?", "yes"),
         ("Vincent van Gogh", "Was he the painter of the Mona Lisa?", "no"),
         ("Mona Lisa", "Was it painted by Leonardo da Vinci?", "yes"),
-        ("Louvre", "Is it known for the Mona Lisa?", "unknown"),
+        ("Louvre", "Is it known for the Mona Lisa?", "yes"),
         ("honey", "Do bees make it?", "yes"),
         ("honey", "Is it made by bees?", "yes"),
         ("cheese", "Do bees make it?", "no"),
@@ -58,6 +58,26 @@ def test_every_fact_is_of_known_topics_and_never_true_and_false() -> None:
         ("Eiffel Tower", "Is it in the French capital?", "yes"),
         ("Colosseum", "Is it located in Paris?", "no"),
         ("French Revolution", "Did it happen in Paris?", "yes"),
+        ("polar bear", "Is its fur white?", "yes"),
+        ("cow", "Does it have sharp teeth?", "unknown"),
+        ("sheep", "Does it give us something we can knit sweaters out of?", "yes"),
+        ("nightmare", "Is it a pleasant thing to have?", "no"),
+        ("week", "Is it made up of seven days?", "yes"),
+        ("month", "Is it shorter than a year?", "yes"),
+        ("month", "Is it longer than a year?", "no"),
+        ("Boston Tea Party", "Were airplanes used?", "no"),
+        ("Sinking of the Titanic", "Did it take place in the Mediterranean?", "no"),
+        ("Anne Frank", "Did she live to be over eighty?", "no"),
+        ("Queen Victoria", "Did she live to be over eighty?", "yes"),
+        ("Pelé", "Did he play for Argentina?", "no"),
+        ("teacher", "Do they mainly work on farms?", "no"),
+        ("surgeon", "Do they operate on people?", "yes"),
+        ("dentist", "Is it a job that has nothing to do with teeth?", "no"),
+        ("nose", "Do most people have two of them?", "no"),
+        ("Norway", "Is it one of the Scandinavian countries?", "yes"),
+        ("peanut butter", "Is it safe for someone with a peanut allergy?", "no"),
+        ("piano", "Could I carry it around in my pocket?", "no"),
+        ("golf", "Do you need a net?", "no"),
         ("Brazil", "Is it bigger than France?", "yes"),
         ("Paris", "Is it bigger than Russia?", "no"),
         ("Marie Curie", "Does the surname start with a C?", "yes"),
@@ -131,21 +151,22 @@ def test_a_denial_that_only_asks_is_answered_as_the_question(message: str, same:
         ("Korean War", "Did it end before the First World War began?", "no"),
         ("Iliad", "Is it older than the printing press?", "yes"),
         ("hammer", "Is it heavier than a feather?", "yes"),
-        ("fear", "Would I be wrong to call it an emotion?", "unknown"),
+        ("fear", "Would I be wrong to call it an emotion?", "no"),
     ],
 )
 def test_classes_of_mistakes(topic: str, question: str, answer: str) -> None:
     assert reply(topic, question) == answer
 
 
-def test_a_name_that_is_spelled_wrong_wins_nothing() -> None:
-    assert read("So... a pengiun?").query is None and reply("penguin", "Is it a pengiun?") == "unknown"
+def test_a_name_with_a_slip_of_the_pen_is_a_guess_if_only_one_can_be_meant() -> None:
+    assert reply("penguin", "So... a pengiun?") == "goal" == reply("gorilla", "Gorrila?")
+    assert reply("water", "Is it a waiter?") == "no" and reply("tango", "Is it a danse?") == "yes"
 
 
 def test_only_words_in_no_list_are_mended() -> None:
-    assert rewording.spelled(["is", "it", "a", "pengiun"]) == ["is", "it", "a", "penguin"]
-    assert rewording.spelled(["is", "it", "a", "plane"]) is None
-    assert rewording.spelled(["is", "it", "a", "xqzvw"]) is None
+    assert list(rewording.spelled(["is", "it", "a", "pengiun"])) == [["is", "it", "a", "penguin"]]
+    assert not list(rewording.spelled(["is", "it", "a", "plane"]))
+    assert not list(rewording.spelled(["is", "it", "a", "xqzvw"]))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +191,7 @@ def test_a_fact_does_not_hide_what_its_words_say_of_other_topics() -> None:
         ("brick", "Is it made of marble?", "unknown"),
         ("spoon", "Is it made of marble?", "no"),
         ("xylophone", "Is it a drum?", "no"),
-        ("Pacific Ocean", "Is it a sea?", "no"),
+        ("Pacific Ocean", "Is it a sea?", "unknown"),
         ("Wolfgang Amadeus Mozart", "Was he a pop star?", "unknown"),
     ],
 )

@@ -130,7 +130,7 @@ def test_a_by_name_of_one_person_or_place_is_a_guess(topic: str, message: str, r
 
 @pytest.mark.parametrize(
     ("topic", "message"),
-    [("dentist", "Is it a job that has nothing to do with teeth?"), ("teacher", "Does it have to do with children?"),
+    [("teacher", "Does it have to do with politics?"),
      ("spider", "Is it a bug that isn't an insect?"), ("car", "Is it bigger than a small car?"),
      ("New York City", "Is it bigger than the Big Apple?")],
 )  # fmt: skip

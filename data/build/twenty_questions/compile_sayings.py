@@ -3,8 +3,8 @@
     python data/build/twenty_questions/compile_sayings.py
 
 A line of `sayings.txt` is `TOPIC: statement; statement | no: statement; statement`, the topic being the subject of
-every statement. Statements without a form, those that only repeat what another says, and those that are both true and
-false of a topic are counted and left out.
+every statement; `rolls/curls up` stands for each of the words. Statements without a form, those that only repeat what
+another says, and those that are both true and false of a topic are counted and left out.
 """
 
 from __future__ import annotations
@@ -12,16 +12,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from sonde.envs._rules.english import NUMBERS, tokens
-from sonde.envs._rules.sayings_form import DID, PAST, statement
+from sonde.envs._rules.sayings_form import DID, PAST, Form, statement
 from sonde.envs._rules.topics import knowledge
 
 HERE = Path(__file__).resolve().parent
 Row = tuple[str, tuple[str, ...]]
 PARTICLES = frozenset(("off", "out", "up", "down", "away", "over", "through", "across"))
+BY_ITSELF = frozenset(
+    ("fly!", "swim!", "jump!", "float!", "dance!", "hibernate!", "migrate!", "crawl!", "glow!", "shine!", "hop!")
+)
+"""What is done whatever else is said of it: what flies through the air flies."""
+FLOWN = frozenset(("kite", "plane", "helicopter", "jet", "flag", "drone", "moon", "cloth", "glider"))
 COUNTS = frozenset(NUMBERS) - {"one"}
 SURNAMES = frozenset(name.lower().split()[-1] for name in knowledge().index if " " in name)
 OUT = HERE.parents[2] / "src" / "sonde" / "envs" / "data" / "twenty_questions_sayings.json"
@@ -44,11 +50,19 @@ def compiled(true: Sequence[Row], false: Sequence[Row]) -> dict[str, Any]:
         "topics": topics,
         "of": [number[topic] for topic, _ in true],
         "true": where,
-        "alone": [i for i, (_, words) in enumerate(true) if len({*words} - {PAST, DID}) == 1],
+        "alone": [i for i, (topic, words) in enumerate(true) if complete(topic, words)],
         "particle": [i for i, (_, words) in enumerate(true) if not PARTICLES.isdisjoint(words)],
         "false": under,
         "one": single(true, number),
     }
+
+
+def complete(topic: str, words: Sequence[str]) -> bool:
+    """Whether a true statement says what its verb alone does. Who "flies to London" need not be one who flies."""
+    if len({*words} - {PAST, DID}) == 1:
+        return True
+    person = knowledge().known("person").yes >> knowledge().index[topic] & 1
+    return not person and not BY_ITSELF.isdisjoint(words) and FLOWN.isdisjoint(words)
 
 
 def single(true: Sequence[Row], number: Mapping[str, int]) -> dict[str, dict[str, list[int]]]:
@@ -70,6 +84,19 @@ def single(true: Sequence[Row], number: Mapping[str, int]) -> dict[str, dict[str
     return found
 
 
+def spelled_out(text: str, *, true: bool) -> list[Form]:
+    """The forms of a statement. True ones that differ in words that only go with the rest are one: each may be said."""
+    texts = product(*(word.split("/") for word in text.split()))
+    forms = [form for words in texts if (form := statement(tokens(" ".join(words)), true=true))]
+    if not true:
+        return list(dict.fromkeys(forms))
+    found: dict[Form, Form] = {}
+    for form in forms:
+        core = frozenset(word for word in form if word[-1] in "~^!=") | form & {PAST, DID}
+        found[core] = found.get(core, frozenset()) | form
+    return list(found.values())
+
+
 def main() -> None:
     rows: dict[str, dict[Row, None]] = {"yes": {}, "no": {}}
     count = Counter[str]()
@@ -80,10 +107,9 @@ def main() -> None:
         true, _, false = said.partition("| no:")
         for which, text in (("yes", true), ("no", false)):
             for part in filter(None, (p.strip() for p in text.split(";"))):
-                form = statement(tokens(part), true=which == "yes")
-                count[which if form else f"{which}, unread"] += 1
-                if form:
-                    rows[which][topic, tuple(sorted(form))] = None
+                forms = spelled_out(part, true=which == "yes")
+                count.update([which] * len(forms) or [f"{which}, unread"])
+                rows[which].update(dict.fromkeys((topic, tuple(sorted(form))) for form in forms))
     both = rows["yes"].keys() & rows["no"].keys()
     found = compiled([row for row in rows["yes"] if row not in both], [row for row in rows["no"] if row not in both])
     OUT.write_text(json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")

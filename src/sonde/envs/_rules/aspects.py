@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import forms, sizes, spelling
+from . import counts, forms, measures, scales, sizes, spelling, years
 from .clauses import be_predicate, do_predicate
 from .english import base
-from .queries import Query
+from .queries import Query, negated
 from .regions import region, took_part
 from .subjects import subject
 from .wordlists import word_list
@@ -22,7 +22,26 @@ Words = Sequence[str]
 
 def asked_of(words: Words) -> Query | None:
     """What is asked of a part, or of a partner; the words begin with it."""
-    return _part_of_name(words) or _special_subject(words) or _took_part(words) or _ingredient(words)
+    return (
+        _part_of_name(words)
+        or measures.of_part(words)
+        or counts.of_people(words)
+        or _special_subject(words)
+        or _took_part(words)
+        or _ingredient(words)
+        or _reversed(words)
+    )
+
+
+def _reversed(words: Words) -> Query | None:
+    """As in "is a cat smaller than it": where the thing is smaller than a cat, no, and where it is larger, yes."""
+    sides = measures.reversed_(words)
+    if sides is None:
+        return None
+    other, comparative = sides
+    back = [*comparative, "than", *other]
+    found = scales.compared(back) or sizes.compared(back) or years.aged(back)
+    return negated(found) if found is not None else None
 
 
 def about_name(words: Words, end: int) -> Query | None:

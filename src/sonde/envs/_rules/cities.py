@@ -201,6 +201,15 @@ class Atlas:
 
     def chosen(self, text: str) -> frozenset[int]:
         """Cities of a list such as "Vienna; London/GB"."""
+        if text not in self._chosen:
+            self._chosen[text] = self._listed(text)
+        return self._chosen[text]
+
+    @cached_property
+    def _chosen(self) -> dict[str, frozenset[int]]:
+        return {}
+
+    def _listed(self, text: str) -> frozenset[int]:
         found: set[int] = set()
         for item in listed(text):
             name, _, code = item.partition("/")

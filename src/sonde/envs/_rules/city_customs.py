@@ -46,34 +46,134 @@ _SAME = {
 }
 
 
+@cache
 def languages() -> frozenset[str]:
     """Plain names of all languages, other names included."""
-    return frozenset({_speech(x) for land in atlas().countries.values() for x in land.languages}) | frozenset(_SAME)
+    named = {_speech(x) for land in atlas().countries.values() for x in land.languages}
+    return frozenset(named | set(_SAME) | set(" ".join(_MORE_SPEECH.values()).split()))
 
 
 _MORE_SPEECH = {
     "ES": "catalan basque galician",
-    "IN": "bengali tamil urdu punjabi",
+    "IN": "bengali tamil urdu punjabi marathi telugu kannada gujarati malayalam kashmiri nepali sindhi",
     "LK": "tamil",
-    "IL": "arabic",
-    "US": "spanish",
+    "IL": "arabic russian",
+    "US": "spanish hawaiian navajo",
+    "PK": "punjabi sindhi pashto balochi kashmiri gujarati",
+    "CN": "cantonese tibetan uyghur mongolian korean kazakh",
+    "GB": "welsh gaelic irish",
+    "FR": "catalan basque breton alsatian",
+    "IE": "irish",
+    "IT": "sardinian sicilian slovene",
+    "ID": "javanese sundanese balinese malay",
+    "PH": "cebuano tagalog",
+    "NG": "yoruba hausa igbo",
+    "ZA": "zulu xhosa afrikaans",
+    "NO": "sami",
+    "SE": "sami finnish",
+    "FI": "sami",
+    "TR": "kurdish arabic",
+    "IR": "azerbaijani kurdish arabic",
+    "SY": "kurdish",
+    "RU": "tatar chechen yakut",
+    "NL": "frisian",
+    "DE": "turkish sorbian frisian danish",
+    "MM": "shan",
+    "NP": "tamang tibetan maithili",
+    "BT": "nepali",
+    "SG": "cantonese hokkien",
+    "MY": "tamil mandarin cantonese chinese hokkien",
+    "PE": "quechua aymara",
+    "GT": "maya",
+    "MX": "maya nahuatl",
+    "CA": "inuktitut",
+    "GH": "twi hausa",
+    "SN": "wolof",
+    "UG": "luganda swahili",
+    "ET": "oromo tigrinya somali",
 }
+"""What else many people of a country speak: of its cities it is not denied, and told only of those below."""
 
 
 _OF_CITY = {
     name: frozenset(spoken.split())
     for names, spoken in (
-        ("Zurich Basel Bern Lucerne", "german"),
-        ("Geneva Lausanne Liege", "french"),
+        ("Zurich;Basel;Bern;Lucerne", "german"),
+        ("Geneva;Lausanne;Liege", "french"),
         ("Lugano", "italian"),
-        ("Antwerp Ghent Bruges Leuven", "dutch"),
+        ("Antwerp;Ghent;Bruges;Leuven", "dutch"),
         ("Brussels", "french dutch"),
         ("Montreal", "french english"),
-        ("Toronto Vancouver Calgary Edmonton Winnipeg Halifax Victoria", "english"),
+        ("Quebec City", "french"),
+        ("Toronto;Vancouver;Calgary;Edmonton;Winnipeg;Halifax;Victoria;Saskatoon;Regina", "english"),
     )
-    for name in names.split()
+    for name in names.split(";")
 }
 """What is spoken in a city, where a country has languages by region."""
+
+_BESIDES = {
+    name: frozenset(spoken.split())
+    for names, spoken in (
+        ("Chennai;Madurai;Puducherry;Colombo", "tamil"),
+        ("Kolkata", "bengali"),
+        ("Hyderabad", "telugu urdu"),
+        ("Bengaluru;Mysore", "kannada"),
+        ("Mumbai;Pune;Nagpur", "marathi"),
+        ("Ahmedabad;Surat", "gujarati"),
+        ("Kochi;Thiruvananthapuram", "malayalam"),
+        ("Amritsar;Chandigarh;Lahore;Faisalabad", "punjabi"),
+        ("Srinagar", "kashmiri"),
+        ("Peshawar;Quetta", "pashto"),
+        ("Karachi", "sindhi"),
+        ("Barcelona;Palma;Valencia", "catalan"),
+        ("Bilbao;San Sebastian", "basque"),
+        ("Santiago de Compostela", "galician"),
+        ("Cardiff", "welsh"),
+        ("Galway", "irish"),
+        ("Guangzhou", "cantonese"),
+        ("Lhasa", "tibetan"),
+        ("Urumqi;Kashgar", "uyghur"),
+        ("Hohhot", "mongolian"),
+        ("Surabaya;Yogyakarta", "javanese"),
+        ("Bandung", "sundanese"),
+        ("Denpasar", "balinese"),
+        ("Cebu City", "cebuano"),
+        ("Manila;Quezon City", "tagalog"),
+        ("Ibadan;Lagos", "yoruba"),
+        ("Kano", "hausa"),
+        ("Durban", "zulu"),
+        ("Cape Town", "afrikaans xhosa"),
+        ("Pretoria;Bloemfontein", "afrikaans"),
+        ("Cusco", "quechua"),
+        ("La Paz", "aymara"),
+        ("Dakar", "wolof"),
+        ("Kampala", "luganda"),
+        ("Kumasi;Accra", "twi"),
+        ("Tabriz", "azerbaijani"),
+        ("Grozny", "chechen"),
+        ("Kazan", "tatar"),
+        ("Honolulu", "hawaiian"),
+        (
+            "Miami;Los Angeles;San Antonio;El Paso;New York City;San Diego;Houston;Phoenix;Dallas;Tucson;Albuquerque;"
+            "Santa Fe;Austin;Fort Worth;Orlando;San Jose;Chicago;Las Vegas",
+            "spanish",
+        ),
+        ("Haifa;Jerusalem;Nazareth", "arabic"),
+        ("Kuala Lumpur;George Town;Ipoh", "tamil cantonese chinese mandarin"),
+    )
+    for name in names.split(";")
+}
+"""What many people of a city speak beside the languages told of their country."""
+
+_EVERYDAY = {
+    "IE": "english", "NZ": "english", "IL": "hebrew", "FI": "finnish", "PE": "spanish", "EC": "spanish", "IQ": "arabic",
+    "DZ": "arabic", "MA": "arabic", "RW": "kinyarwanda", "TZ": "swahili", "LK": "sinhala", "CY": "greek",
+    "GB": "english", "US": "english", "HK": "cantonese", "MO": "cantonese", "XK": "albanian", "MT": "maltese",
+    "BY": "russian", "SO": "somali", "MG": "malagasy", "SE": "swedish", "NO": "norwegian", "TO": "tongan",
+    "WS": "samoan",
+    "MV": "dhivehi", "MK": "macedonian", "LS": "sesotho", "HT": "haitian creole", "SD": "arabic",
+}  # fmt: skip
+"""The first language of most people, in countries that have several."""
 
 
 def _of_city(c: City, wanted: frozenset[str], sole: bool) -> Truth:
@@ -92,14 +192,16 @@ def language(name: str, sole: bool, official: bool, label: str) -> Claim:
     def of_land(land: Country) -> Truth:
         own = {_speech(x) for x in land.languages}
         if wanted & own:
-            return None if sole and len(own) > 1 else True
-        if name in _MORE_SPEECH.get(land.code, ""):
+            return _main(land, own, wanted) if sole and len(own) > 1 else True
+        if name in _MORE_SPEECH.get(land.code, "").split():
             return None
         return False if sole or official or not (world or _near_speech(land, wanted)) else None
 
     truths = {code: of_land(land) for code, land in atlas().countries.items()}
 
     def truth(c: City) -> Truth:
+        if wanted & _BESIDES.get(c.name, frozenset()) and truths[c.land.code] is None:
+            return None if sole or official else True
         by_region = c.land.code in ("CH", "BE", "CA") and not official
         return (
             _of_city(c, wanted, sole)
@@ -109,6 +211,12 @@ def language(name: str, sole: bool, official: bool, label: str) -> Claim:
 
     how = "the main language" if sole else "an official language" if official else "spoken"
     return Claim("language", truth, f"{label} [is|is not] {how} in my city")
+
+
+def _main(land: Country, own: set[str], wanted: frozenset[str]) -> Truth:
+    """Whether one of several languages of a country is that of most of its people."""
+    first = _EVERYDAY.get(land.code, "")
+    return first in wanted if first in own else None
 
 
 def _near_speech(land: Country, wanted: frozenset[str]) -> bool:

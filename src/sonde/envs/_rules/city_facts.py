@@ -209,6 +209,17 @@ def _history(c: City) -> str | None:
     return f"My city was founded {when.get(c.age, 'after 1900')}{', by colonists from Europe' if c.colonial else ''}"
 
 
+_POWERS = "british french spanish portuguese dutch belgian german italian american japanese russian ottoman habsburg"
+
+
+def _rulers(c: City) -> str | None:
+    """Who ruled the country, of those of whom it is certain."""
+    table = atlas().more["ruled"]
+    held = [kind for kind in _POWERS.split() if c.land.code in table[kind]["yes"].split()]
+    names = [kind.title() for kind in held if not c.reveals(table[kind]["words"].replace("|", " "))]
+    return f"My country was once under {joined(names)} rule" if names else None
+
+
 def _sport(c: City) -> str | None:
     return None if not c.sport else f"In sport my city is known for this: {c.sport}"
 
@@ -299,6 +310,7 @@ OPEN: dict[str, Told] = {
     "cuisine": Told("cuisine", _cuisine),
     "landmarks": Told("landmarks", _known),
     "history": Told("history", _history),
+    "rulers": Told("history", _rulers),
     "sport": Told("sport", _sport),
     "industry": Told("industry", _industry),
     "university": Told("university", _university),

@@ -141,8 +141,11 @@ def ask_state_capital(m: Match) -> Query | None:
     if x in atlas().states:
         return Asked((where.state_capital(atlas().states[x]),))
     code = atlas().provinces.get(x)
-    if code is None or place(x) is not None:
+    inside = where.area(x)
+    if code is None or (inside is None and place(x) is not None):
         return None
+    if inside is not None:
+        return Asked((both("capital", (inside, where.SEAT), f"my city [is|is not] the capital of {x.title()}"),))
     words = f"my city [is|is not] the capital of {x.title()}"
     return Asked((Claim("capital", lambda c: None if c.land.code == code and c.seat is not False else False, words),))
 
@@ -158,6 +161,8 @@ def ask_capital_of(m: Match) -> Query | None:
         "independent country",
     ):
         return Asked((where.CAPITAL,))
+    if x.endswith(" state") and x.removesuffix(" state") in atlas().states:
+        return Asked((where.state_capital(atlas().states[x.removesuffix(" state")]),))
     if x in _HOME_CAPITALS:
         return Asked((_home_capital(x),))
     codes = lands(x)
@@ -238,6 +243,10 @@ def ask_biggest_in(m: Match) -> Query | None:
     x = slot(m)
     if not x or x in ("N", "country"):
         return Asked((people.BIGGEST,))
+    area = x.removeprefix("state of ").removeprefix("province of ").removeprefix("its ").removesuffix(" state")
+    part = people.biggest_in(area, place(area) or Claim("", people.AMONG_WORLD.truth, f"in in {area.title()}"))
+    if part is not None:
+        return Asked((part,))
     codes = lands(x)
     return Asked((people.BIGGEST, where.country(codes, land_label(x))), "all") if codes else None
 

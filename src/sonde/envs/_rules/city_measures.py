@@ -36,6 +36,23 @@ def ask_sea(m: Match) -> Query | None:
     return several(slot(m), read)
 
 
+_OCEAN = " proper ocean"
+"""How "an ocean" is written in the one form (`city_phrasing.txt`)."""
+
+
+def ask_coast(m: Match) -> Query | None:
+    """On the sea, or on an ocean: "the ocean" is any sea to many, "an ocean" is not."""
+    return Asked((water.OCEAN if _OCEAN in m.string else water.COAST,))
+
+
+def ask_near_sea(m: Match) -> Query | None:
+    return Asked((water.NEAR_OCEAN if _OCEAN in m.string else water.NEAR_SEA,))
+
+
+def ask_country_coast(m: Match) -> Query | None:
+    return Asked((water.COUNTRY_OCEAN if _OCEAN in m.string else water.COUNTRY_COAST,))
+
+
 def ask_water(m: Match) -> Query | None:
     """on the Nile; by the Danube or the Rhine"""
     return several(

@@ -144,11 +144,26 @@ _CLIMATES: Mapping[str, tuple[str, tuple[frozenset[str], frozenset[str]]]] = {
 CLIMATE_WORDS = frozenset(_CLIMATES)
 
 
+_TOLD = {
+    "rainy": "Bergen; Glasgow; Galway; Vancouver; Manchester; Seattle; Limerick; Cork; Kuching; Douala; Freetown",
+    "snow": "Boston; New York City; Philadelphia; Munich; Zurich; Bern; Innsbruck; Salzburg; Vienna; Prague; Berlin; "
+    "Sofia; Denver; Salt Lake City; Kabul; Tehran; Leipzig; Dresden; Copenhagen; Belgrade; Pittsburgh; Cincinnati; "
+    "Albany; Oslo; Chicago; Calgary; Yerevan; Ankara; Bishkek; Almaty; Urumqi; Hohhot; Lanzhou; Bergen; "
+    "Gothenburg; Nuremberg",
+}
+"""Cities of mixed climates that are known for it."""
+
+
 def climate(kind: str) -> Claim:
     words, (yes, no) = _CLIMATES[kind]
-    return Claim(
-        "climate", lambda c: True if c.climate in yes else False if c.climate in no else None, f"my city {words}"
-    )
+    told = _TOLD.get(kind, "")
+
+    def truth(c: City) -> Truth:
+        if c.climate in yes or c.id in atlas().chosen(told):
+            return True
+        return False if c.climate in no else None
+
+    return Claim("climate", truth, f"my city {words}")
 
 
 # --- place on the globe ----------------------------------------------------------------------------------------------

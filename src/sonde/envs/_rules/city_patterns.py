@@ -154,11 +154,11 @@ def builders() -> Mapping[str, Built]:
         "near": measures.ask_near,
         "long_way": measures.ask_long_way,
         "landlocked": fixed(water.LANDLOCKED),
-        "country-coast": fixed(water.COUNTRY_COAST),
+        "country-coast": measures.ask_country_coast,
         "inland": fixed(water.INLAND),
-        "coast": fixed(water.COAST),
+        "coast": measures.ask_coast,
         "beach": fixed(water.BEACH),
-        "near-sea": fixed(water.NEAR_SEA),
+        "near-sea": measures.ask_near_sea,
         "body-of-water": fixed(
             either("coast", (water.COAST, water.LAKE, water.ON_A_RIVER), "my city [is|is not] next to a body of water")
         ),
@@ -206,15 +206,7 @@ def builders() -> Mapping[str, Built]:
         "richest": fixed(
             Claim(
                 "wealth",
-                lambda c: (
-                    True
-                    if c.land.code in group("richest")
-                    else None
-                    if c.land.code in group("rich")
-                    else False
-                    if c.land.code in group("not_rich")
-                    else None
-                ),
+                lambda c: True if c.land.code in group("richest") else None if c.land.code in group("rich") else False,
                 "my country [is|is not] among the richest in the world",
             )
         ),

@@ -36,6 +36,11 @@ def bigger(other: City, label: str, sign: int) -> Claim:
 
 
 def _biggest(c: City) -> Truth:
+    more = atlas().more["cities"]
+    if c.id in atlas().chosen(more["biggest"]):
+        return True
+    if c.id in atlas().chosen(more["biggest_not"]):
+        return False
     rows = [x for x in atlas().siblings[c.land.code] if x.id != c.id]
     if c.people is None or len(rows) < 2:
         return False if c.people and rows and size(rows[0]) > 1.9 * c.people[1] else None
@@ -46,6 +51,8 @@ BIGGEST = Claim("population", _biggest, "my city [is|is not] the biggest city of
 
 
 def _second(c: City) -> Truth:
+    if c.id in atlas().chosen(atlas().more["cities"]["second"]):
+        return True
     rows = [size(x) for x in atlas().siblings[c.land.code] if x.id != c.id]
     if c.people is None or len(rows) < 4 or not all(rows[:2]):
         return None
@@ -77,3 +84,17 @@ def among_continent(name: str) -> Claim:
         return limits(c.people and c.people[1], few, many) if name in c.continents else False
 
     return Claim("population", truth, f"my city [is|is not] among the biggest in {name}")
+
+
+def biggest_in(area: str, claim: Claim) -> Claim | None:
+    """The most populous city of a part of a country or of the world, by the table; `claim` is to be in that part."""
+    row: str = atlas().more["biggest_in"].get(area, "")
+    sure = not row.startswith("unsure: ")
+    named = atlas().chosen(row.removeprefix("unsure: "))
+    if not named:
+        return None
+
+    def truth(c: City) -> Truth:
+        return (True if sure else None) if c.id in named else False
+
+    return Claim("population", truth, f"my city [is|is not] the biggest city in {claim.words.rpartition(' in ')[2]}")

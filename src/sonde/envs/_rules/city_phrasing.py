@@ -27,14 +27,21 @@ class Rule(NamedTuple):
 
 
 @cache
-def _rules() -> Mapping[str, Sequence[Rule]]:
-    """The rules of the two sections, macros filled in."""
+def _rules(section: str) -> Sequence[Rule]:
+    """The rules of a section. Those for messages that are not read are read when one comes."""
+    return _file("city_unread.txt" if section == "unread" else "city_phrasing.txt")[section]
+
+
+@cache
+def _file(name: str) -> Mapping[str, Sequence[Rule]]:
+    """The rules of a file by section, macros filled in."""
     macros: dict[str, str] = {}
-    found: dict[str, list[Rule]] = {"before": [], "after": []}
+    found: dict[str, list[Rule]] = {}
     section = ""
-    for line in files("sonde.envs").joinpath("data", "city_phrasing.txt").read_text("ascii").splitlines():
+    for line in files("sonde.envs").joinpath("data", name).read_text("ascii").splitlines():
         if line.startswith("["):
             section = line.strip("[]")
+            found[section] = []
         elif line and line[0] != "#":
             pattern, _, to = line.rpartition(" => ")
             if section == "macros":
@@ -51,11 +58,11 @@ def _rule(pattern: str, to: str) -> Rule:
 
 @cache
 def _heads(section: str) -> tuple[str, ...]:
-    return tuple(rule.pattern.head if rule.front else "" for rule in _rules()[section])
+    return tuple(rule.pattern.head if rule.front else "" for rule in _rules(section))
 
 
 def _applied(section: str, text: str) -> str:
-    rules, first, at = _rules()[section], opened(text), 0
+    rules, first, at = _rules(section), opened(text), 0
     numbers = fitting(_heads(section), first)
     while at < len(numbers):
         number = numbers[at]
@@ -98,3 +105,13 @@ def turned(text: str) -> str:
     ('is C hot', 'does N border italy')
     """
     return " ".join(_applied("after", text).split())
+
+
+@lru_cache(maxsize=4096)
+def reworded(text: str) -> str:
+    """The one form of a message that nothing reads, in plainer words.
+
+    >>> reworded("is C both capital and on pacific"), reworded("is C switzerland 's largest city")
+    ('is C capital and on pacific', 'is C biggest city in switzerland')
+    """
+    return " ".join(_applied("unread", text).split())

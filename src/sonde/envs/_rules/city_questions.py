@@ -16,13 +16,16 @@ from .city_claims import opposite
 from .city_customs import FAITHS, languages
 from .city_fame import country_known
 from .city_gist import gist
+from .city_lands import of_land
 from .city_named import vague
+from .city_nations import of_nation
 from .city_nature import ranges
 from .city_patterns import built, opening
 from .city_replies import REFUSED, Asked, Guess, Query, Silent
 from .city_sayings import NEARBY, Said, saying
 from .city_slips import slip
-from .city_text import form, tidy
+from .city_text import Form, form, tidy
+from .city_unread import again
 from .city_water import SEAS, island_names, river_name
 from .city_words import capitalised, guessed, lands, place, qualified
 
@@ -86,19 +89,36 @@ def query(message: str) -> Query:
     ['continent', 'guess', 'refuse', 'unknown']
     """
     found, read = _read(message), form(message)
-    if read is None or read.negated or not (found is UNREADABLE or _of_fame(found)):
+    if read is None:
+        return found
+    if read.said.endswith(" inN") and not read.negated and (meant := of_nation(read.said)) is not None:
+        return meant
+    if not (found is UNREADABLE or _of_fame(found)):
+        return found
+    if (found is UNREADABLE or vague(found) or read.text.endswith(" inN")) and (meant := _again(read)) is not None:
+        return meant
+    if read.negated:
         return found
     dark = found is UNREADABLE or vague(found)
     meant = (gist(tidy(message), asked) if dark else None) or found
+    meant = of_land(read.said, meant)
     claim = saying(read.said, bool(NEARBY.search(read.spoken)))
     return Said(claim, meant) if claim else meant
+
+
+def _again(read: Form) -> Query | None:
+    """What a message that stays unread asks in plainer words."""
+    found = again(read.text, read.spoken, asked) if len(read.text) <= 160 else None
+    if not isinstance(found, Asked) or vague(found):
+        return None if read.negated or isinstance(found, Asked) else found
+    return Asked(found.claims, found.how, found.negated ^ read.negated)
 
 
 def _of_fame(found: Query) -> bool:
     """Whether all that is asked is what the city is known for."""
     if not isinstance(found, Asked) or found.how not in ("one", "all"):
         return False
-    return all(claim.label or claim.words.endswith(" born here") for claim in found.claims)
+    return all(claim.label or claim.words.endswith((" born here", "known for that")) for claim in found.claims)
 
 
 def _read(message: str) -> Query:
@@ -291,7 +311,7 @@ def _joined(text: str) -> Query | None:
     """Two questions in one: "is C in asia and on coast", "is C in asia butnot in china", "is C port city in europe"."""
     for pattern in _PARTS:
         m = pattern.fullmatch(text)
-        if m is None or " , " in m["a"] or (not m["w"] and _one_idea(m["a"], m["b"])):
+        if m is None or " , " in m["a"] or (not m["w"] and _one_idea(m["a"], m["b"])) or _foreign_coast(m["a"], m["b"]):
             continue
         first, second = asked(m["a"]), _second(m)
         if isinstance(first, Asked) and isinstance(second, Asked) and first.how == second.how == "one":
@@ -300,6 +320,11 @@ def _joined(text: str) -> Query | None:
                 b = opposite(b, re.sub(r"\[([^|\]]*)\|([^\]]*)\]", r"[\2|\1]", b.words))
             return Asked((a, b), "any" if m["w"] == "or" else "all")
     return None
+
+
+def _foreign_coast(head: str, tail: str) -> bool:
+    """Whether a west or east coast is said to be that of a country, and not of the United States."""
+    return head.endswith((" west coast", " east coast")) and "US" not in (lands(tail) or ("US",))
 
 
 def _second(m: re.Match[str]) -> Query | None:
@@ -323,22 +348,8 @@ def _exampled(text: str) -> Query | None:
     return asked(head) if mark else None
 
 
-_OF_COUNTRIES = frozenset(
-    (
-        "language",
-        "currency",
-        "religion",
-        "flag",
-        "neighbours",
-        "drives_on",
-        "wealth",
-        "region",
-        "country",
-        "continent",
-        "history",
-        "cuisine",
-    )
-)
+_WIDE = "language currency religion flag neighbours drives_on wealth region country continent history cuisine"
+_OF_COUNTRIES = frozenset(_WIDE.split())
 """Topics whose claims and facts are of the whole country, or hold for it if they do for the city."""
 
 

@@ -31,10 +31,11 @@ _WORDS = (
     "inside through within near around close behind above off who famous known well renowned called home city "
     "town place site see find visit visited visitors tourists come comes go held happen take took takes place "
     "some many lots lot any every each year annual annually yearly once say said ever , 's my me we get got host "
-    "hosted right also somewhere street road"
+    "hosted right also somewhere street road stand stands sit sits lie lies located situated today thing things "
+    "connected connection associated linked look looks attract attracts draw draws popular tourist tourists travel"
 )
-_PAST = frozenset(("was", "were", "did", "had", "has", "have", "once", "used", "former", "formerly"))
-_ASKING = frozenset(("what", "which", "who", "whose", "when", "how", "why", "where", "name", "tell", "describe", "if"))
+PAST = frozenset(("was", "were", "did", "had", "has", "have", "once", "used", "former", "formerly"))
+ASKING = frozenset(("what", "which", "who", "whose", "when", "how", "why", "where", "name", "tell", "describe", "if"))
 _TOPICS = {
     "airport": "airport",
     "transport": "bike bicycle cable boat tram metro underground subway ferry taxi cab rickshaw monorail maglev train",
@@ -99,7 +100,7 @@ def _roots(words: Sequence[str]) -> frozenset[str]:
 
 
 @cache
-def _statement(text: str, city: int) -> Statement:
+def statement(text: str, city: int) -> Statement:
     marks = text[: len(text) - len(text.lstrip("!@>=? "))]
     demanded, _, more = text.lstrip("!@>=? ").partition("[")
     groups = [_roots(group.split("/")) for group in demanded.split()]
@@ -127,7 +128,7 @@ def _lines() -> Mapping[str, Sequence[tuple[str, int]]]:
     return found
 
 
-def _agrees(made: Statement, words: Sequence[str], past: bool) -> bool:
+def agrees(made: Statement, words: Sequence[str], past: bool) -> bool:
     """Whether words say what the statement says, and nothing else."""
     if (made.past and not past) or any(group.isdisjoint(words) for group in made.groups):
         return False
@@ -187,11 +188,11 @@ class Said:
 def saying(text: str, near: bool) -> Told | None:
     """The statement that a text in the one form makes, of what is `near` or in the city; None if it says more."""
     said = text.split()
-    if not 1 < len(said) <= LONGEST or said[0] in _ASKING:
+    if not 1 < len(said) <= LONGEST or said[0] in ASKING:
         return None
-    words, past = [root(word) for word in said], not _PAST.isdisjoint(said)
-    found = (_statement(*row) for word in dict.fromkeys(words) for row in _lines().get(word, ()))
-    read = [made for made in found if (near or not made.near) and _named(made, text) and _agrees(made, words, past)]
+    words, past = [root(word) for word in said], not PAST.isdisjoint(said)
+    found = (statement(*row) for word in dict.fromkeys(words) for row in _lines().get(word, ()))
+    read = [made for made in found if (near or not made.near) and _named(made, text) and agrees(made, words, past)]
     rows = [made for made in read if not made.open]
     if not rows:
         return None

@@ -159,8 +159,8 @@ _BELIEF = re.compile(
     r"sounds like|would i be right to say|can (?:i|we) (?:say|assume))(?: ,)?(?: that)? (?=\w)"
 )
 _TAG = re.compile(
-    r"(?:(?: ,)? (?:right|correct|yes|no|true|ok|okay|yeah|eh|or not|is that right|is that correct|"
-    r"is that true|am i right|am i correct|is it not|are not you|are you not|does it not|is not it|"
+    r"(?:(?: ,)? (?:(?<!on the )right(?<! on right)|correct|yes|no|true|ok|okay|yeah|eh|or not|is that right"
+    r"|is that correct|is that true|am i right|am i correct|is it not|are not you|are you not|does it not|is not it|"
     r"do they not|"
     r"do not they|is that so|please|then|i think|i guess|i suppose|i am (?:pretty )?(?:sure|certain|confident)|"
     r"perhaps|maybe|by any chance|"

@@ -37,6 +37,37 @@ NEAR_SEA = Claim("coast", _near_sea, "my city [is|is not] near the sea")
 
 INLAND = Claim("coast", lambda c: negation(_on_sea(c)), "my city [lies inland|is on the sea]")
 
+_NO_OCEANS = frozenset(("mediterranean", "black", "baltic", "red", "adriatic", "aegean", "marmara", "bosporus"))
+"""Seas that nobody takes for an ocean."""
+
+
+def _on_ocean(c: City) -> Truth:
+    if c.shore != "sea":
+        return _on_sea(c)
+    words = plain(c.water or "").split()
+    return True if "ocean" in words else False if _NO_OCEANS & set(words) else None
+
+
+OCEAN = Claim("coast", _on_ocean, "my city [is|is not] on an ocean")
+
+
+def _near_ocean(c: City) -> Truth:
+    return _on_ocean(c) if c.shore == "sea" else False if _near_sea(c) is False else None
+
+
+NEAR_OCEAN = Claim("coast", _near_ocean, "my city [is|is not] near an ocean")
+
+
+def _ocean_country(c: City) -> Truth:
+    """Whether the country has a coast on one of the three great oceans; of the arms of oceans it is not known."""
+    if "landlocked" in c.land.traits:
+        return False
+    rows = (atlas().more["coasts"][name]["yes"].split() for name in ("atlantic", "pacific", "indian"))
+    return True if any(c.land.code in row for row in rows) else None
+
+
+COUNTRY_OCEAN = Claim("coast", _ocean_country, "my country [has|does not have] a coast on an ocean")
+
 BEACH = Claim("coast", lambda c: True if c.shore == "sea" else None, "my city [is|is not] on the sea")
 """Rivers and lakes may have beaches too."""
 
@@ -62,7 +93,8 @@ PORT = Claim(
     "industry",
     lambda c: (
         True
-        if c.shore == "sea" and (c.people or (0, 0))[1] >= 400
+        if (c.shore == "sea" and (c.people or (0, 0))[1] >= 400)
+        or c.id in atlas().chosen(atlas().more["cities"]["ports"])
         else False
         if c.shore == "inland" and not c.river and (c.sea_km or (0,))[0] >= 50
         else None
@@ -79,8 +111,7 @@ _OCEANS: Mapping[str, str] = {
 }
 
 _ARGUABLE: Mapping[str, str] = {
-    "atlantic": "english channel|north sea|irish sea|"
-    "mediterranean|baltic|caribbean|mexico|norwegian|gibraltar|black|bosporus|barents|magellan|adriatic",
+    "atlantic": "english channel|north sea|irish sea|caribbean|mexico|norwegian|gibraltar|barents|magellan",
     "pacific": "china|japan|yellow|java|tasman|thailand|timor|malacca|magellan|andaman",
     "mediterranean": "bosporus|black|gibraltar",
     "indian": "red sea|persian|aden|oman|andaman|malacca|timor|java|tasman|southern",
@@ -126,6 +157,9 @@ _ARGUABLE: Mapping[str, str] = {
     "andaman": "malacca",
 }
 
+_ALSO = {"aegean": "Izmir; Thessaloniki", "tyrrhenian": "Naples; Palermo", "ligurian": "Genoa"}
+"""Cities on a part of the sea that they are told to be on."""
+
 _SEA_NAMES = """
 adriatic; aegean; alboran; andaman sea; arabian gulf; arabian sea; arctic ocean; atlantic; baltic;
 barents sea; bay of bengal; bay of biscay; black sea; bohai; bosporus; bothnia; caribbean; caspian;
@@ -147,12 +181,19 @@ def sea(name: str) -> Claim:
     key = "persian" if name == "arabian gulf" else key
     full = "persian gulf" if name == "arabian gulf" else name if " " in name else key
     arms = [a for a in _OCEANS.get(key, "").split("|") if a]
+    row = atlas().more["coasts"].get(name.removesuffix(" ocean").removesuffix(" sea") if name != "north sea" else name)
+    coasts = frozenset(f"{row['yes']} {row['unsure']}".split()) if row else frozenset[str]()
+    also = atlas().chosen(_ALSO.get(key, ""))
     arguable = [a for a in _ARGUABLE.get(key, "").split("|") if a]
 
     def truth(c: City) -> Truth:
         water = plain(c.water or "")
+        if c.id in also:
+            return True
         if full in water or water in arms:
             return True if c.shore in ("sea", "lake") else None
+        if coasts and c.land.code not in coasts:
+            return False
         if not water:
             return False if _near_sea(c) is False and key != "caspian" else None
         return None if any(a in water for a in arguable) or c.name in ("Panama City", "Istanbul") else False
@@ -208,11 +249,15 @@ def on_island(name: str) -> Claim:
 
 @cache
 def rivers() -> Mapping[str, tuple[City, ...]]:
+    """Plain name of a river -> the cities on it."""
     found: dict[str, tuple[City, ...]] = {}
     for c in atlas().cities:
         if c.river:
             key = plain(c.river).removesuffix(" river")
             found[key] = (*found.get(key, ()), c)
+    for name, row in atlas().more["rivers"].items():
+        more = tuple(atlas().cities[i] for i in sorted(atlas().chosen(row["yes"])))
+        found[name] = (*found.get(name, ()), *more)
     return found
 
 
@@ -233,16 +278,21 @@ def river_name(text: str) -> str | None:
 
 
 def on_river(name: str) -> Claim:
-    """On a river: it is not known of cities within 1500 km of it that are not told to be, since they may be."""
+    """On a river: of great rivers all cities on them are told; of others it is not known of cities within 1500 km of
+    them that are not told to be there, since they may be."""
     places = rivers()[name]
-    ids = frozenset(c.id for c in places)
+    ids, row = frozenset(c.id for c in places), atlas().more["rivers"].get(name)
+    unsure = atlas().chosen(row["unsure"]) if row else frozenset[int]()
 
     def truth(c: City) -> Truth:
         if c.id in ids:
             return True
+        if row:
+            return None if c.id in unsure else False
         return False if min(kilometres(c, place) for place in places) > 1500 else None
 
-    return Claim("river", truth, f"my city [is|is not] on the {places[0].river}")
+    label = next((c.river for c in places if c.river), name.title())
+    return Claim("river", truth, f"my city [is|is not] on the {label}")
 
 
 ON_A_RIVER = Claim("river", lambda c: True if c.river else None, "my city [is|is not] on a river")

@@ -249,3 +249,17 @@ def closer(one: City, other: City, a: str, b: str) -> Claim:
         lambda c: limits(kilometres(c, other) - kilometres(c, one), 20, -20),
         f"my city [is|is not] closer to {a} than to {b}",
     )
+
+
+def area(name: str) -> Claim | None:
+    """In a part of a country, by the table of its cities."""
+    text: str | None = atlas().more["areas"].get(name)
+    if text is None:
+        return None
+    yes, _, unsure = (part.strip() for part in text.partition("?"))
+    inside, open_ = atlas().chosen(yes), atlas().chosen(unsure)
+
+    def truth(c: City) -> Truth:
+        return True if c.id in inside else None if c.id in open_ else False
+
+    return Claim("region", truth, f"my city [is|is not] in {name.title()}")

@@ -10,7 +10,7 @@ from .checks import plain
 from .cities import City, atlas
 from .city_claims import Claim
 from .city_replies import Guess
-from .city_where import continent, continents, country, group, nation, part, region, state
+from .city_where import area, continent, continents, country, group, nation, part, region, state
 from .numerals import UNITS
 
 # --- lists and numbers -----------------------------------------------------------------------------------------------
@@ -167,6 +167,8 @@ def place(text: str, adjective: bool = False) -> Claim | None:
     text = re.sub(r" 's$| of (?:usa|united states|america)$", "", text)
     if unsaid:
         return _at_home(part(*_PARTS[text]))
+    if text.endswith(" state") and text.removesuffix(" state") in atlas().states:
+        return state(atlas().states[text.removesuffix(" state")])
     if text in _CONTINENTS:
         name = _CONTINENTS[text]
         if name in ("Americas", "Eurasia"):
@@ -179,7 +181,7 @@ def place(text: str, adjective: bool = False) -> Claim | None:
         return nation(text.title())
     if text in ("eu", "european union"):
         return group_eu()
-    return _region(text) or _land(text, adjective)
+    return (None if adjective else area(text)) or _region(text) or _land(text, adjective)
 
 
 def _at_home(claim: Claim) -> Claim:

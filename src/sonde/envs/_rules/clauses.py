@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from . import forms, joins, sizes, verbs, years
+from . import counts, forms, joins, lasting, lifetimes, measures, records, scales, sizes, verbs, years
 from .english import base, is_participle
 from .nouns import named, noun_phrase
 from .phrases import PREPOSITIONS, asked, be_key, key
 from .queries import Query, all_of, atom, negated, strong, weak
+from .regions import history
 from .subjects import PEOPLE_WORDS, people
 from .topics import Known
 from .wordlists import word_set
@@ -57,7 +58,7 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
     marked = _marked(words, lambda rest: be_predicate(rest, depth + 1))
     if marked is not None:
         return marked[0]
-    direct = either(asked(be_key(words)), _measured(words))
+    direct = scales.before(records.superlative(words), either(asked(be_key(words)), _measured(words)))
     if direct is not None and not direct.text.startswith("fact "):
         return whole if whole is not None and whole.goal else direct
     return _besides(direct, _composed(words, depth))
@@ -98,13 +99,13 @@ def _marked(words: Words, parse: Parse) -> tuple[Query | None] | None:
         return (all_of([negated(left), negated(right)]) if left and right else None,)
     if first in _STRONG or first in _WEAK or first in _REFUSED:
         return _graded(first, rest, words, parse)
-    if first in _ADVERBS and rest and asked(be_key(words)) is None:
+    if first in _ADVERBS and rest and (first != "more" or "than" not in rest) and asked(be_key(words)) is None:
         return (parse(rest),)
     return None
 
 
 def _graded(first: str, rest: Words, words: Words, parse: Parse) -> tuple[Query | None] | None:
-    direct = asked(be_key(words)) or _measured(words)
+    direct = records.superlative(words) or asked(be_key(words)) or _measured(words)
     if direct is not None or not rest:
         return (direct,)
     if first in _STRONG:
@@ -125,7 +126,17 @@ def denied(rest: Words, parse: Parse) -> Query | None:
 
 
 def _measured(words: Words) -> Query | None:
-    return sizes.compared(words) or years.dated(words) or years.aged(words) or sizes.sized(words)
+    compared = scales.before(scales.compared(words) or scales.measured(words), sizes.compared(words))
+    return (
+        compared
+        or lifetimes.asked_of(words)
+        or lasting.asked_of(words)
+        or lasting.heyday(words)
+        or years.dated(words)
+        or years.aged(words)
+        or sizes.sized(words)
+        or history(words)
+    )
 
 
 @lru_cache(maxsize=16384)
@@ -139,7 +150,10 @@ def do_predicate(words: Words, depth: int = 0) -> Query | None:
         return None
     first = base(words[0])
     phrase = [first, *words[1:]]
-    direct = either(asked(f"do:{key(phrase)}"), sizes.fits(phrase)) or years.dated(phrase)
+    direct = either(asked(f"do:{key(phrase)}"), sizes.fits(phrase) or measures.done(phrase) or counts.counted(phrase))
+    direct = scales.before(
+        lifetimes.asked_of(phrase) or lasting.asked_of(phrase) or lasting.heyday(phrase), direct
+    ) or years.dated(phrase)
     direct = direct or forms.made_it(first, words[1:])
     if direct is not None and not direct.text.startswith("fact "):
         return direct

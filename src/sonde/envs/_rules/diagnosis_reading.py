@@ -213,13 +213,19 @@ def _asked(name: str, asked: Sequence[Part], suggested: Sequence[Part]) -> Query
     if pick.target >= 0:
         if not tells(name, pick.target, _text(asked)) or not _applies(name, pick, asked[-1].text):
             return UNKNOWN
-        several = fix.target != NOTHING or heads(asked) > 2
+        several = fix.target != NOTHING or heads(asked) > 2 or _differ(name, asked)
         return SEVERAL if several else Query("finding", pick.target, _value(name, pick.target, asked))
     if pick.target == MANY or fix.target == MANY:
         return SEVERAL
     if all(p.form == "either" for p in asked):
         return _about_causes("fix", choose(_text([*asked, *suggested]), lex.fixes))
     return _about_causes("fix", fix) if len(stems(_text(asked))) < 2 else UNKNOWN
+
+
+def _differ(name: str, asked: Sequence[Part]) -> bool:
+    """Whether single sentences ask for different findings."""
+    topics = lexicon(name).findings
+    return len(asked) > 1 and len({t for p in asked if (t := choose(p.text, topics).target) >= 0}) > 1
 
 
 _SAYS = re.compile(

@@ -25,7 +25,13 @@ def joined_in(words: Words) -> bool:
     return "or" in words or "and" in words or "," in words
 
 
-_BUT_NOT = (("rather", "than"), ("instead", "of"), ("as", "opposed", "to"), ("but", "not"), ("and", "not"))
+_RATHER = (("rather", "than"), ("instead", "of"), ("as", "opposed", "to"))
+_BUT_NOT = (*_RATHER, ("but", "not"), ("and", "not"))
+
+
+def contrasted(a: Query, b: Query) -> Query:
+    """As in "a rather than b": false where a is; of what is both it is not known which of them is meant."""
+    return a._replace(text=f"{a.text} rather than {b.text}", yes=a.true & ~b.true, goal=0, guess="")
 
 
 def coordinated(words: Words, parse: Parse, verb: bool = False) -> Query | None:
@@ -37,7 +43,9 @@ def coordinated(words: Words, parse: Parse, verb: bool = False) -> Query | None:
             left = left[:-1] if left[-1] == "," else left
             a = parse(left)
             b = (parse(right) or _shared(left, right, parse)) if a else None
-            return all_of([a, negated(b)]) if a and b else None
+            if a is None or b is None:
+                return None
+            return contrasted(a, b) if form in _RATHER else all_of([a, negated(b)])
     for word in ("or", "and", "but"):
         if word in words:
             return _joined(words, word, parse)

@@ -8,10 +8,10 @@ function of what is hidden.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from . import facts
+from . import facts, years
 from .english import base, is_participle
 from .partition import bits
 from .phrases import DROPPED, asked, at_home, key
@@ -73,14 +73,14 @@ def _named(words: tuple[str, ...], kind: bool, exact: int) -> Query | None:
             return entry
         return _class_or_guess(entry, guess)
     if guess:
-        return _guessed(guess)
+        return guess_for(guess)
     return _kind(" ".join((*words[:-1], base_noun(words[-1]))), _topics(words) if kind else 0)
 
 
 def _class_or_guess(entry: Query, guess: int) -> Query:
     """A word that names a topic and says something of others as well: where it says nothing, and is true of nothing of
     that root, it is the guess that counts."""
-    guessed = _guessed(guess)
+    guessed = guess_for(guess)
     if entry.text.startswith("fact "):
         return guessed._replace(yes=(guessed.yes | entry.yes) & ~guess, no=guessed.no & ~entry.yes)
     elsewhere = guessed.no & ~at_home(entry.yes) & ~(_coloured() if entry.text.partition(" ")[0] in _COLOURS else 0)
@@ -139,7 +139,7 @@ def _label(topics: int) -> str:
 
 
 @cache
-def _guessed(guess: int) -> Query:
+def guess_for(guess: int) -> Query:
     knows, label = knowledge(), _label(guess)
     below = knows.kinds.get(label.lower(), 0) & ~guess
     unsure = knows.above(guess) | knows.may_be(label) | _close(guess) | _may_be(guess)
@@ -165,8 +165,18 @@ def _close(guess: int) -> int:
     """Topics that share a name with a guessed one: what was meant is not certain."""
     found = 0
     for i in bits(guess):
-        found |= knowledge().sharing[i]
+        found |= knowledge().sharing[i] | _namesakes()[name_key(knowledge().names[i].partition(" (")[0])]
     return found & ~guess
+
+
+@cache
+def _namesakes() -> Mapping[str, int]:
+    """Name without what stands in brackets -> the topics of that name."""
+    found: dict[str, int] = {}
+    for i, name in enumerate(knowledge().names):
+        text = name_key(name.partition(" (")[0])
+        found[text] = found.get(text, 0) | 1 << i
+    return found
 
 
 def _kind(word: str, itself: int) -> Query | None:
@@ -180,15 +190,17 @@ def _kind(word: str, itself: int) -> Query | None:
 def noun_phrase(words: Sequence[str], modifier: Modifier) -> Query | None:
     """A noun with adjectives before it and modifiers behind it. What is not understood behind it narrows a noun; it may
     turn what an adjective says ("white on the inside")."""
-    found = named(words)
+    found, placed = named(words), _of_place(bare(words)[0])
     if found is not None:
-        return found
+        return found if placed is None or found.named else _filled(found, placed)
+    if placed is not None:
+        return placed
     nominal, (words, _) = words[0] in DETERMINERS | {"the"} or words[1:2] == ["of"], bare(words)
     found = with_adjectives(words, modifier)
     if found is not None:
         return found
     for j in range(1, len(words)):
-        if words[j] in _FOLLOWERS or is_participle(words[j]) or words[j].endswith("ing"):
+        if words[j] in _FOLLOWERS or is_participle(words[j]) or words[j].endswith("ing") or _compares(words[j:]):
             head = _head(words[:j], modifier)
             if head is None:
                 continue
@@ -198,6 +210,32 @@ def noun_phrase(words: Sequence[str], modifier: Modifier) -> Query | None:
             if head is not EVERYTHING and words[j] != "of" and nominal and plain_part(words[j:]):
                 return all_of([head, not_understood(words[j:])])
     return None
+
+
+def _of_place(words: Sequence[str]) -> Query | None:
+    """As in "African country", "South American river", "19th century painter": of the place or time, and the noun."""
+    if words[1:2] in (["century"], ("century",)) and len(words) > 2:
+        when, head = years.dated(["from", *words[:2]]), named(words[2:])
+        head = _class_only(head) if head is not None else None
+        return all_of([when, head]) if when is not None and head is not None else None
+    for n in (2, 1):
+        place = region(words[:n]) if len(words) > n else None
+        if place is not None and words[0] not in DETERMINERS:
+            head = named(words[n:])
+            head = _class_only(head) if head is not None else None
+            return all_of([within(place), head]) if head is not None else None
+    return None
+
+
+def _filled(found: Query, other: Query) -> Query:
+    """What is understood, and of the topics of which that is not known what another reading says."""
+    yes, no = found.yes | other.yes & ~found.no, found.no | other.no & ~found.yes
+    return found._replace(yes=yes & ~found.goal, no=no & ~yes & ~found.goal)
+
+
+def _compares(words: Sequence[str]) -> bool:
+    """As in "(a bird) smaller than a pigeon", "(a city) further north than Rome"."""
+    return "than" in words[1:3] and (words[0].endswith("er") or words[0] in ("more", "less"))
 
 
 _TURNS = word_set("nouns.turns")

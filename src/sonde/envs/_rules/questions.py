@@ -12,12 +12,15 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, overload
 
-from . import aspects, clauses, rewording, sayings
+from . import aspects, clauses, framing, rewording, sayings
 from .clauses import aux_predicate, be_predicate, do_predicate, done_to
+from .described import described
 from .english import ascii_lower, base, tokens
+from .manners import FILLERS, TAGS, unechoed, unled, untagged, without_asides
 from .nouns import named
+from .parted import parted
 from .phrases import PREPOSITIONS, asked, key
 from .queries import Query, negated, strong
 from .subjects import HEADS, PRONOUNS, people, subject
@@ -38,11 +41,8 @@ class Reading(NamedTuple):
 
 _AUX = word_set("questions.aux")
 _OPEN = word_set("questions.open")
-_FILLERS = word_set("questions.fillers")
-_LEADS = word_list("questions.leads")
 _PREAMBLES = word_set("questions.preambles")
 _GUESSES = word_list("questions.guesses")
-_TAGS = word_list("questions.tags")
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+|\?+|[;:](?=\s|$)|!+|\s+[-–—]+\s+|…|\.{2,}")
 _NUMBERING = re.compile(
     r"^\W*(?:q(?:uestion)?\s*(?:#|no\.?|number)?\s*\d*\s*[:.)-]+|\(?\d{1,2}[:.)]+)\s*", re.IGNORECASE
@@ -51,10 +51,7 @@ _SHORT = re.compile(r"\b(st|mr|mrs|ms|dr|jr|sr|vs|prof|[a-z]|no(?=\.\s*\d))\.")
 _MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
 
 
-_LEAD_INDEX, _GUESS_INDEX = indexed(_LEADS), indexed(_GUESSES)
-_TAG_INDEX = {tag: tag.split() for tag in _TAGS}
-_ECHO_AUX = word_set("questions.aux") - {"am"}
-_ECHO_OF = ("it", "he", "she", "they", "this", "that", "there")
+_GUESS_INDEX = indexed(_GUESSES)
 
 
 @lru_cache(maxsize=16384)
@@ -73,7 +70,7 @@ def read(said: str) -> Reading:
     if not parts:
         return Reading("unclear")
     last = parts[-1]
-    if len(parts) > 1 and " ".join(last).strip(", ") in _TAGS:
+    if len(parts) > 1 and (" ".join(last).strip(", ") in TAGS or framing.closing(last)):
         last = parts[-2]
     query = sentence(last)
     if query is None:
@@ -89,72 +86,14 @@ def _heads(parts: list[list[str]]) -> list[Words]:
 
 
 def _is_open(words: Words) -> bool:
-    words = _unled(words)
+    words = unled(words)
     if words[:1] and words[0] in ("and", ","):
         words = words[1:]
     return bool(words) and words[0] in _OPEN
 
 
-def _unled(words: Words) -> Words:
-    """Without politeness at the front."""
-    changed = True
-    while words and changed:
-        changed = False
-        if (words[0] in _FILLERS and len(words) > 1) or words[0] == ",":
-            words, changed = words[1:], True
-            continue
-        n = next((n for n in starts(words, _LEAD_INDEX) if len(words) > n), 0)
-        if n:
-            words, changed = words[n:], True
-    return words
-
-
-def _untagged(words: Words) -> tuple[Words, bool]:
-    """Without a tag at the end, and whether there was one."""
-    words, tagged = list(words), False
-    changed = True
-    while changed:
-        changed = False
-        while words and words[-1] == ",":
-            words = words[:-1]
-        for tag, parts in _TAG_INDEX.items():
-            if not words or words[-1] != parts[-1]:
-                continue
-            n = len(parts)
-            if (
-                len(words) > n + 1
-                and words[-n:] == parts
-                and (
-                    words[-n - 1] == ","
-                    or (n > 1 and tag not in ("is it", "yes or no", "or no", "in general"))
-                    or tag in ("please", "then", "right", "correct")
-                )
-            ):
-                words, tagged, changed = words[:-n], True, True
-                break
-    return words, tagged
-
-
-_ASIDES = word_list("questions.asides")
-
-
-def _without_asides(words: Words) -> list[str]:
-    text = f" {' '.join(words)} "
-    for aside in _ASIDES:
-        if aside != "or not" and f" {aside} " in text and aside != "in real life":
-            text = text.replace(f" {aside} ", " ")
-    return text.split()
-
-
-def _unechoed(words: Words) -> tuple[Words, bool]:
-    """Without an echo at the end ("it is big, is it not"), and whether it is one that expects a no."""
-    n = 3 if words[-2:-1] == ["not"] or words[-1:] == ["not"] else 2
-    echo = [w for w in words[-n:] if w != "not"]
-    if len(words) < n + 3 or words[-n - 1] != "," or echo[0] not in _ECHO_AUX or echo[-1] not in _ECHO_OF:
-        return words, False
-    return words[: -n - 1], n == 2
-
-
+_KINDS = frozenset(("a", "an", "the"))
+"""Before a name that may be one of a kind: "is it a bear"."""
 _DENIALS = frozenset(("not", "never", "no", "nor", "neither"))
 
 
@@ -163,7 +102,7 @@ def sentence(words: Words) -> Query | None:
 
     "It is not big, is it" and "is it not big" ("isn't it big") with nothing behind it are answered as "is it big".
     """
-    words, doubted = _unechoed(words)
+    words, doubted = unechoed(words)
     if doubted and _DENIALS & set(words):
         words = _affirmed(words)
         if _DENIALS & set(words):
@@ -171,27 +110,70 @@ def sentence(words: Words) -> Query | None:
     found = _as_said(words)
     if len(words) > clauses.LONGEST:
         return found
-    found = found or _otherwise(words)
-    if (found is not None and found.named) or tuple(words[-2:]) == ("of", "them"):
+    if (found is None or "? " in found.text) and (core := framing.inside(words)) is not None:
+        framed = _framed(core)
+        if framed is not None:
+            return framed
+    found = found or described(unled(words), be_predicate) or _otherwise(words)
+    if tuple(words[-2:]) == ("of", "them"):
         return found
-    return _besides(found, sayings.said(_plainly(words)))
+    if found is not None and found.named:
+        return _undisputed(found, sayings.said(_plainly(words))) if _KINDS & set(words) else found
+    found = _agreed(found, sayings.said(_plainly(words)))
+    plain = unled(untagged(words)[0])
+    found = _besides(found, parted(plain, _simply))
+    return found if found is not None or (whole := rewording.completed(plain)) is None else sentence(whole)
+
+
+def _simply(words: Words) -> Query | None:
+    """A part of a sentence, as it is worded or in other words, and what is said of single topics."""
+    found = _reworded(words)
+    if found is not None and found.named:
+        return found
+    return _agreed(found, sayings.said(_plainly(words)))
+
+
+def _framed(core: framing.Core) -> Query | None:
+    """What is asked inside a frame; a name that is announced as a guess is one."""
+    found = (named(core.words) or sentence(["is", "it", *core.words])) if core.guess else None
+    found = found or sentence(core.words)
+    return negated(found) if found is not None and core.denied else found
 
 
 def _plainly(words: Words) -> Words:
     """Without politeness and tags, as a plain question, and "in it" for "there"."""
-    words = _unled(_untagged(words)[0])
+    words = unled(untagged(words)[0])
     words = [words[0], *words[2:]] if words[1:2] == ["not"] and words[0] in _AUX else words
     return [*words[:-1], "in", "it"] if words[-1:] == ["there"] and words[1:2] != ["it"] else words
 
 
+@overload
+def _besides(found: Query, said: Query | None) -> Query: ...
+@overload
+def _besides(found: Query | None, said: Query | None) -> Query | None: ...
 def _besides(found: Query | None, said: Query | None) -> Query | None:
-    """What is understood, and of the topics of which that is not known what is said of them in so many words."""
+    """What is understood, and of the topics of which that is not known what is understood otherwise."""
     if found is None or said is None:
         return found or said
     known = found.yes | found.no | found.goal
     yes, no = said.yes & ~known, said.no & ~known
     more = found._replace(yes=found.yes | yes, no=found.no | no)
     return more if yes | no else found
+
+
+def _agreed(found: Query | None, said: Query | None) -> Query | None:
+    """What is understood, and what is said in so many words of the topics of which that is not known; neither where the
+    one denies the other: one of the two is wrong, or is meant in another sense."""
+    if found is None or said is None:
+        return found or said
+    return _undisputed(_besides(found, said), said)
+
+
+def _undisputed(found: Query, said: Query | None) -> Query:
+    """What is understood, without the topics of which the opposite is said in so many words."""
+    if said is None or not (found.no & said.yes or found.yes & said.no):
+        return found
+    return found._replace(yes=found.yes & ~said.no, no=found.no & ~said.yes)
 
 
 def _affirmed(words: Words) -> list[str]:
@@ -201,17 +183,25 @@ def _affirmed(words: Words) -> list[str]:
 
 
 def _otherwise(words: Words) -> Query | None:
-    """Another wording of a sentence that is not understood. A name that is spelled wrong wins nothing."""
-    mended = rewording.spelled(words)
-    found = _reworded(mended or words)
-    return None if mended is not None and found is not None and found.goal else found
+    """Another wording of a sentence that is not understood, or the only one that its slips of the pen leave."""
+    found = _reworded(words)
+    if found is not None:
+        return found
+    meant = {q.text: q for mended in rewording.spelled(words) if (q := sentence(mended)) is not None}
+    best = sorted(meant.values(), key=lambda q: -(q.yes | q.no).bit_count())
+    return best[0] if best and not any(_near(q, best[0]) for q in best[1:]) else None
+
+
+def _near(other: Query, first: Query) -> bool:
+    """Whether a reading is about as likely to be meant as the first one: it is known of nearly as many topics."""
+    return (other.yes | other.no).bit_count() * 4 > (first.yes | first.no).bit_count()
 
 
 def _reworded(words: Words) -> Query | None:
     found = _as_said(words)
     if found is not None:
         return found
-    words = _unled(words)
+    words = unled(words)
     for plain in rewording.plainer(words):
         if (found := _as_said(plain)) is not None:
             return found
@@ -231,11 +221,11 @@ _NARROWED = PREPOSITIONS.keys() | {"for", "with", "during"}
 
 
 def _worded(words: Words) -> Query | None:
-    words, _ = _untagged(_without_asides(words))
+    words, _ = untagged(without_asides(words))
     guess = _led_guess(words)
     if guess is not None:
         return guess
-    words = _unled(words)
+    words = unled(words)
     if not words or len(words) > clauses.LONGEST + 10:
         return None
     whole = asked(f"q:{key(words)}")
@@ -253,10 +243,10 @@ def _after_preamble(words: Words) -> Query | None:
     """The clause behind "since it is alive, ..."; conditions are no preambles."""
     for i, word in enumerate(words):
         if word == "," and i + 1 < len(words):
-            head, rest = words[:i], _unled(words[i + 1 :])
+            head, rest = words[:i], unled(words[i + 1 :])
             if head[0] in ("if", "when", "unless", "where", "while") or not rest or rest[0] not in _AUX | {"i", "my"}:
                 continue
-            if head[0] in _PREAMBLES or head[0] in _FILLERS or head[0] in ("i", "it", "not", "for", "in", "to", "this"):
+            if head[0] in _PREAMBLES or head[0] in FILLERS or head[0] in ("i", "it", "not", "for", "in", "to", "this"):
                 found = _led_guess(rest) or clause(rest)
                 if found is not None:
                     return found

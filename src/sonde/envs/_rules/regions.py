@@ -6,6 +6,7 @@ nations, places and events countries or continents, animals an attribute per con
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -142,6 +143,7 @@ def within(name: str) -> Query:
             elif country not in nations() and name not in nations():
                 listed &= ~(knows.members(field, country) & ~yes)
     continents = _continents(name)
+    yes |= _members(name)
     apart = 0
     for c in knows.values("continent"):
         if name in nations():
@@ -156,6 +158,14 @@ def within(name: str) -> Query:
     yes |= lives.yes | style.yes
     no = (listed | apart) | lives.no & ~people | style.no
     return atom(f"in {name}", Known(yes, no & ~yes))
+
+
+def _members(name: str) -> int:
+    """The countries of a group that has a list of them."""
+    knows, found = knowledge(), 0
+    for country in _MEMBERS.get(name, "").split():
+        found |= knows.lookup.get(country.replace("_", " "), 0) & knows.known("country").yes
+    return found
 
 
 def _lives(name: str) -> Known:
@@ -237,3 +247,39 @@ def _continents(name: str) -> Sequence[str]:
     if name in nations():
         return nations()[name].continents
     return _GROUPS[name][1] if name in _GROUPS else (name,)
+
+
+_HISTORY = re.compile(
+    r"(?:(?:an? |the )?(?:\w+ )?(?:part|event|figure|person|episode|moment|chapter|war|battle|king|queen|ruler|leader) "
+    r"|something |someone |important )?(?:of|in|from) (?:(?:the )?history of (?:the )?(.+)|(?:the )?(.+) history)"
+)
+
+
+def history(words: Sequence[str]) -> Query | None:
+    """As in "part of Japanese history", "an event in the history of France"."""
+    row = _HISTORY.fullmatch(" ".join(words)) if "history" in words else None
+    name = region((row[1] or row[2]).split()) if row is not None else None
+    if name is None or name in parts():
+        return None
+    knows, there, part = knowledge(), within(name), took_part(name)
+    people, events = knows.known("person").yes, knows.known("event").yes
+    near = 0
+    for continent in _continents(name):
+        near |= knows.members("continent", continent)
+    apart = events & knows.listed("country") & knows.listed("continent") & ~_several("country") & ~near
+    no = apart & ~part.yes & ~there.yes if name in nations() and name not in _EVERYWHERE else 0
+    yes = part.yes | there.yes & (people & ~knows.known("alive_now").yes | events)
+    return atom(f"history of {name}", Known(yes, no & ~yes))
+
+
+_EVERYWHERE = (
+    "united_states",
+    "united_kingdom",
+    "france",
+    "spain",
+    "portugal",
+    "russia",
+    "soviet_union",
+    "netherlands",
+)
+"""Nations that had a part in what happened far from them."""

@@ -11,6 +11,7 @@ true. Of all other topics it is not known.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -52,7 +53,7 @@ def _one(words: Words) -> Query | None:
     yes, no = known(forms[0])
     for form in forms[1:]:
         yes |= _weaker(form)
-    yes |= _union(_apart(form) for form in forms)
+    yes |= _union(_apart(form) for form in forms) | _linked(forms[0])
     no |= _single(forms[0])
     return Query(f"said({' '.join(sorted(forms[0]))})", yes & ~no, no & ~yes) if yes != no else None
 
@@ -61,21 +62,29 @@ def _parted(words: Words) -> Query | None:
     """Two things asked at once: "a cat who carries a sword", "blue and fast", "has a wick, and can it be lit"."""
     if turned(plain(words)):
         return None
-    if words.count("and") == 1:
+    if words.count("and") == 1 and "between" not in words:
         at = words.index("and")
         return _both(words[:at], words[at + 1 :])
     end = subject(words, 1) if words and words[0] in BE else 0
     at = next((i for i, w in enumerate(words) if end and i > end + 1 and w in ("who", "that", "which")), 0)
-    if not at or words[end] not in ("a", "an"):
+    if not at or words[end] not in ("a", "an", "the", "that") or _EXTREME.intersection(words[:at]):
         return None
     return _all(_part(words[:at]), _part([*words[1:end], *words[at + 1 :]]))
+
+
+_EXTREME = frozenset(("first", "second", "third", "biggest", "largest", "tallest", "highest", "fastest", "longest"))
+"""Words behind which the clause is no part of its own: "the first man who walked on the moon"."""
+
+
+_OPEN = frozenset(("when", "where", "who", "what", "which"))
+"""Words that ask for more than yes or no where a verb is behind them."""
 
 
 def _both(left: Words, right: Words) -> Query | None:
     """The parts beside "and"; the second may leave out the first words of the first."""
     left = left[:-1] if left[-1:] == [","] else left
     first = _part(left) if left and right and "," not in left else None
-    if first is None:
+    if first is None or (right[0] in _OPEN and right[1:2] and right[1] in BE | AUX):
         return None
     if right[0] in BE | AUX and len(right) > 2 and subject(right, 1):
         return _all(first, _part(right))
@@ -111,11 +120,35 @@ def _apart(form: Form) -> int:
     who = frozenset(word for word in form if word.endswith("^"))
     deed = frozenset(word for word in form if word[-1] in "~!")
     how = form - who - deed
-    if not who or not deed or PAST in form:
+    if not who or PAST in form:
         return 0
+    if not deed:
+        return _weaker(who) & _weaker(how) if how and all(word.endswith("@") for word in how) else 0
     if "!" in "".join(deed):
         return _weaker(who) & _weaker(deed | how)
     return _weaker(deed | who) & _weaker(deed | how) if how else 0
+
+
+def _linked(form: Form) -> int:
+    """Where it "has to do with" something: a short statement is about that, whatever it says."""
+    words = form - {PAST, "to_do_with", "have!"}
+    if "to_do_with" not in form or not words:
+        return 0
+    bare = [word.rstrip(_TAGS) for word in words]
+    found: Mapping[str, Sequence[int]] = _data()["true"]
+    hits = _short()
+    for word in bare:
+        hits = hits.intersection(i for tag in ("", *_TAGS) for i in found.get(word + tag, ()))
+    return _of(hits)
+
+
+@cache
+def _short() -> frozenset[int]:
+    """The true statements of two words that matter at most."""
+    count = Counter[int](
+        i for word, found in _data()["true"].items() if word not in (PAST, DID, "have!") for i in found
+    )
+    return frozenset(i for i, n in count.items() if n <= 2)
 
 
 def _single(form: Form) -> int:

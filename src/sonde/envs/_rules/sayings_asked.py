@@ -22,7 +22,7 @@ _HOLDING = frozenset(("put~", "go~", "come~", "fit~", "keep~", "store~", "place~
 _STAYING = frozenset(("play~", "perform~", "appear~", "star~", "live~", "work~", "sing~"))
 HAVING = frozenset(("have!",))
 _CONTAINED = frozenset(("contain", "inside", "in"))
-_UPON = frozenset(("wake!", "keep!", "protect!"))
+_UPON = frozenset(("wake!", "keep!", "protect!", "show!", "tell!", "give!", "teach!", "remind!", "warn!"))
 _CALLED = frozenset(("character", "person", "figure"))
 _OFFICES: Words = ("president=", "minister=", "king=", "queen=", "emperor=", "dictator=")
 _INSTEAD: Mapping[str, Words] = {
@@ -65,7 +65,7 @@ def _is_it_so(words: list[str]) -> Form | None:
         return _has(words[:at])
     if at and _mentioned(words[at:]):
         return _turned_round(words[:at], words[at:])
-    return _share(words) or _role(words)
+    return _ingredient(words) or _share(words) or _role(words)
 
 
 def _mentioned(words: Words) -> bool:
@@ -94,6 +94,14 @@ def _turned_round(things: list[str], words: list[str]) -> Form | None:
     return clause([*things, "is", *words])
 
 
+def _ingredient(words: list[str]) -> Form | None:
+    """As in "avocado the main ingredient", "chickpeas the main thing in it"."""
+    at = next((i for i, w in enumerate(words) if i and w in ("the", "its", "an", "one")), 0)
+    if not at or not {"ingredient", "thing", "ingredients"}.intersection(words[at + 1 : at + 3]):
+        return None
+    return frozenset(("make~", *stems(words[:at])))
+
+
 def _share(words: list[str]) -> Form | None:
     """As in "Dubrovnik part of it", "a monster in it", "Etna one of them"."""
     if not _mentioned(words):
@@ -116,12 +124,13 @@ def _role(words: list[str]) -> Form | None:
 
 def _does_it(words: list[str]) -> Form | None:
     """Behind "does": "his nose grow when he lies", "the sky turn red", "Jesus have this job"."""
+    words = words[1:] if words[:2] == ["the", "players"] else words
     if words[-2:] == ["this", "job"] and len(words) > 3:
         return frozenset(("job=", *stems(words[:-3])))
     if words[0] in _OWNERS or (words[0] == "the" and not _mentioned(words)):
         return _owned(words)
     if words[0] in ("you", "people", "players", "they") and len(words) > 2 and verb(words[1]) and not _mentioned(words):
-        return _has(words[1:])
+        return _has(words[2:] if words[1] in ("use", "need") else words[1:])
     return None
 
 
@@ -132,8 +141,12 @@ def _alternatives(form: Form, words: list[str]) -> Iterator[Form]:
     if "you" in words[2:] and not form.isdisjoint(_UPON):
         yield form - {"person"}
     about_it = subject(words, 1) > 0
+    if form >= HAVING and "players" in words:
+        yield form - HAVING | {"play~"}
     for tagged in form:
         rest = form - {tagged}
+        if tagged == "full=":
+            yield from (rest | {"have!", "many"}, rest | {"hold!"})
         yield from (rest | {other} for other in _INSTEAD.get(tagged, ()) if "use" not in words)
         if tagged == "have!" and not _CONTAINED.isdisjoint(words):
             yield from (rest | {"make~"}, rest | {"hold!"})

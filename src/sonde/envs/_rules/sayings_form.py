@@ -86,10 +86,37 @@ def question(words: Words) -> Form | None:
 
 def readable(words: Words) -> list[str]:
     """The words of a question that may have a form; none where it cannot."""
-    words = ["their" if w == "your" and i > 2 else w for i, w in enumerate(plain(words))]
+    words = ["their" if w == "your" and i > 2 else w for i, w in enumerate(plain(conditioned(words)))]
+    if "you" in words:
+        words = [_OF_THE_SPEAKER.get(word, word) for word in words]
     while words and words[-1] == ",":
         words.pop()
     return [] if len(words) < 2 or len(words) > LONGEST or "," in words or turned(words) else words
+
+
+_OF_THE_SPEAKER = {"i": "you", "me": "you", "my": "their"}
+
+
+def conditioned(words: Words) -> Words:
+    """A question behind or before a condition of what somebody does: "if I heated it, would it melt".
+
+    >>> " ".join(conditioned("if you heated it in a pan , would it melt".split()))
+    'would it melt when heated in a pan'
+    """
+    if "if" not in words[:-2]:
+        return words
+    at = words.index("if")
+    if words[at + 1] not in _SPEAKERS:
+        return words
+    end = words.index(",") if not at and "," in words else len(words)
+    asked = words[end + 1 :] if not at else words[:at]
+    if not asked or asked[0] not in BE | AUX:
+        return words
+    return [*(w for w in asked if w != ","), "when", *(w for w in words[at + 1 : end] if w not in _WEAK_DEEDS)]
+
+
+_SPEAKERS = ("you", "i", "we", "someone", "somebody", "people", "one")
+_WEAK_DEEDS = word_set("sayings.weak_deeds")
 
 
 def past(words: Words) -> Form:
@@ -225,7 +252,8 @@ def _active(words: list[str]) -> Form:
 
 
 def _complement(words: list[str]) -> Form | None:
-    """What it is: "a king of France", "salty", "something that tells the time"."""
+    """What it is: "a king of France", "salty", "something that tells the time", "that white tomb"."""
+    words = words[1:] if words[0] == "that" and len(words) > 2 else words
     end = next(
         (i for i, w in enumerate(words) if w in _RELATIVE or (i and (w in _PREPOSITIONS or only_participle(w)))),
         len(words),

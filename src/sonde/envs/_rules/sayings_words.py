@@ -93,7 +93,7 @@ def stem(word: str) -> str:
     found = base(word)
     if found != word or word in _VERBS or not word.endswith(("s", "ed", "ing")):
         return found
-    cut = word.removesuffix("ing").removesuffix("ed").removesuffix("s")
+    cut = next(word.removesuffix(end) for end in ("ing", "ed", "s") if word.endswith(end))
     return next((verb for verb in (cut, f"{cut}e", cut[:-1]) if verb in _VERBS), found)
 
 

@@ -93,7 +93,7 @@ def compared(words: Sequence[str]) -> Query | None:
     if weight is not None:
         return _beyond("weight", weight, bool(more))
     ref = reference_size(rest)
-    if ref is None or (words[0] in ("taller", "longer", "shorter", "wider", "heavier", "lighter") and ref == 7):
+    if ref is None or (words[0] in ("taller", "longer", "shorter", "wider", "heavier", "lighter") and ref >= 6.5):
         return None
     return _beyond(field, ref, bool(more)) if field == "size" else _outweighs(rest, bool(more), ref)
 

@@ -187,13 +187,14 @@ class Knowledge:
     def numbers(self, field: str, holds: Callable[[int], bool | None]) -> Known:
         """Of which topics a condition on a number is true and false; topics without the number are unknown."""
         yes = no = 0
-        for value, topics in self._numbers(field).items():
+        for value, topics in self.by_number(field).items():
             verdict = holds(value)
             if verdict is not None:
                 yes, no = (yes | topics, no) if verdict else (yes, no | topics)
         return Known(yes, no)
 
-    def _numbers(self, field: str) -> Mapping[int, int]:
+    def by_number(self, field: str) -> Mapping[int, int]:
+        """Number -> the topics that have it."""
         return self._by_number[field]
 
     @cached_property
@@ -209,7 +210,7 @@ class Knowledge:
 
     def number_of(self, field: str, topics: int) -> int | None:
         """The number that all of these topics have, if it is the same."""
-        held = {v for v, mask in self._numbers(field).items() if mask & topics}
+        held = {v for v, mask in self.by_number(field).items() if mask & topics}
         return held.pop() if len(held) == 1 else None
 
     def members(self, field: str, value: str) -> int:

@@ -8,108 +8,14 @@ doubt.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import lru_cache
 
-from .english import base, number
+from .english import number
 from .queries import Query, any_of, atom
 from .sizes import comparer
+from .spans import EMPTY, NOW, SLACK, Span, numbers, plain_time, span, year_of
 from .topics import Known, knowledge, name_key
-from .wordlists import word_list
-
-NOW, SLACK = 2025, 3
-
-
-class Span(NamedTuple):
-    """Years, both included."""
-
-    first: float
-    last: float
-
-    def __str__(self) -> str:
-        return f"{self.first:g}" if self.first == self.last else f"{self.first:g} to {self.last:g}"
-
-
-_ORDINALS = {word: n for n, word in enumerate(word_list("years.ordinals"), 1)}
-_AGES = {
-    "middle age": Span(500, 1500),
-    "medieval time": Span(500, 1500),
-    "world war ii": Span(1939, 1945),
-    "world war 2": Span(1939, 1945),
-    "second world war": Span(1939, 1945),
-    "world war i": Span(1914, 1918),
-    "first world war": Span(1914, 1918),
-    "world war 1": Span(1914, 1918),
-    "cold war": Span(1947, 1991),
-    "renaissance": Span(1400, 1600),
-    "victorian era": Span(1837, 1901),
-    "ancient time": Span(-9999, 476),
-    "antiquity": Span(-9999, 476),
-    "christ": Span(1, 1),
-    "modern time": Span(1900, NOW),
-    "modern era": Span(1900, NOW),
-}
-
-
-def span(words: Sequence[str]) -> Span | None:
-    """The years that "1900", "the 19th century", "the 1960s", "World War II" stand for."""
-    words = [w for w in words if w not in ("the", "year", "years", "ad", "ce", "era") or w == "era"]
-    bc = bool(words) and words[-1] in ("bc", "bce")
-    words = words[:-1] if bc else words
-    if not words:
-        return None
-    early_late = words[0] if words[0] in ("early", "late", "mid", "middle") and words[:2] != ["middle", "ages"] else ""
-    if early_late:
-        words = words[1:]
-    found = _span(words) or _time_of(words)
-    if found is None:
-        return None
-    if bc:
-        return Span(-found.last, -found.first)
-    third = (found.last - found.first + 1) / 3
-    cut = {"early": Span(found.first, found.first + third), "late": Span(found.last - third, found.last)}
-    return cut.get(early_late, found)
-
-
-def _span(words: Sequence[str]) -> Span | None:
-    first = words[0]
-    if len(words) == 2 and words[1] in ("century", "centuries"):
-        n = _ORDINALS.get(first) or (int(first[:-2]) if first[:-2].isdecimal() and len(first) < 5 else None)
-        return None if n is None else Span(100 * n - 99, 100 * n)
-    if len(words) == 1 and first.isdecimal() and len(first) <= 4:
-        return Span(int(first), int(first))
-    if len(words) == 1 and first[:-1].isdecimal() and first.endswith("s") and len(first) == 5:
-        return Span(int(first[:-1]), int(first[:-1]) + (99 if first.endswith("00s") else 9))
-    return _AGES.get(" ".join(base(w) for w in words))
-
-
-def _time_of(words: Sequence[str]) -> Span | None:
-    """The years of a topic: "the French Revolution", "Napoleon was born", "World War I had ended"."""
-    verb = words[-1] if words[-1] in _POINTS else ""
-    names = [w for w in words if w not in ("was", "had", "were", "has", "did", verb)]
-    knows, topics = knowledge(), knowledge().lookup.get(name_key(" ".join(names)), 0)
-    field = _POINTS.get(verb, "")
-    age = _AGES.get(" ".join(base(w) for w in names)) if verb else None
-    if age is not None:
-        return Span(age.last, age.last) if _POINTS[verb] == "end" else Span(age.first, age.first)
-    if not topics or (bool(topics & knows.roots["person"]) != (field in ("born", "died")) and verb):
-        return None
-    if not verb and not topics & knows.roots["event"]:
-        return None
-    first = knows.number_of("start" if field in ("", "end") else field, topics)
-    last = knows.number_of("end", topics) or first
-    if first is None or last is None:
-        return None
-    return Span(last, last) if field == "end" else Span(first, first) if field else Span(first, last)
-
-
-_POINTS = {
-    **dict.fromkeys(("began", "begun", "started", "start", "begin", "happened", "invented", "built"), "start"),
-    **dict.fromkeys(("ended", "end", "over"), "end"),
-    **dict.fromkeys(("born",), "born"),
-    **dict.fromkeys(("died", "dead"), "died"),
-}
-"""Verbs behind the name of a topic -> the year that is meant."""
-
+from .wordlists import word_list, word_set
 
 _WHEN = {
     "before": "before",
@@ -123,6 +29,7 @@ _WHEN = {
     "throughout": "in",
     "around": "",
 }
+_TRIGGERS = frozenset((*_WHEN, "ago", "between", "earlier", "sooner", "later", "within", "over", "following", "at"))
 _BIRTH = ("born",)
 _DEATH = ("die", "died", "dead", "killed", "assassinated")
 _LIFE = word_list("years.life")
@@ -132,31 +39,11 @@ _EVENT = word_list("years.event")
 
 def dated(words: Sequence[str]) -> Query | None:
     """As in "born before 1900", "in the 19th century", "alive during World War II": a verb, or none, and a time."""
-    words = [
-        w
-        for w in words
-        if w
-        not in (
-            "mainly",
-            "mostly",
-            "primarily",
-            "already",
-            "still",
-            "ever",
-            "first",
-            "sometime",
-            "time",
-            "to",
-            "originally",
-            "its",
-            "his",
-            "her",
-            "their",
-            "the",
-            "year",
-        )
-        or (w == "first" and ("century" in words or "world" in words))
-    ]
+    if not _TRIGGERS.intersection(words):
+        return None
+    words = plain_time(words)
+    dating = "century" in words or "world" in words
+    words = [w for w in words if w not in EMPTY or (w == "first" and dating)]
     if words[-1:] == ["ago"]:
         return _ago(words[:-1])
     if words[:1] in (["live"], ["lived"]) and words[1:3] in (["whole", "life"], ["entire", "life"], ["all", "life"]):
@@ -165,6 +52,8 @@ def dated(words: Sequence[str]) -> Query | None:
     if at is None or at > 2:
         return None
     how, when = _WHEN[words[at]], span(words[at + 1 :])
+    if when is None and how in ("before", "after") and set(words[:at]) & {*_MADE, "come", "came", "exist"}:
+        when = year_of("start", [w for w in words[at + 1 :] if w not in ("was", "did", "were", "built", "invented")])
     if when is None or not how:
         return None
     verb = next((w for w in words[:at] if w not in ("was", "take", "took", "taken", "be", "been", "have", "it")), "")
@@ -172,7 +61,7 @@ def dated(words: Sequence[str]) -> Query | None:
         return atom(f"born {how} {when}", _when("born", how, when))
     if verb in _DEATH:
         return _died(how, when)
-    return _happened(verb, how, when)
+    return _happened(verb, how, when, loose=words[at] == "in" and not verb)
 
 
 def _whole_life(words: Sequence[str]) -> Query | None:
@@ -209,8 +98,9 @@ def _relation(how: str, when: Span) -> Callable[[int], bool | None]:
     return holds
 
 
+@lru_cache(maxsize=1024)
 def _when(field: str, how: str, when: Span) -> Known:
-    return knowledge().numbers(field, _relation(how, when))
+    return numbers(field, _relation(how, when))
 
 
 def living() -> Known:
@@ -223,7 +113,12 @@ def _died(how: str, when: Span) -> Query:
     return atom(f"died {how} {when}", Known(died.yes, died.no | (living().yes if how != "after" else 0)))
 
 
-def _happened(verb: str, how: str, when: Span) -> Query | None:
+_COMING = {"come": "", "came": "", "break": "begin", "broke": "begin", "date": "", "start": "begin", "stem": ""}
+
+
+def _happened(verb: str, how: str, when: Span, *, loose: bool = False) -> Query | None:
+    """`loose`: what is said to have been something in a time ("a weapon in World War I") may have begun before."""
+    verb = _COMING.get(verb, verb)
     parts: list[Query] = []
     if not verb or verb in _LIFE:
         parts.append(atom(f"lived {how} {when}", lived(how, when)))
@@ -232,6 +127,8 @@ def _happened(verb: str, how: str, when: Span) -> Query | None:
     if not verb or verb in _MADE or verb in ("exist",):
         people = knowledge().known("person").yes
         begun = _eras(_when("start", how, when), how, when)
+        if loose:
+            begun = Known(begun.yes, begun.no & _when("start", "after", when).yes)
         events = knowledge().known("event").yes
         parts.append(atom(f"begun {how} {when}", Known(begun.yes & ~people & ~events, begun.no & ~people & ~events)))
     if not parts:
@@ -284,25 +181,27 @@ def _any_no(parts: Sequence[Query]) -> int:
     return no & ~yes
 
 
+@lru_cache(maxsize=512)
 def lived(how: str, when: Span) -> Known:
     """People whose life overlaps the years well, and those whose life does not at all."""
-    base_, alive = knowledge(), living().yes
+    alive = living().yes
     yes = no = 0
     if how == "in":
-        born_later = base_.numbers("born", lambda n: n > when.last).yes
-        dead_before = base_.numbers("died", lambda n: n < when.first).yes
-        early = base_.numbers("born", lambda n: n <= when.last - min(20, (when.last - when.first) / 2)).yes
-        long = base_.numbers("died", lambda n: n >= when.first + min(20, (when.last - when.first) / 2)).yes
+        born_later = numbers("born", lambda n: n > when.last).yes
+        dead_before = numbers("died", lambda n: n < when.first).yes
+        early = numbers("born", lambda n: n <= when.last - min(20, (when.last - when.first) / 2)).yes
+        long = numbers("died", lambda n: n >= when.first + min(20, (when.last - when.first) / 2)).yes
         return Known(early & (long | (alive if when.first < NOW - 20 else 0)), born_later | dead_before)
     if how == "before":
-        yes = base_.numbers("born", lambda n: n < when.first - 15).yes
-        no = base_.numbers("born", lambda n: n >= when.first).yes
+        yes = numbers("born", lambda n: n < when.first - 15).yes
+        no = numbers("born", lambda n: n >= when.first).yes
     else:
-        yes = base_.numbers("died", lambda n: n > when.last + 1).yes | (alive if when.last < NOW - 5 else 0)
-        no = base_.numbers("died", lambda n: n <= when.last).yes
+        yes = numbers("died", lambda n: n > when.last + 1).yes | (alive if when.last < NOW - 5 else 0)
+        no = numbers("died", lambda n: n <= when.last).yes
     return Known(yes, no)
 
 
+@lru_cache(maxsize=512)
 def happened(verb: str, how: str, when: Span) -> Known:
     """Events within the years, and events that do not touch them."""
     base_ = knowledge()
@@ -321,9 +220,14 @@ def happened(verb: str, how: str, when: Span) -> Known:
     return Known(starts.yes & (ends.yes | single), starts.no & (ends.no | single))
 
 
+_DATED = word_set("years.dated")
+
+
 def aged(words: Sequence[str]) -> Query | None:
     """As in "under 50 years old", "older than 100 years": the age of the living and of what began in a known year."""
-    words = [w for w in words if w not in ("currently", "now")]
+    words = [w for w in words if w not in ("currently", "now", "much", "far")]
+    if words[0] in ("older", "younger", "newer") and words[2:3] == ["than"] and words[1] in _DATED:
+        words = [words[0], *words[2:]]
     if words[:2] in (["older", "than"], ["younger", "than"], ["newer", "than"]):
         more, rest = words[0] == "older", words[2:]
         other = _older(rest, more)
@@ -350,10 +254,11 @@ def _older(words: Sequence[str], more: bool) -> Query | None:
     topics = knows.lookup.get(name, 0)
     people = knows.roots["person"]
     field = "born" if topics & people else "start"
-    year = knows.number_of(field, topics) if topics else _INVENTED.get(name)
-    if year is None:
+    year = _INVENTED.get(name) if not topics else None
+    known = Span(year, year) if year is not None else year_of(field, words)
+    if known is None:
         return None
-    when = Span(year - SLACK, year + SLACK)
+    when = Span(known.first - SLACK, known.last + SLACK)
     before, after = _when(field, "before", when), _when(field, "after", when)
     if field == "start":
         before, after = _eras(before, "before", when), _eras(after, "after", when)
@@ -381,8 +286,8 @@ def _aged(n: float, more: bool) -> Known:
         age = NOW - year
         return None if abs(age - n) <= SLACK else (age > n) == more
 
-    people, base_ = knowledge().known("person").yes, knowledge()
-    born, start = base_.numbers("born", holds), base_.numbers("start", holds)
+    people = knowledge().known("person").yes
+    born, start = numbers("born", holds), numbers("start", holds)
     alive = living().yes
     start = _old(start, n, more)
     return Known(born.yes & alive | start.yes & ~people, born.no & alive | start.no & ~people)
