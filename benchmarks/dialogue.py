@@ -2,6 +2,7 @@
 
 python benchmarks/dialogue.py load     seconds until the first reply, each environment in a fresh process
 python benchmarks/dialogue.py turn     CPU microseconds of parse and reply, over messages not seen before
+python benchmarks/dialogue.py free     the same over the messages that people wrote for the tests of truthfulness
 python benchmarks/dialogue.py many     10,000 concurrent episodes of each environment, random agent: seconds and MB
 
 Budgets: 0.3 s to load, 200 us for a turn in twenty questions and cities.
@@ -10,11 +11,13 @@ Budgets: 0.3 s to load, 200 us for a turn in twenty questions and cities.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import sonde
@@ -30,6 +33,7 @@ ENVS = (
     "user_personalization",
 )
 EPISODES = 10_000
+TRUTH = Path(__file__).parents[1] / "tests" / "truth"
 _LOAD = """
 import time, sonde
 env = sonde.make({name!r})
@@ -55,22 +59,42 @@ def messages(env: Any, n: int) -> list[str]:
     return [f"Well, that is {i} so far. {env.say(rng.choice(legal))}" for i in range(n)]
 
 
-def turn(name: str, n: int = 1200, warm: int = 200) -> str:
+def written(name: str) -> list[str]:
+    """The messages of `tests/truth`, each once, in a fixed random order; of some environments there are none."""
+    rows = (
+        json.loads(row) for path in TRUTH.glob(f"{name}.fresh*.jsonl") for row in path.read_text("utf-8").splitlines()
+    )
+    found = sorted({str(row.get("question") or row.get("message")) for row in rows})
+    random.Random(0).shuffle(found)
+    return found
+
+
+def free(name: str) -> str:
+    """As `turn`, over messages in people's own words, most of them none of the environment's."""
+    said = written(name)
+    return _timed(name, said, len(said) // 2) if said else "no messages"
+
+
+def turn(name: str, n: int = 3000, warm: int = 1000) -> str:
     """The user's share of a turn: reading a new message, replying, and the environment passing both on. The first
-    `warm` messages are not counted: patterns and tables are made when they are first needed."""
+    `warm` messages are told apart: patterns and tables are made when they are first needed."""
+    return _timed(name, messages(sonde.make(name), n), warm)
+
+
+def _timed(name: str, said: list[str], warm: int) -> str:
     env = sonde.make(name)
     user = sonde.default_policies(env)["user"]
     tasks = env.tasks("train")
-    spent, played = 0.0, 0
-    for i, said in enumerate(messages(env, n)):
+    spent: tuple[list[float], list[float]] = ([], [])
+    for i, message in enumerate(said):
         ep = Episode.begin(env, tasks[i % len(tasks)])
         begun = time.process_time()
-        ep = ep.step(said)
+        ep = ep.step(message)
         if ep.to_act == "user":
             ep.step(user.act_now(ep.view("user")))
-        if i >= warm:
-            spent, played = spent + time.process_time() - begun, played + 1
-    return f"{1e6 * spent / played:.0f} us"
+        spent[i >= warm].append(time.process_time() - begun)
+    first, later = (1e6 * sum(some) / len(some) for some in spent)
+    return f"{later:.0f} us (the first {warm:,} messages {first:.0f} us)"
 
 
 def many(name: str) -> str:
@@ -89,10 +113,10 @@ def many(name: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=("load", "turn", "many"))
+    parser.add_argument("kind", choices=("load", "turn", "free", "many"))
     parser.add_argument("env", nargs="?", choices=ENVS)
     args = parser.parse_args()
-    measure = {"load": load, "turn": turn, "many": many}[args.kind]
+    measure = {"load": load, "turn": turn, "free": free, "many": many}[args.kind]
     for name in (args.env,) if args.env else ENVS:
         print(f"{name:22} {measure(name)}", flush=True)
 

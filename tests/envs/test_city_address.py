@@ -139,19 +139,28 @@ def test_open_questions(message: str, plain: str) -> None:
         "Do you live in a suburb of Lima?",
         "Do you live in a suburb of the capital?",
         "Do you live in the same city as the president?",
-        "Do you live in Lombardy?",
-        "Are you from Andalusia?",
-        "Do you live in the largest city in South America?",
         "Are you south of Europe?",
         "Are you landlocked?",
         "How old are you?",
-        "Is it a popular tourist destination?",
-        "Is it in the eastern part of the country?",
         "Would I need a coat in January?",
     ],
 )
 def test_of_the_person_or_of_either_nothing_is_said(message: str) -> None:
     assert {replied(city, message) for city in (*CITIES.values(), "Austin, United States", "Milan, Italy")} == {UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "word"),
+    [
+        ("Milan, Italy", "Do you live in Lombardy?", "Yes"),
+        ("Austin, United States", "Do you live in Lombardy?", "No"),
+        ("Lima, Peru", "Are you from Andalusia?", "No"),
+        ("Lima, Peru", "Do you live in the largest city in South America?", "No"),
+        ("Lima, Peru", "Is it in the eastern part of the country?", "No"),
+    ],
+)
+def test_places_that_one_lives_in(name: str, message: str, word: str) -> None:
+    assert replied(name, message).startswith(f"{word}, ")
 
 
 def test_a_coast_without_its_country_is_the_one_of_no_other() -> None:

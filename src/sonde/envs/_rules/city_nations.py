@@ -14,7 +14,7 @@ from functools import cache
 from . import city_where as where
 from .cities import City, Truth, atlas
 from .city_claims import Claim, limits
-from .city_lazy import Lazy
+from .lazy import Lazy
 from .city_replies import Asked, Query
 from .city_slots import OVER, UNDER
 from .city_words import NUMBER, land_label, lands, number, town

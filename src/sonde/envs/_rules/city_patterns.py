@@ -27,7 +27,7 @@ from . import city_weather as weather
 from . import city_where as where
 from .city_claims import Claim, both, either, opposite
 from .city_facts import OPEN
-from .city_lazy import Lazy, fitting, head, opened
+from .lazy import Lazy, fitting, head, opened
 from .city_replies import Query
 from .city_slots import Built, choice, fixed, group, metro, one
 from .city_words import NUMBER, UNIT, group_eu
@@ -76,7 +76,7 @@ def built(section: str, text: str) -> Query | None:
     rows = _table(section)
     for i in fitting(_heads(section), opened(text)):
         pattern, build = rows[i]
-        if pattern.part in text and (m := pattern.compiled.fullmatch(text)) and (found := build(m)) is not None:
+        if pattern.may_fit(text) and (m := pattern.compiled.fullmatch(text)) and (found := build(m)) is not None:
             return found
     return None
 
@@ -84,7 +84,7 @@ def built(section: str, text: str) -> Query | None:
 def opening(text: str) -> Query | None:
     """The fact that answers an open question."""
     rows = (_opening()[i] for i in fitting(_heads("open"), opened(text)))
-    return next((told for pattern, told in rows if pattern.part in text and pattern.compiled.fullmatch(text)), None)
+    return next((told for pattern, told in rows if pattern.may_fit(text) and pattern.compiled.fullmatch(text)), None)
 
 
 def _both(topic: str, words: str, *claims: Claim) -> Built:

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from .city_lazy import Lazy, fitting, opened
+from .lazy import Lazy, fitting, opened
 
 
 class Rule(NamedTuple):
@@ -68,7 +68,7 @@ def _applied(section: str, text: str) -> str:
         number = numbers[at]
         at += 1
         pattern, to, front = rules[number]
-        if pattern.part not in text:
+        if not pattern.may_fit(text):
             continue
         if not front:
             text = pattern.compiled.sub(to, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from . import city_customs as customs
 from . import city_past as past
@@ -37,14 +38,17 @@ def ask_language(m: Match) -> Query | None:
     return several(text, read)
 
 
+@cache
+def _currencies() -> frozenset[str]:
+    """What money is called, with the country's name and without."""
+    lands = atlas().countries.values()
+    own = {plain(word) for land in lands for word in (land.currency, land.currency.split()[-1])}
+    return frozenset(own | {"pound", "yuan", "renminbi", "ruble"})
+
+
 def ask_currency(m: Match) -> Query | None:
     text = slot(m).replace("usa ", "us ").replace("american dollar", "us dollar").replace("british pound", "pound")
-    known = {plain(w) for land in atlas().countries.values() for w in (land.currency, land.currency.split()[-1])} | {
-        "pound",
-        "yuan",
-        "renminbi",
-        "ruble",
-    }
+    known = _currencies()
 
     def read(t: str) -> Claim | None:
         t = re.sub(r"^(.+?[^s])s$", r"\1", t) if t not in known else t

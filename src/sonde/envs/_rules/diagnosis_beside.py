@@ -19,6 +19,7 @@ from functools import lru_cache
 
 from .diagnosis import products
 from .diagnosis_frames import NOT_KNOWN
+from .diagnosis_modifiers import other_doer, other_modifier
 from .diagnosis_occasions import all_of_them
 from .diagnosis_persons import PERSONS
 from .diagnosis_senses import other_sense
@@ -142,12 +143,13 @@ def _coloured(name: str, finding: int, bare: str) -> bool:
         return False
     product = products()[name]
     found, other = product.findings[finding], colours | frozenset(stems(product.product))
-    pieces = (frozenset(stems(piece)) - other for piece in _PREPOSITION.split(found.asks))
+    pieces = [frozenset(stems(piece)) - other for piece in _PREPOSITION.split(found.asks)]
     head = next(filter(None, pieces), frozenset[str]())
+    places = frozenset[str]().union(*pieces) - head
     own = frozenset(
         s for s, row in lexicon(name).findings.strength.items() if row.get(finding, 0.0) == sum(row.values())
     )
-    return not said & (head | own - other)
+    return not said & (head | own - other - places)
 
 
 _HAS = re.compile(r"(?:(?:has|have) (?:the|your|it) [a-z ]*?got|(?:does|do) (?:the|your|it) [a-z ]*?have) ")
@@ -243,6 +245,8 @@ def _other_count(name: str, finding: int, bare: str) -> bool:
 _GUARDS = (
     *PERSONS,
     *THINGS,
+    other_modifier,
+    other_doer,
     all_of_them,
     other_sense,
     _other_count,

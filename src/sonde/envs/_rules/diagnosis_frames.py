@@ -167,7 +167,7 @@ NOT_KNOWN = re.compile(
     r"|(?<=you )likes?(?= (?:the|your|it)\b)|loves?|enjoys?|prefer\w*|fond"
     r"|favou?rite|beautiful|pretty|nice|lovely|made (?:of|from|in|by)|how deep|depth|insured|waterproof"
     r"|good (?:at|with)|better at|interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid"
-    r"|married|rich|tastes?|delicious|costly|cheapest)\b"
+    r"|married|rich|tastes?|delicious|costly|cheapest|worth)\b"
     r"|^how (?:likely|sure|certain)\b|^what makes you|\bwere you (?:told|asked|advised)|\bwould it take\b|\bdid it help"
     r"|^(?:is|was|would) it (?:be )?(?:too )?(?:hard|easy|safe|dangerous|ok|okay|possible|allowed|difficult|wise|better"
     r"|best|late|early|normal|common|fine|worth|useful|good|bad) (?:to|if (?:i|we|you))\b"

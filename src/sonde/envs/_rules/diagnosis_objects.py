@@ -85,7 +85,10 @@ def _is_tool(found: Cause, verb: str, noun: str) -> bool:
     """Whether a thing is only what the fix is done with, or where: "Break the broom handle."."""
     thing = TOKEN.findall(noun)[-1]
     with_it = re.search(rf"\b(?:with|at|from) (?:an? |the )?(?:[a-z-]+ ){{0,2}}{thing}(?:,| and |$)", found.fix_what)
-    return bool(with_it) and verb in TOKEN.findall(found.fix_what)
+    if bool(with_it) and verb in TOKEN.findall(found.fix_what):
+        return True
+    where = rf"\b(?:in|from|on) (?:the|your) (?:[a-z-]+ )?{thing}\b"
+    return verb in _GONE and bool(re.search(where, found.fix_what)) and verb not in TOKEN.findall(own_words(found))
 
 
 def _set_aside(found: Cause, noun: str) -> bool:
@@ -97,6 +100,8 @@ _PARTWISE = frozenset(
     TOKEN.findall("wash clean rinse wipe brush soak dry oil scrub vacuum replace remove delete empty")
 )
 """What is rarely done to all of a product."""
+_GONE = frozenset(TOKEN.findall("delete remove empty discard sell return replace break cut"))
+"""What is not done to the place of a thing: "Delete the address book." for an entry in it."""
 _ITSELF = frozenset(stems("machine device unit product appliance"))
 
 

@@ -88,6 +88,16 @@ def _owned(name: str, finding: int, bare: str) -> bool:
 _PERSON = re.compile(rf"\b({PEOPLE})'s? [a-z]|\b(?:the|your) (other|second|old|previous|next) ([a-z-]+)")
 
 
+_OPEN = re.compile(r"(?:what|which|who|whose|where|when|how)\b")
+_THEIR_THING = re.compile(rf"\b(?:{PEOPLE}'s?|other people's|else's|next door|else in|others|friends) ")
+"""Words of a finding that tells of other people's things: "My nephew gave it a special system." does not."""
+
+
+def _asked_of(found: Finding, bare: str) -> str:
+    """The texts of a finding; without its answers for what an open question asks: "What is your husband's name?"."""
+    return all_said(found) if not _OPEN.match(bare) else ". ".join((found.asks, *found.questions[:-3])).lower()
+
+
 def _others_own(name: str, finding: int, bare: str) -> bool:
     """Whether it is about somebody else's thing, or another product: "Does your neighbour's cooker burn?"."""
     product = frozenset(stems(products()[name].product))
@@ -95,6 +105,8 @@ def _others_own(name: str, finding: int, bare: str) -> bool:
         if found[1] or product & frozenset(stems(found[3])):
             own = lexicon(name).findings.strength
             if not any(finding in own.get(s, {}) for s in stems(found[1] or found[2])):
+                return True
+            if found[1] and not _THEIR_THING.search(_asked_of(products()[name].findings[finding], bare)):
                 return True
     return False
 

@@ -36,7 +36,7 @@ _IDIOM = re.compile(
     r"|take (?:part|place|turns|(?:an? |the |any |some )?(?:picture|photo)s?"
     r"|a (?:shower|bath|walk|break|seat|look round))|have cold feet"
     r"|(?:fall|fell) (?:asleep|in love|ill)|on the (?:same|other) page"
-    r"|by (?:the way|heart)|lose (?:touch|count)|in (?:touch|light of)|for the record|(?:big|huge) fan)\b"
+    r"|by (?:the way|heart)|lose (?:touch|count)|in (?:touch|light of)|for the record|(?:full|new|half) moon|(?:big|huge) fan)\b"
     r"(?! (?:of|it|that|the|when|does|did) )"
 )
 """Where a word of a thing says something else."""

@@ -136,12 +136,17 @@ _OWNER = re.compile(
 _OF = re.compile(r"\b(?!out|top|bottom|corners?|middle|edge|end|back|side)[a-z]+ of (?:the|your|its) ([a-z]+)\b")
 
 
+_WHOLE = frozenset(stems("shop technician screen button plug"))
+"""Things that may have parts although nearly every product has them."""
+
+
 def _other_owner(name: str, finding: int, bare: str) -> bool:
     """Whether it is about a part of a thing that the product has nothing to do with: "Is the fridge's door open?"."""
     strength, own = lexicon(name).findings.strength, _own(name, finding)
     owners = (s for s in stems(" ".join(_OWNER.findall(bare))) if weighs(s))
     parts = frozenset(s for found in products()[name].findings for s in stems(found.asks))
-    if any(weighs(s) and s not in parts and not known(name, finding, s) for s in stems(" ".join(_OF.findall(bare)))):
+    whole = (s for s in stems(" ".join(_OF.findall(bare))) if weighs(s) or s in _WHOLE)
+    if any(s not in parts and not known(name, finding, s) for s in whole):
         return True
     return any((s in _devices() and s not in own) or not (s in strength or known(name, finding, s)) for s in owners)
 

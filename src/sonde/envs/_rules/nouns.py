@@ -9,7 +9,7 @@ function of what is hidden.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from . import facts, years
 from .english import base, is_participle
@@ -54,9 +54,14 @@ def bare(words: Sequence[str]) -> tuple[Sequence[str], bool]:
 
 def named(words: Sequence[str]) -> Query | None:
     """What a whole noun phrase names: a topic, a class, a phrase of the lexicon, a kind; all that apply together."""
+    return _whole(tuple(words))
+
+
+@lru_cache(maxsize=1 << 13)
+def _whole(words: tuple[str, ...]) -> Query | None:
     exact = _topics(words) or _by_name(words)
-    words, kind = bare(words)
-    return _named(tuple(words), kind, exact) if words else None
+    rest, kind = bare(words)
+    return _named(tuple(rest), kind, exact) if rest else None
 
 
 @cache

@@ -26,6 +26,7 @@ nouns. The names of the classes, and what the knowledge base says that its attri
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -189,8 +190,14 @@ def source() -> Sequence[tuple[str, Sequence[str]]]:
 
 @cache
 def lexicon() -> Mapping[str, Sequence[str]]:
-    """Key -> expressions, the one about the fewest attributes first. What the file says wins over the names of classes,
-    and those over the meanings."""
+    """Key -> expressions, the one about the fewest attributes first; as `compile_phrases.py` in
+    `data/build/twenty_questions` spells them out."""
+    return json.loads(files("sonde.envs").joinpath("data", "twenty_questions_lexicon.json").read_text("utf-8"))
+
+
+def spelled_out() -> Mapping[str, Sequence[str]]:
+    """What `lexicon` holds, made of the phrase file and the knowledge base. What the file says wins over the names of
+    classes, and those over the meanings."""
     found: dict[str, list[str]] = {}
     for line, phrases in source():
         what = supported(line) if not line.startswith("size ") else ""

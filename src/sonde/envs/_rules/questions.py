@@ -210,6 +210,11 @@ def _reworded(words: Words) -> Query | None:
 
 
 def _as_said(words: Words) -> Query | None:
+    return _meaning(tuple(words))
+
+
+@lru_cache(maxsize=1 << 13)
+def _meaning(words: tuple[str, ...]) -> Query | None:
     """The query of a sentence as it is worded; of "lives only in the sea" what is true of the sea does not follow."""
     found = _worded(words)
     narrow = any(a in _NARROWING and b in _NARROWED for a, b in pairwise(words))

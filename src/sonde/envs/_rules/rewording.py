@@ -14,6 +14,7 @@ from itertools import groupby, islice, product
 
 from . import facts
 from .english import base, is_base, singular
+from .lazy import Lazy
 from .phrases import lexicon
 from .topics import knowledge
 from .wordlists import word_list, word_set
@@ -26,15 +27,16 @@ _SHORTEST = 4
 
 
 @cache
-def _rules(name: str) -> Sequence[tuple[re.Pattern[str], str]]:
+def _rules(name: str) -> Sequence[tuple[Lazy, str]]:
     pairs = (rule.partition("=>") for rule in word_list(name))
-    return [(re.compile(pattern.strip()), f" {to.strip()} ") for pattern, _, to in pairs]
+    return [(Lazy(pattern.strip()), f" {to.strip()} ") for pattern, _, to in pairs]
 
 
 def _put(name: str, words: Words) -> list[str]:
     text = " ".join(words)
     for pattern, to in _rules(name):
-        text = " ".join(pattern.sub(to, text).split()).strip(" ,")
+        if pattern.may_fit(text) and pattern.compiled.search(text):
+            text = " ".join(pattern.compiled.sub(to, text).split()).strip(" ,")
     return text.split()
 
 
@@ -109,9 +111,9 @@ def _common(word: str) -> bool:
 
 
 def _known(word: str) -> bool:
-    if len(word) < _SHORTEST or not word.isalpha() or not word.isascii() or word in _vocabulary():
+    if len(word) < _SHORTEST or not word.isalpha() or not word.isascii():
         return True
-    return _common(word)
+    return _common(word) or word in _vocabulary()
 
 
 def _mended(word: str, before: Words, last: bool) -> Sequence[str]:

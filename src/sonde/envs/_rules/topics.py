@@ -13,7 +13,7 @@ import zlib
 from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ _DIFFICULTIES = {"e": "easy", "m": "medium", "h": "hard"}
 NOTHING = Known(0, 0)
 
 
+@lru_cache(maxsize=1 << 14)
 def name_key(text: str) -> str:
     """The form in which names are compared: plain words, no leading article, the last word in the singular.
 
