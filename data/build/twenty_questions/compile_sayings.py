@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.envs._rules.english import NUMBERS, tokens
-from sonde.envs._rules.sayings_form import DID, PAST, Form, statement
+from sonde.envs._rules.sayings_form import ALONE, DID, PAST, PREPOSITIONS, Form, statement
 from sonde.envs._rules.topics import knowledge
 
 HERE = Path(__file__).resolve().parent
@@ -44,7 +44,7 @@ def compiled(true: Sequence[Row], false: Sequence[Row]) -> dict[str, Any]:
     often = Counter(word for _, words in false for word in words)
     under: dict[str, list[tuple[int, str]]] = {}
     for topic, words in false:
-        key = min((w for w in words if w not in (PAST, DID)), key=lambda w: (often[w], w))
+        key = min((w for w in words if w not in (PAST, DID, ALONE)), key=lambda w: (often[w], w))
         under.setdefault(key, []).append((number[topic], " ".join(w for w in words if w != key)))
     return {
         "topics": topics,
@@ -97,6 +97,12 @@ def spelled_out(text: str, *, true: bool) -> list[Form]:
     return list(found.values())
 
 
+def narrowed(part: str, form: Form) -> Form:
+    """A false statement whose preposition has no form: what "is walked on" denies, "is walked through" does not."""
+    stranded = part.split()[-1] in PREPOSITIONS and len(form - {PAST, DID}) == 1
+    return form | {ALONE} if stranded else form
+
+
 def main() -> None:
     rows: dict[str, dict[Row, None]] = {"yes": {}, "no": {}}
     count = Counter[str]()
@@ -108,6 +114,7 @@ def main() -> None:
         for which, text in (("yes", true), ("no", false)):
             for part in filter(None, (p.strip() for p in text.split(";"))):
                 forms = spelled_out(part, true=which == "yes")
+                forms = forms if which == "yes" else [narrowed(part, form) for form in forms]
                 count.update([which] * len(forms) or [f"{which}, unread"])
                 rows[which].update(dict.fromkeys((topic, tuple(sorted(form))) for form in forms))
     both = rows["yes"].keys() & rows["no"].keys()

@@ -4,7 +4,10 @@ Ours. The statements are read like those on single cities (`city_sayings.py`): e
 must be named, and no word may stand beside them that it does not allow. A line tells of which countries or cities
 ("= Paris; Rome") its statements hold and of which not; of others nothing is said, unless the statement is marked as
 true nowhere else ("!"), where those after "?" are left out. "&" marks what is said of the country only if the message
-speaks of it, "#" what is not said of the past, "@" what is said of the past alone.
+speaks of it, "#" what is not said of the past, "@" what is said of the past alone, "^" of rulers who rule no more.
+
+What a message says of the country is not read as said of the city; "near" only where a statement allows it; "by" not as
+the other direction ("Germany was invaded by N"); "one of the largest" not as the largest; "some" not as a rule.
 """
 
 from __future__ import annotations
@@ -38,7 +41,11 @@ class Row(NamedTuple):
 _COUNTRY = frozenset(("N", "inN"))
 _BEFORE = frozenset(("was", "were", "did", "had", "once", "former", "formerly", "ever"))
 """Words of what was, and perhaps is no more."""
-_MARKS = "!@>#&"
+_MARKS = "!@>#&^"
+_REIGN = frozenset(("president", "leader", "power", "rule", "rules", "lead", "leads", "dictator", "minister", "emperor"))
+_REIGNED = PAST | {"founded", "born"}
+"""Words of who holds power, and those that tell that it was held."""
+_TOPS = frozenset(("largest", "biggest", "most", "highest", "tallest", "newest", "youngest"))
 
 
 @cache
@@ -67,7 +74,7 @@ def _row(topic: str, lands: str, text: str) -> Row:
     sets = tuple(map(_cities, (yes, unsure, no)))
     marks = text[: len(text) - len(text.lstrip(_MARKS + " "))]
     words = " ".join(macros.get(word.strip("[]"), word) for word in _apart(text.lstrip(_MARKS + " ")))
-    demanded, _, beside = words.partition(" | ")
+    demanded, _, beside = f"{words} ".partition(" | ")
     made = statement(f"{'@' * ('@' in marks)}{'>' * ('>' in marks)}{demanded} [{beside}]", -1)
     return Row(topic, "city" if yes.startswith("=") else "country", sets[0], sets[1], sets[2], marks, made)
 
@@ -87,10 +94,34 @@ def _apart(text: str) -> Sequence[str]:
 
 
 def _holds(row: Row, words: Sequence[str], said: Sequence[str], past: bool) -> bool:
-    """Whether words make the statement, of the country where it is one on countries alone."""
-    if ("&" in row.marks and _COUNTRY.isdisjoint(said)) or ("#" in row.marks and not _BEFORE.isdisjoint(said)):
+    """Whether words make the statement, of whom and when it is one."""
+    of_country, named = not _COUNTRY.isdisjoint(said), row.made.beside.union(*row.made.groups)
+    if row.owner == "city" and of_country and "C" not in said:
         return False
-    return agrees(row.made, words, past)
+    if row.owner == "country" and any(word in words and word not in named for word in ("near", "clos")):
+        return False
+    if ("&" in row.marks and not of_country) or ("#" in row.marks and not _BEFORE.isdisjoint(said)):
+        return False
+    return not _turned(row, said) and agrees(row.made, words, past)
+
+
+def _turned(row: Row, said: Sequence[str]) -> bool:
+    """Whether a word turns the statement into another: its direction, its time, one of several, some of them."""
+    groups = row.made.groups
+    if ">" in row.marks and len(groups) > 1 and "by" in said and not any("by" in group for group in groups):
+        return True
+    if "^" in row.marks and _reigns(said):
+        return True
+    if "!" in row.marks and "one" in said and not _TOPS.isdisjoint(said):
+        return True
+    return "some" in said and bool(row.no or "!" in row.marks)
+
+
+def _reigns(said: Sequence[str]) -> bool:
+    """Whether somebody is said to hold power today: "led by X", not "that X led"."""
+    if not _REIGNED.isdisjoint(said):
+        return False
+    return not _REIGN.isdisjoint(said) or ("by" in said and not {"ruled", "led", "governed"}.isdisjoint(said))
 
 
 @lru_cache(maxsize=4096)
@@ -107,7 +138,7 @@ def told_of_land(text: str) -> Told | None:
 
 def _claim(rows: Sequence[Row]) -> Told:
     def truth(c: City) -> Truth:
-        found = {_of_city(row, c.id) for row in rows}
+        found = {_of_city(row, c.id) for row in rows if "!" in row.marks or c.id in row.yes | row.unsure | row.no}
         return True if True in found else False if found == {False} else None
 
     return Told(rows[0].topic, truth, f"that [is|is not] true of my {rows[0].owner}")

@@ -1,8 +1,8 @@
 """Questions beside the point: they name a thing that can be asked about, and ask something else.
 
 Ours. Each guard is one way in which this happens; any of them leaves the question without an answer. Those about
-persons and times are in `diagnosis_persons.py`, those about another thing or property in `diagnosis_things.py`; here
-are the rest.
+persons and times are in `diagnosis_persons.py`, those about another thing or property in `diagnosis_things.py`, those
+that only share a word with it in `diagnosis_modifiers.py`; here are the rest.
 
     Is the milk on the inner wall?   about another thing
     Is the drive blue?               the colour of another thing
@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from .diagnosis import products
 from .diagnosis_frames import NOT_KNOWN
-from .diagnosis_modifiers import other_doer, other_modifier
+from .diagnosis_modifiers import only_answered, other_doer, other_head, other_modifier, other_predicate
 from .diagnosis_occasions import all_of_them
 from .diagnosis_persons import PERSONS
 from .diagnosis_senses import other_sense
@@ -43,7 +43,7 @@ def _unknown(name: str, finding: int, bare: str) -> bool:
     odd = NOT_KNOWN.search(bare)
     if not odd:
         return False
-    if odd[0].startswith(("how", "why")):
+    if odd[0].startswith(("how", "why", "who is", "who was")):
         return True
     said = bare[odd.start() :] if odd[0].startswith("made") else odd[0]
     return not values(name, finding) & frozenset(stems(said))
@@ -120,6 +120,15 @@ def _other_kind(name: str, finding: int, bare: str) -> bool:
     return not known(name, finding, noun[0]) or not own & frozenset(noun)
 
 
+_WHICH_OF = re.compile(r"(?:which|what) (?:one )?of (?:the|your|these|those|its) ([a-z]+)")
+
+
+def _which_of(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks which one of several things, of which the finding does not tell: "Which of the switches ...?"."""
+    found = _WHICH_OF.match(bare)
+    return bool(found) and _named(name, finding).isdisjoint(stems(found[1]))
+
+
 _WORKERS = frozenset(("technician", "worker"))
 
 
@@ -145,7 +154,7 @@ def _coloured(name: str, finding: int, bare: str) -> bool:
     found, other = product.findings[finding], colours | frozenset(stems(product.product))
     pieces = [frozenset(stems(piece)) - other for piece in _PREPOSITION.split(found.asks)]
     head = next(filter(None, pieces), frozenset[str]())
-    places = frozenset[str]().union(*pieces) - head
+    places = frozenset[str]().union(*pieces) - head - frozenset(stems(" ".join(found.questions[:-3])))
     own = frozenset(
         s for s, row in lexicon(name).findings.strength.items() if row.get(finding, 0.0) == sum(row.values())
     )
@@ -247,6 +256,9 @@ _GUARDS = (
     *THINGS,
     other_modifier,
     other_doer,
+    other_head,
+    other_predicate,
+    only_answered,
     all_of_them,
     other_sense,
     _other_count,
@@ -256,6 +268,7 @@ _GUARDS = (
     _unknown,
     _other_subject,
     _other_kind,
+    _which_of,
     _coloured,
     _called,
     _other_event,

@@ -36,6 +36,10 @@ _BEFORE_THAT = re.compile(r"\b(?:before|after|while|when|until|once|by) (?:you |
 """What is done at another time than what is suggested."""
 
 
+_FOR_GOOD = frozenset(TOKEN.findall("replace exchange renew swap delete cut paint sell buy return"))
+"""What is not done in the place of another deed: "Replace the switch." where it only sticks."""
+
+
 def does(name: str, cause: int, text: str, *, surely: bool) -> bool:
     """Whether a fix does what one of the verbs of a suggestion says, if it has any, and by as much; `surely` if the
     verb is not needed to know it."""
@@ -43,6 +47,9 @@ def does(name: str, cause: int, text: str, *, surely: bool) -> bool:
     found = products()[name].causes[cause]
     said = " ".join((found.fix_what, *found.fix_cues, *found.suggestions))
     if (amount := _AMOUNT.search(text)) and amount[1] not in TOKEN.findall(said.lower()):
+        return False
+    other = deeds(text)[0][0] if deeds(text) else ""
+    if other in _FOR_GOOD and not any(cause in own.get(s, {}) for s in stems(other)):
         return False
     acts = [t for t in TOKEN.findall(_BEFORE_THAT.sub("", text)) if t in words().act and stems(t)]
     return surely or not set(acts) - _ANY_ACT or any(cause in own.get(s, {}) for t in acts for s in stems(t))

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from .diagnosis import products
 from .diagnosis_sentences import DENIAL
+from .diagnosis_told import PEOPLE
 from .diagnosis_words import lexicon, stems, weighs
 
 _NOUN = re.compile(
@@ -45,9 +46,24 @@ _SUBJECT = re.compile(
 _OWNER = re.compile(r"\b(?<!out )(?:of|in|on) (?:the|your) ([a-z]+)(?![-a-z'])")
 
 
+_PERSONS = re.compile(rf"\b({PEOPLE})'s? [a-z]")
+
+
+_POSSESSOR = re.compile(
+    r"\b(?:the|your|that|this) ([a-z]+)'s (?!(?:not|been|got|too|a|an|the|in|on|off|so|very)\b)[a-z]"
+)
+
+
 def of_another(name: str, cause: int, text: str) -> bool:
     """Whether a diagnosis, in lower case, is about a thing of which the cause says nothing, or about a part of it."""
-    causes = lexicon(name).causes
+    causes, found = lexicon(name).causes, products()[name].causes[cause]
+    if any(m[1] not in " ".join((found.what, *found.cues)) for m in _PERSONS.finditer(text)):
+        return True
+    own = causes.background.union(stems(" ".join((found.what, *found.cues))))
+    if any(
+        s not in own and cause not in causes.strength.get(s, {}) for m in _POSSESSOR.finditer(text) for s in stems(m[1])
+    ):
+        return True
     clauses = ", ".join(c for c in re.split(", ", text) if not DENIAL.search(c))
     subjects = ([s for s in stems(m[1]) if weighs(s)] for m in _SUBJECT.finditer(clauses))
     owners = ([s for s in stems(m[1]) if weighs(s)] for m in _OWNER.finditer(clauses))

@@ -35,7 +35,9 @@ _DEED = re.compile(
 _CLAUSE = re.compile(
     r"[,;:.!?]| (?:and|then|or|but|until|till|so that|so|because|if|when|while|before|after|which|that) "
 )
-_MEASURE = re.compile(r"\ba (?:drop|bit|piece|touch|pair|set|spoon|spoonful|packet|bottle|layer|dab|film) of (?:the )?")
+_MEASURE = re.compile(
+    r"\ba (?:drop|bit|piece|touch|pair|set|spoon|spoonful|packet|bottle|layer|dab|film) of (?:the )?|\banother "
+)
 _END = re.compile(
     r" (?:in|on|onto|into|at|by|from|of|to|for|with|without|under|over|above|below|behind|beside|near|through"
     r"|out|off|up|down|back|away|again|anew|together|at once|one size|underneath|sideways|that's|\w+wards?|\w{2,}ly|as"

@@ -124,7 +124,7 @@ def _chosen(name: str, finding: int, bare: str) -> bool:
     noun = frozenset(stems(asked[1])) - background
     if asked[2] == "use" and not noun & frozenset(stems(found.asks)) and not _USES.search(all_said(found)):
         return True
-    own = frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.answers, *found.cues, *found.values))))
+    own = frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.values))))
     return any(weighs(s) and s not in own for s in noun) or not (stems(asked[2]) and explains(name, finding, asked[2]))
 
 

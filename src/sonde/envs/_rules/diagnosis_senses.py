@@ -36,7 +36,9 @@ _IDIOM = re.compile(
     r"|take (?:part|place|turns|(?:an? |the |any |some )?(?:picture|photo)s?"
     r"|a (?:shower|bath|walk|break|seat|look round))|have cold feet"
     r"|(?:fall|fell) (?:asleep|in love|ill)|on the (?:same|other) page"
-    r"|by (?:the way|heart)|lose (?:touch|count)|in (?:touch|light of)|for the record|(?:full|new|half) moon|(?:big|huge) fan)\b"
+    r"|by (?:the way|heart)|lose (?:touch|count)|in (?:touch|light of)|for the record|in bed"
+    r"|(?:heart|stomach|back|ear|eye|skin|lung|sleep|knee) (?:trouble|problems?|pains?|diseases?|attacks?)"
+    r"|(?:full|new|half) moon|(?:big|huge) fan)\b"
     r"(?! (?:of|it|that|the|when|does|did) )"
 )
 """Where a word of a thing says something else."""

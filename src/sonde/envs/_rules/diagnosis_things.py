@@ -5,7 +5,6 @@ Ours. Each guard is one way in which this happens; any of them leaves the questi
     When did the parcel arrive?              it is told what arrived
     Is the back of the tablet scratched?     of its glass it is told
     Is there a crack in the jug?             no crack is told of
-    What is the date on the flour packet?    that on the yeast packet is told
     Is the fridge's door open?               the freezer's is
     Does the computer click?                 the drive does
 """
@@ -14,12 +13,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from .diagnosis import products
 from .diagnosis_sentences import WH
-from .diagnosis_told import all_said, called, explains, known, named_by, told_of, values
+from .diagnosis_told import all_said, called, known, named_by, told_of, values
 from .diagnosis_words import TOKEN, lexicon, stems, weighs, words
 
 SUBJECT = re.compile(
@@ -91,40 +89,6 @@ _THERE = re.compile(r"\b(?:on|in|from|at) (?:it|them)\b")
 
 
 _DAMAGE = frozenset(stems("crack leak"))
-
-
-_TWO = re.compile(r"\b(?:the|your|its|an?|in|on|of) (?=([a-z-]+) ([a-z-]+)\b)")
-
-
-def _other_compound(name: str, finding: int, bare: str) -> bool:
-    """Whether a thing is named after another one than that which is known: "the flour packet", where the date on the
-    yeast packet is told."""
-    lex, found = lexicon(name), products()[name].findings[finding]
-    heads = _second_words((found.asks, *found.cues, *found.questions[:-3]))
-    other = lex.findings.strength.keys() | _first_words()
-    for m in _TWO.finditer(bare):
-        first = frozenset(s for s in stems(m[1]) if weighs(s) and s in other)
-        if first and heads & frozenset(stems(m[2])) and not explains(name, finding, m[1]):
-            return True
-    return False
-
-
-def _second_words(texts: Sequence[str]) -> frozenset[str]:
-    """The words that follow one that says something."""
-    pairs = (pair for text in texts for pair in itertools.pairwise(TOKEN.findall(text.lower())))
-    return frozenset(s for first, second in pairs if stems(first) and second not in _verbs() for s in stems(second))
-
-
-_NAME = re.compile(
-    r"\b(?:the|your|its|an?) ([a-z-]+) [a-z-]+(?= (?:of|in|on|when|beside|at|for|under|with|while|from)\b|$)"
-)
-
-
-@cache
-def _first_words() -> frozenset[str]:
-    """The words after which the things of the findings of all products are named: the "yeast" packet."""
-    asks = (found.asks for product in products().values() for found in product.findings)
-    return frozenset(s for text in asks for m in _NAME.finditer(text) for s in stems(m[1]))
 
 
 _OWNER = re.compile(
@@ -213,9 +177,13 @@ def _beside(name: str, finding: int, bare: str) -> bool:
     return any(_ALIKE.get(m[1], m[1]) not in told and asks & frozenset(stems(m[2])) for m in _BESIDE.finditer(bare))
 
 
-_YES_NO = re.compile(r"(?:so |and |but )?(?:is|are|was|were|do|does|did|has|have|had|can|could|will)(?:n't)? ")
+_YES_NO = re.compile(
+    r"(?:so |and |but )?(?:is|are|was|were|do|does|did|has|have|had|can|could|will)(?:n't)? "
+    r"(?!you (?:say|tell|describe) )"
+)
 _LANDMARK = re.compile(
-    r" (?:near|from|by|beside|with (?:the|your)|behind|against|below|under|next to|compared with|connected by) "
+    r" (?:near|from|by|beside|with (?:the|your)|behind|against|below|under|next to|compared with|connected by"
+    r"|when|while|after|as) "
 )
 
 
@@ -245,7 +213,8 @@ def _the_whole(name: str, finding: int, bare: str) -> bool:
 
 _DOES = re.compile(r"(?:so |and |but )?(?:do|does|did|has|have|had|can|could|will)(?:n't)? (?:the|your|its|both|all) ")
 _TAIL = re.compile(
-    r"(?: (?:too|as well|now|ever|again|at (?:all|first|some \w+)|today|yet|anymore|sometimes|often|always"
+    r"(?: (?:too|as well|well|properly|nicely|easily|a lot"
+    r"|now|ever|again|at (?:all|first|some \w+)|today|yet|anymore|sometimes|often|always"
     r"|(?:before|when|while|as|if|after) .*))+\??$|\?$"
 )
 _DOES_ANYTHING = frozenset(
@@ -344,7 +313,6 @@ THINGS = (
     _other_property,
     _other_part,
     _no_such,
-    _other_compound,
     _other_owner,
     _other_device,
 )

@@ -15,7 +15,7 @@ from .diagnosis_words import every_stem, lexicon, stems, words
 PEOPLE = (
     r"(?:neighbou?r|friend|colleague|boss|wife|husband|mother|father|brother|sister|son|daughter|aunt|uncle|guest"
     r"|cousin|landlord|nephew|niece|grand(?:son|daughter|mother|father|child)|parent|child|children|kid|mum|dad|dog|cat|baby"
-    r"|partner|flatmate|tenant|visitor|nurse|doctor|dentist|teacher|postman|courier)s?"
+    r"|partner|flatmate|tenant|visitor|nurse|doctor|dentist|teacher|girl|boy|postman|courier)s?"
 )
 """Persons and pets that a customer may name."""
 

@@ -97,11 +97,14 @@ _KINDS = frozenset(("a", "an", "the"))
 _DENIALS = frozenset(("not", "never", "no", "nor", "neither"))
 
 
-def sentence(words: Words) -> Query | None:
+def sentence(words: Words, depth: int = 0) -> Query | None:
     """The query of a sentence, else that of another wording, else what single topics are known to be or not to be.
+    `depth` counts what it stands in: a frame in a frame, a fragment made whole.
 
     "It is not big, is it" and "is it not big" ("isn't it big") with nothing behind it are answered as "is it big".
     """
+    if depth > _DEEPEST:
+        return None
     words, doubted = unechoed(words)
     if doubted and _DENIALS & set(words):
         words = _affirmed(words)
@@ -111,10 +114,10 @@ def sentence(words: Words) -> Query | None:
     if len(words) > clauses.LONGEST:
         return found
     if (found is None or "? " in found.text) and (core := framing.inside(words)) is not None:
-        framed = _framed(core)
+        framed = _framed(core, depth)
         if framed is not None:
             return framed
-    found = found or described(unled(words), be_predicate) or _otherwise(words)
+    found = found or described(unled(words), be_predicate) or _otherwise(words, depth)
     if tuple(words[-2:]) == ("of", "them"):
         return found
     if found is not None and found.named:
@@ -122,7 +125,7 @@ def sentence(words: Words) -> Query | None:
     found = _agreed(found, sayings.said(_plainly(words)))
     plain = unled(untagged(words)[0])
     found = _besides(found, parted(plain, _simply))
-    return found if found is not None or (whole := rewording.completed(plain)) is None else sentence(whole)
+    return found if found is not None or (whole := rewording.completed(plain)) is None else sentence(whole, depth + 1)
 
 
 def _simply(words: Words) -> Query | None:
@@ -133,10 +136,13 @@ def _simply(words: Words) -> Query | None:
     return _agreed(found, sayings.said(_plainly(words)))
 
 
-def _framed(core: framing.Core) -> Query | None:
+_DEEPEST = 3
+
+
+def _framed(core: framing.Core, depth: int) -> Query | None:
     """What is asked inside a frame; a name that is announced as a guess is one."""
-    found = (named(core.words) or sentence(["is", "it", *core.words])) if core.guess else None
-    found = found or sentence(core.words)
+    found = (named(core.words) or sentence(["is", "it", *core.words], depth + 1)) if core.guess else None
+    found = found or sentence(core.words, depth + 1)
     return negated(found) if found is not None and core.denied else found
 
 
@@ -182,12 +188,12 @@ def _affirmed(words: Words) -> list[str]:
     return [*words[:at], *words[at + 1 :]] if at and (words[at] == "never" or words[at - 1] in _AUX) else list(words)
 
 
-def _otherwise(words: Words) -> Query | None:
+def _otherwise(words: Words, depth: int) -> Query | None:
     """Another wording of a sentence that is not understood, or the only one that its slips of the pen leave."""
     found = _reworded(words)
     if found is not None:
         return found
-    meant = {q.text: q for mended in rewording.spelled(words) if (q := sentence(mended)) is not None}
+    meant = {q.text: q for mended in rewording.spelled(words) if (q := sentence(mended, depth + 1)) is not None}
     best = sorted(meant.values(), key=lambda q: -(q.yes | q.no).bit_count())
     return best[0] if best and not any(_near(q, best[0]) for q in best[1:]) else None
 

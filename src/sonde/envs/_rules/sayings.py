@@ -21,7 +21,7 @@ from .clauses import aux_predicate, be_predicate
 from .english import NUMBERS
 from .queries import Query, all_of, attribute
 from .sayings_asked import HAVING, readings
-from .sayings_form import AUX, BE, DID, PAST, Form
+from .sayings_form import ALONE, AUX, BE, DID, PAST, Form
 from .sayings_words import NARROWER, broader, plain, turned
 from .subjects import subject
 from .topics import knowledge
@@ -229,7 +229,10 @@ def _stronger(form: Form) -> int:
 
 def _fits(form: Form, rest: str) -> bool:
     """Whether a question has the other words of a false statement too."""
-    return all(word in (PAST, DID) or not form.isdisjoint(_like(word)) for word in rest.split())
+    words = rest.split()
+    if ALONE in words and len(form - {PAST}) > 1:
+        return False
+    return all(word in (PAST, DID, ALONE) or not form.isdisjoint(_like(word)) for word in words)
 
 
 @cache

@@ -26,7 +26,7 @@ Form = frozenset[str]
 
 BE, AUX = word_set("sayings.be"), word_set("sayings.aux")
 _RELATIVE = word_set("sayings.relative")
-_PREPOSITIONS = word_set("sayings.prepositions")
+PREPOSITIONS = word_set("sayings.prepositions")
 _ANYBODY = word_set("sayings.anybody")
 _NEUTRAL = word_set("sayings.neutral")
 _EMPTY = word_set("sayings.empty")
@@ -38,8 +38,9 @@ _MUTUAL = word_set("sayings.mutual")
 _ENABLING = word_set("sayings.enabling")
 """Verbs behind which comes what is done with it: "helps you see"."""
 ROLES = {word: to for pair in sorted(word_set("sayings.roles")) for word, _, to in [pair.partition(":")]}
-PAST, DID = "was", "did"
-"""Marks of what was so once, and, in a statement, of what was done once."""
+PAST, DID, ALONE = "was", "did", "."
+"""Marks of what was so once, and, in a statement, of what was done once; and of a false statement that denies no more
+than a question of just its word."""
 LONGEST = 16
 """Words of a text that are read."""
 
@@ -147,7 +148,7 @@ def _there(words: list[str]) -> Form | None:
     """As in "are there nurses in it"."""
     if words and subject(words, len(words) - 1):
         words = words[:-1]
-    while words and words[-1] in _PREPOSITIONS:
+    while words and words[-1] in PREPOSITIONS:
         words = words[:-1]
     found = _phrase(words)
     return found | {"have!"} if found else None
@@ -203,10 +204,10 @@ def _predicate(words: list[str]) -> Form | None:
         words = ["is", *words[2:]]
     if words[0] in BE:
         return _is(words[1:])
-    if words[0] in _PREPOSITIONS:
+    if words[0] in PREPOSITIONS:
         return _phrase(words, placed=True)
     if only_participle(words[0]):
-        past = words[1:] and (is_determiner(words[1]) or words[1] not in _PREPOSITIONS)
+        past = words[1:] and (is_determiner(words[1]) or words[1] not in PREPOSITIONS)
         return _active(words) if past else _passive(words)
     return _active(words)
 
@@ -214,7 +215,7 @@ def _predicate(words: list[str]) -> Form | None:
 def _is(rest: list[str]) -> Form | None:
     if not rest:
         return None
-    if rest[0] in _PREPOSITIONS:
+    if rest[0] in PREPOSITIONS:
         return _phrase(rest, placed=True)
     if participle(rest[0]) and rest[0] != "left":
         return _passive(rest)
@@ -255,7 +256,7 @@ def _complement(words: list[str]) -> Form | None:
     """What it is: "a king of France", "salty", "something that tells the time", "that white tomb"."""
     words = words[1:] if words[0] == "that" and len(words) > 2 else words
     end = next(
-        (i for i, w in enumerate(words) if w in _RELATIVE or (i and (w in _PREPOSITIONS or only_participle(w)))),
+        (i for i, w in enumerate(words) if w in _RELATIVE or (i and (w in PREPOSITIONS or only_participle(w)))),
         len(words),
     )
     found = stems(words[:end])
@@ -305,7 +306,7 @@ def _phrase(words: Words, *, placed: bool = False) -> Form:
             tag = "^"
         elif placed and word in PLACING:
             tag = "@"
-        elif word in _PREPOSITIONS and tag:
+        elif word in PREPOSITIONS and tag:
             tag = ""
         for bare in stems((word,)):
             if not (tag == "^" and bare in _ANYBODY) and not (word in BE and i):

@@ -56,7 +56,7 @@ def plain(words: Words) -> list[str]:
     ['did', 'it', 'happen', 'in', 'a', 'very', 'old', 'house']
     """
     found: list[str] = []
-    i = 0
+    words, i = _counted(words), 0
     while i < len(words):
         n = next(iter(starts(words[i : i + 6], _PHRASE_INDEX)), 0)
         found += _PHRASES[" ".join(words[i : i + n])] if n else [words[i]]
@@ -64,6 +64,23 @@ def plain(words: Words) -> list[str]:
     found = [w for w in found if w not in DROPPED]
     first = _first_names()
     return [w for i, w in enumerate(found) if not (i + 1 < len(found) and w in first.get(found[i + 1], ()))]
+
+
+def _counted(words: Words) -> Words:
+    """The words with "thirty one" as one number."""
+    if _TENS.isdisjoint(words):
+        return words
+    found: list[str] = []
+    for word in words:
+        if word in _UNITS and found and found[-1] in _TENS:
+            found[-1] += f"-{word}"
+        else:
+            found.append(word)
+    return found
+
+
+_TENS = frozenset(word for word, n in NUMBERS.items() if 20 <= n < 100)
+_UNITS = frozenset(word for word, n in NUMBERS.items() if 1 <= n < 10)
 
 
 @cache

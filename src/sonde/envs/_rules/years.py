@@ -226,7 +226,7 @@ _DATED = word_set("years.dated")
 def aged(words: Sequence[str]) -> Query | None:
     """As in "under 50 years old", "older than 100 years": the age of the living and of what began in a known year."""
     words = [w for w in words if w not in ("currently", "now", "much", "far")]
-    if words[0] in ("older", "younger", "newer") and words[2:3] == ["than"] and words[1] in _DATED:
+    if words[:1] and words[0] in ("older", "younger", "newer") and words[2:3] == ["than"] and words[1] in _DATED:
         words = [words[0], *words[2:]]
     if words[:2] in (["older", "than"], ["younger", "than"], ["newer", "than"]):
         more, rest = words[0] == "older", words[2:]

@@ -1,0 +1,66 @@
+"""Messages made of the very words that the parsers know, in any order, are read without an error and not for long."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+import sonde
+from sonde.core import Episode
+from sonde.envs._rules.city_questions import query
+from sonde.envs._rules.diagnosis import products
+from sonde.envs._rules.diagnosis_reading import read as read_customer
+from sonde.envs._rules.questions import read as read_answerer
+from sonde.envs._rules.wordlists import word_list
+
+GLUE = re.findall(
+    r"\S+",
+    """is it was does did can you the a an of in on at to for with and or but not no , . ? ! : he she they that which
+    who what when now my guess i think there one any all only than more most as than before after if would could be
+    been have has used called known made between from by about his her its your this these someone people middle last
+    next early late""",
+)
+MESSAGES = 1500
+
+
+@cache
+def words(env: str) -> tuple[str, ...]:
+    """The words of the legal messages."""
+    made = sonde.make(env)
+    legal = Episode.begin(made, made.tasks("train")[0]).view().legal or ()
+    found = {w for answer in list(legal)[:1500] for w in re.findall(r"[\w',.?-]+", made.say(answer).lower())}
+    return tuple(sorted(found))
+
+
+def salad(env: str, seed: int) -> str:
+    rng = random.Random(f"{env} {seed}")
+    leads = word_list("questions.leads") if env == "twenty_questions" else ()
+    pools = [GLUE, words(env), leads or GLUE]
+    said = [rng.choice(rng.choices(pools, (6, 4, 1))[0]) for _ in range(rng.randint(1, 12))]
+    return " ".join(said) + rng.choice(("?", "", "."))
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "twenty_questions": read_answerer,
+    "guess_my_city": query,
+    "customer_service": lambda said: [read_customer(name, said) for name in sorted(products())[:3]],
+}
+
+
+@pytest.mark.parametrize("env", READERS)
+def test_any_order_of_known_words_is_read(env: str) -> None:
+    for seed in range(MESSAGES):
+        said = salad(env, seed)
+        try:
+            READERS[env](said)
+        except Exception as error:
+            raise AssertionError(f"{said!r}: {error!r}") from error
+
+
+@pytest.mark.parametrize("said", ["My guess is", "now?", "Is it now.", "Could it be my guess is that it is a"])
+def test_frames_around_nothing_ask_nothing(said: str) -> None:
+    assert read_answerer(said).query is None
