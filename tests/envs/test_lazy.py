@@ -22,23 +22,6 @@ PATTERNS = (
     "x* y{2} (?:p|q)?",
 )
 WORDS = ("is", "are", "was", "does", "C", "N", "on", "by", "sea", "ocean", "the", "coast", "big", "small", "teh")
-    "is",
-    "are",
-    "was",
-    "does",
-    "C",
-    "N",
-    "on",
-    "by",
-    "sea",
-    "ocean",
-    "the",
-    "coast",
-    "big",
-    "small",
-    "city",
-    "teh",
-)
 TEXTS = st.lists(st.sampled_from((*WORDS, "have", "very", "a", "b", "x", "c", "y", "yy", "it", ",", "yep")), max_size=7)
 
 

@@ -99,7 +99,7 @@ def spelled_out(text: str, *, true: bool) -> list[Form]:
 
 def narrowed(part: str, form: Form) -> Form:
     """A false statement whose preposition has no form: what "is walked on" denies, "is walked through" does not."""
-    stranded = part.split()[-1] in PREPOSITIONS and len(form - {PAST, DID}) == 1
+    stranded = part.rsplit(maxsplit=1)[-1] in PREPOSITIONS and len(form - {PAST, DID}) == 1
     return form | {ALONE} if stranded else form
 
 

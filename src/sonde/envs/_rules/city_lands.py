@@ -42,10 +42,16 @@ _COUNTRY = frozenset(("N", "inN"))
 _BEFORE = frozenset(("was", "were", "did", "had", "once", "former", "formerly", "ever"))
 """Words of what was, and perhaps is no more."""
 _MARKS = "!@>#&^"
-_REIGN = frozenset(("president", "leader", "power", "rule", "rules", "lead", "leads", "dictator", "minister", "emperor"))
+_REIGN = frozenset(
+    ("president", "leader", "power", "rule", "rules", "lead", "leads", "dictator", "minister", "emperor")
+)
 _REIGNED = PAST | {"founded", "born"}
 """Words of who holds power, and those that tell that it was held."""
 _TOPS = frozenset(("largest", "biggest", "most", "highest", "tallest", "newest", "youngest"))
+_OF_OTHERS = frozenset(
+    ("one", "city", "cities", "town", "towns", "place", "places", "tourist", "tourists", "visit", "visited")
+)
+"""Words beside which a superlative is not said of the country: one of the largest, the largest city."""
 
 
 @cache
@@ -112,7 +118,9 @@ def _turned(row: Row, said: Sequence[str]) -> bool:
         return True
     if "^" in row.marks and _reigns(said):
         return True
-    if "!" in row.marks and "one" in said and not _TOPS.isdisjoint(said):
+    if "!" in row.marks and not (_TOPS.isdisjoint(said) or _OF_OTHERS.isdisjoint(said)):
+        return True
+    if "!" in row.marks and row.owner == "country" and "see" in said:
         return True
     return "some" in said and bool(row.no or "!" in row.marks)
 
@@ -130,10 +138,15 @@ def told_of_land(text: str) -> Told | None:
     said = _USED.sub(" ", text.replace(" ,", "")).split()
     if not 1 < len(said) <= LONGEST or said[0] in ASKING:
         return None
-    words, past = [root(word) for word in said if word not in _COUNTRY], not PAST.isdisjoint(said)
+    words, past = [root(word) for word in said if word not in _COUNTRY], _is_past(said)
     first = dict.fromkeys(line for word in words for line in _lines()[0].get(word, ()))
     rows = [row for row in (_row(*line) for line in first) if _holds(row, words, said, past)]
     return _claim(rows) if rows else None
+
+
+def _is_past(said: Sequence[str]) -> bool:
+    """Whether words tell of the past: "has it been", not "does it have"."""
+    return not (PAST - {"have"} if said[0] in ("does", "do", "can") else PAST).isdisjoint(said)
 
 
 def _claim(rows: Sequence[Row]) -> Told:

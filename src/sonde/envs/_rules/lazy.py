@@ -80,7 +80,7 @@ def cues(pattern: str) -> Sequence[str]:
         found = [cues(option) for option in options]
         return [cue for some in found for cue in some] if all(found) else []
     found = [*map(cues, _groups(pattern)), [part(pattern)]]
-    return max((some for some in found if some and all(some)), key=lambda some: min(map(len, some)), default=[])
+    return max((some for some in found if some and all(some)), key=lambda some: min(map(len, some)), default=())
 
 
 def _groups(pattern: str) -> Iterator[str]:
