@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sonde
@@ -23,6 +23,7 @@ def ratio(regrets: list[float], gains: list[float], p: np.ndarray) -> float:
 
 
 @given(VALUES, st.integers(0, 1000))
+@example([(1.0, 1.0), (1.0, 5e-324)], 0)
 def test_no_distribution_has_a_smaller_ratio(rows: list[tuple[float, float]], seed: int) -> None:
     regrets, gains = [r for r, _ in rows], [g for _, g in rows]
     mix = minimise(regrets, gains, Rng(seed))

@@ -85,15 +85,14 @@ def _weights(r: Floats, g: Floats, a: npt.NDArray[np.intp], b: npt.NDArray[np.in
     """The weights of the first action to try for each pair, shape `(pairs, weights)`."""
     if grid:
         return np.broadcast_to(np.linspace(0.0, 1.0, grid + 1)[None, 1:-1], (len(a), grid - 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         inner = r[b] / (r[a] - r[b]) - 2.0 * g[b] / (g[a] - g[b])
     return np.where(np.isfinite(inner), inner, 1.0)[:, None]
 
 
 def _ratios(regret: Floats, gain: Floats) -> Floats:
     """Elementwise; infinite where nothing is learnt."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(gain <= _NONE, np.inf, regret**2 / gain)
+    return np.divide(regret**2, gain, out=np.full_like(gain, np.inf), where=gain > _NONE)
 
 
 def _drawn_mix(first: npt.NDArray[np.intp], second: npt.NDArray[np.intp], q: Floats, ratio: Floats, rng: Rng) -> Mix:
