@@ -269,12 +269,16 @@ def _suggested(name: str, parts: Sequence[Part], states: Sequence[Part]) -> Quer
 
 def _stated(name: str, parts: Sequence[Part]) -> Query:
     """A diagnosis, or a courtesy."""
-    states = [p for p in parts if p.form == "state" and not _fine(p.text) and not ABOUT.search(p.text)]
+    states = [p for p in parts if p.form == "state" and not _fine(p.text) and not _NO_STATEMENT.search(p.text)]
     if stems(_text(states)):
         return _about_causes("cause", choose(_text(states), lexicon(name).causes))
     return (
         TALK if parts and all(p.form == "talk" or (p.form == "state" and not stems(p.text)) for p in parts) else UNKNOWN
     )
+
+
+_NO_STATEMENT = re.compile(rf"{ABOUT.pattern}|^(?:just |only )?{WH} ")
+"""What is left of a question."""
 
 
 def _fine(text: str) -> bool:
@@ -290,9 +294,6 @@ def _about_causes(kind: str, pick: Pick) -> Query:
 
 def _text(parts: Sequence[Part]) -> str:
     return " ".join(DIAGNOSIS.sub("", p.text) for p in parts)
-
-
-# --- values ----------------------------------------------------------------------------------------------------------
 
 
 def _value(name: str, finding: int, asked: Sequence[Part]) -> int:
@@ -320,9 +321,6 @@ def _yes_no(text: str) -> bool:
         return not re.search(rf"\b{WH}\b", text)
     opened = re.match(rf"(?:{LEAD.pattern[1:]})?{AUX}\b", text)
     return bool(opened) and not re.search(rf"\b{WH}\b", text)
-
-
-# --- canonical texts -------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=128)

@@ -73,6 +73,7 @@ _YOU = re.compile(
 _TELL = re.compile(
     rf"\b(?:tell (?:me|us)|let (?:me|us) know) (?:if|whether|about|more|something|a bit|{WH})\b"
     r"|\b(?:check|see|confirm|verify|test|try|find out|know|wondering|wonder|sure|look) (?:if|whether)\b"
+    rf"|\b(?:check|see|look|find out) {WH}\b"
     r"|\b(?:like|want|need|help me|may i|can i|could i) (?:to )?(?:know|ask|hear|learn)\b|\bsay (?:a|some)\b"
     r"|\bwalk (?:me|us)\b"
     r"|\bhappen to know\b|\bi wonder\b|\bcan you (?:see|hear|feel|smell|remember)\b"
