@@ -52,6 +52,7 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
     """What follows "it is"."""
     if not words or depth > 6 or len(words) > LONGEST:
         return None
+    words = ["lightweight"] if list(words) == ["light"] else words
     whole = named(words)
     if whole is not None and whole.named:
         return whole

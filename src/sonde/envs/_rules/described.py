@@ -43,7 +43,7 @@ def _guess(words: Words) -> list[str]:
 
 
 def _apart(rest: list[str], parse: Parse) -> Query | None:
-    """As in "Einstein, the physicist", "the Dane, Hamlet"."""
+    """As in "Einstein, the physicist", "the Dane, Hamlet", "Paris, France"."""
     if rest.count(",") != 1:
         return None
     left, right = rest[: (at := rest.index(","))], rest[at + 1 :]
@@ -53,6 +53,8 @@ def _apart(rest: list[str], parse: Parse) -> Query | None:
         return guess_for(both)
     if (topics := _topics(left)) and right[0] in (*DETERMINERS, "the", "one"):
         return _won(topics, parse(right), sure=_proper(topics))
+    if (place := _topics(left)) and _topics(right):
+        return _won(place, parse(["in", *right]), sure=False)
     if topics := _topics(right):
         return _won(topics, parse(left), sure=_proper(topics) and left[0] in (*DETERMINERS, "the", "his", "her", "its"))
     return None

@@ -174,6 +174,7 @@ NOT_KNOWN = re.compile(
     r"|\b(?:know how|tools|had) to\b"
     r"|^what if (?:the|it|its|your|an?|there|one)\b"
     r"|\bdo you (?:really |still |even )?(?:need|want|miss|hate|trust|remember|recommend|understand)\b(?! to)"
+    r"|\b(?:did|do|were|are) you (?:want|wish|plan|hope|going|planning|hoping) to (?!ask|know|say|tell)"
     r"|\b(?:come|came|go|goes|belongs?) with\b|\bwhat do you think\b"
     r"|\bwhat do you use .* for\??$|^how did you find (?!out)|\bwhat does .* mean\b"
     r"|^what is the (?:purpose|meaning|point|use|function|price|cost|reason) of\b|\b(?:allowed|designed|intended) to\b"

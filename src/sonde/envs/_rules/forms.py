@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from . import clauses, joins
 from .english import base, is_base
-from .phrases import PREPOSITIONS, asked, key, place_key
+from .phrases import PREPOSITIONS, asked, at_home, key, place_key
 from .queries import Query, negated, strong
 from .regions import born, native, region, within
+from .topics import name_key
 from .wordlists import word_set
 
 Words = Sequence[str]
@@ -177,7 +178,16 @@ def called(words: Words, depth: int) -> Query | None:
     if rest == words[1:] and words[0] not in ("considered", "called", "labeled"):
         return None
     rest = [w for w in rest if w not in ("category", "group")] if base(words[0]) in ("categorize", "classify") else rest
-    return clauses.be_predicate(rest, depth + 1)
+    found = clauses.be_predicate(rest, depth + 1)
+    return _by_name(found, name_key(" ".join(rest))) if found is not None and found.named else found
+
+
+def _by_name(found: Query, name: str) -> Query:
+    """What a thing is called as well is asked, not guessed; of things of another sort it may be true in its own way."""
+    no = found.no & at_home(found.goal)
+    if found.guess and name_key(found.guess) == name:
+        return found._replace(no=no)
+    return Query(f"called {name}", found.goal, no)
 
 
 def placed(words: Words, depth: int) -> Query | None:
@@ -199,7 +209,6 @@ def placed(words: Words, depth: int) -> Query | None:
         "developed",
         "manufactured",
         "based",
-        "set",
     ) and words[1:2] in (["in"], ("in",)):
         name = region(list(words[2:]))
         return within(name) if name is not None and words[0] not in ("made", "manufactured", "developed") else None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from . import clauses
 from .english import base
 from .nouns import not_understood, plain_part
-from .phrases import PREPOSITIONS
+from .phrases import PREPOSITIONS, asked
 from .queries import Query, all_of, any_of, negated
 from .subjects import people
 from .wordlists import word_set
@@ -65,7 +65,7 @@ def _joined(words: Words, word: str, parse: Parse) -> Query | None:
     found: list[Query] = []
     done: list[Words] = []
     for i, part in enumerate(parts):
-        q = _part(part, done, parts[i + 1 :], parse)
+        q = _part(part, done, parts[i + 1 :], parse, _opened(done[0]) if i and found[0].text.startswith("? ") else 0)
         if q is None and plain_part(part) and part[0] not in _ASKING:
             q = (not_understood(part), part)
         if q is None:
@@ -73,7 +73,7 @@ def _joined(words: Words, word: str, parse: Parse) -> Query | None:
         found.append(q[0])
         done.append(q[1])
     guesses = sum(1 for q in found if q.named)
-    if all(q.text.startswith("? ") for q in found) or 0 < guesses < len(found):
+    if all(q.text.startswith("? ") for q in found) or 0 < guesses < len(found) or _one_noun(parts, found):
         return None
     return any_of(found) if word == "or" else all_of(found)
 
@@ -81,6 +81,19 @@ def _joined(words: Words, word: str, parse: Parse) -> Query | None:
 _ASKING = word_set("joins.asking")
 _ALONE = word_set("joins.alone") | PREPOSITIONS.keys()
 """What a part that stands for itself begins with; others share the words of the first one."""
+
+
+def _opened(part: Words) -> int:
+    """How many words of a part that is not understood the next one shares at least: "a mix of" in "a mix of sand"."""
+    return max((i + 1 for i, w in enumerate(part[:-1]) if w in PREPOSITIONS or w in ("with", "for")), default=0)
+
+
+def _one_noun(parts: Sequence[Words], found: Sequence[Query]) -> bool:
+    """Whether adjectives of one noun that is not understood are joined, as in "black and white pieces"."""
+    *_, before, last = parts
+    if not found[-1].text.startswith("? ") or len(last) < 2:
+        return False
+    return all(asked(f"adj:{base(w)}") is not None for w in (before[-1], last[0]))
 
 
 def _parts(words: Words, word: str) -> list[list[str]]:
@@ -94,15 +107,17 @@ def _parts(words: Words, word: str) -> list[list[str]]:
     return parts
 
 
-def _part(part: Words, done: list[Words], later: list[list[str]], parse: Parse) -> tuple[Query, Words] | None:
-    """A part alone, or with the first words of the part before it, or with the last words of the last one."""
+def _part(
+    part: Words, done: list[Words], later: list[list[str]], parse: Parse, least: int
+) -> tuple[Query, Words] | None:
+    """A part alone, or with the first words of the part before it, `least` at least, or with the last of the last."""
     if part[0] in ("can", "do", "does", "is", "has") and len(part) > 1:
         found = _asked_again(part)
         return (found, part) if found else None
     tries: list[Words] = []
     if done:
         before = list(done[0])
-        tries += [[*before[:k], *part] for k in range(min(len(before) - 1, 6), 0, -1)]
+        tries += [[*before[:k], *part] for k in range(min(len(before) - 1, 6), max(least - 1, 0), -1)]
     if not done or len(done[0]) == 1 or part[0] in _ALONE or base(part[0]) == base(done[0][0]):
         tries.append(part)
     if not done and later:

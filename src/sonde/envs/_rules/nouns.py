@@ -28,6 +28,8 @@ GENERIC = word_set("nouns.generic")
 EVERYTHING = Query("anything", -1, 0)
 _KIND = word_list("nouns.kind")
 _FOLLOWERS = word_set("nouns.followers")
+_ADJECTIVES = word_set("nouns.adjectives")
+"""What is no name without an article: "is it short" is no guess of shorts."""
 _VAGUE = word_set("nouns.vague")
 """Words of WordNet with so many senses that being below one of them says little."""
 
@@ -59,6 +61,8 @@ def named(words: Sequence[str]) -> Query | None:
 
 @lru_cache(maxsize=1 << 13)
 def _whole(words: tuple[str, ...]) -> Query | None:
+    if words[0] in _ADJECTIVES and len(words) == 1:
+        return _entry(f"is:{words[0]}")
     exact = _topics(words) or _by_name(words)
     rest, kind = bare(words)
     return _named(tuple(rest), kind, exact) if rest else None
@@ -210,6 +214,7 @@ def noun_phrase(words: Sequence[str], modifier: Modifier) -> Query | None:
             if head is None:
                 continue
             rest = modifier(words[j:])
+            head = head._replace(no=0) if ranked(words[:j]) else head
             if rest is not None:
                 return rest if head is EVERYTHING else all_of([head, rest])
             if head is not EVERYTHING and words[j] != "of" and nominal and plain_part(words[j:]):
@@ -241,6 +246,15 @@ def _filled(found: Query, other: Query) -> Query:
 def _compares(words: Sequence[str]) -> bool:
     """As in "(a bird) smaller than a pigeon", "(a city) further north than Rome"."""
     return "than" in words[1:3] and (words[0].endswith("er") or words[0] in ("more", "less"))
+
+
+def ranked(words: Sequence[str]) -> bool:
+    """As in "the heaviest animal": what follows narrows the rank, so what is not first of all may be first there."""
+    return any((w.endswith("est") and w not in _UNRANKED) or w in _RANKS for w in words)
+
+
+_RANKS = frozenset(("most", "least", "first", "last", "second", "third", "only", "best", "worst"))
+_UNRANKED = word_set("nouns.unranked")
 
 
 _TURNS = word_set("nouns.turns")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from .english import base, is_base
 from .joins import contrasted
+from .nouns import ranked
 from .queries import Query, all_of, any_of, negated, strong
 from .subjects import PRONOUNS, subject
 from .wordlists import word_set
@@ -19,6 +20,7 @@ from .wordlists import word_set
 Words = Sequence[str]
 Parse = Callable[[Words], "Query | None"]
 _AUX = word_set("questions.aux")
+_OPEN = word_set("questions.open")
 _MOST_PARTS = 4
 _SHARED = 7
 """The most words that a part leaves out."""
@@ -172,7 +174,7 @@ def _listed(words: list[str], parse: Parse) -> Query | None:
         return None
     words = [w for w in words if w not in ("both", "either", "also")]
     first, *rest = _parts(words, word)
-    if not rest or len(rest) >= _MOST_PARTS or not all([first, *rest]):
+    if not rest or len(rest) >= _MOST_PARTS or not all([first, *rest]) or any(part[0] in _OPEN for part in rest):
         return None
     found = [parse(first), *(next(_shared(first, part, parse), None) for part in rest)]
     known = [q for q in found if q is not None]
@@ -211,7 +213,9 @@ def _related(words: list[str], parse: Parse) -> Query | None:
     if other is None or base(head[-1]) in _EMPTY:
         return other
     main = parse(words[:at])
-    return _both(main, other) if main is not None and not main.named else None
+    if main is None or main.named:
+        return None
+    return _both(main._replace(no=0) if ranked(head) else main, other)
 
 
 _EMPTY = frozenset(("something", "someone", "somebody", "anything", "one", "thing", "somewhere"))

@@ -29,8 +29,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
+from operator import or_
 
 from . import facts
 from .english import base, is_participle, tokens
@@ -56,7 +57,7 @@ PREPOSITIONS = {
 _SUBJECTS = word_set("phrases.subjects")
 FRAMES = word_list("phrases.frames")
 
-_OPTION = re.compile(r"\[([^\[\]]*)\]|\(([^()]*)\)")
+_OPTION = re.compile(r"\[([^\[\]()]*)\]|\(([^\[\]()]*)\)")
 
 
 def key(words: Sequence[str]) -> str:
@@ -262,11 +263,16 @@ def asked(found: str) -> Query | None:
         said = atom(said.text, Known(said.yes, said.no & _connected(said.yes)))
     if not extra:
         return said
-    told = _facts(extra).yes & ~said.yes
+    told, unsure = _facts(extra).yes & ~said.yes, _doubted(found)
     denied = _facts([q for q in extra if q.text.endswith("] -")]).no & ~(said.yes | said.no | told)
-    if not told | denied:
+    if not told | denied | unsure & said.no:
         return said
-    return atom(f"{said.text} and more", Known(said.yes | told, said.no & ~told | denied))
+    return atom(f"{said.text} and more", Known(said.yes | told, (said.no | denied) & ~(told | unsure)))
+
+
+def _doubted(found: str) -> int:
+    """The topics that facts of a key that are never false name with a question mark."""
+    return reduce(or_, (facts.unsure(head) for head in facts.about(found) if head.startswith("fact [] ")), 0)
 
 
 def _connected(yes: int) -> int:

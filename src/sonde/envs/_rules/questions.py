@@ -24,6 +24,7 @@ from .parted import parted
 from .phrases import PREPOSITIONS, asked, key
 from .queries import Query, negated, strong
 from .subjects import HEADS, PRONOUNS, people, subject
+from .topics import knowledge
 from .wordlists import indexed, starts, word_list, word_set
 
 Words = Sequence[str]
@@ -50,6 +51,8 @@ _NUMBERING = re.compile(
 _SHORT = re.compile(r"\b(st|mr|mrs|ms|dr|jr|sr|vs|prof|[a-z]|no(?=\.\s*\d))\.")
 _MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
 
+_ERRAND = re.compile(r"\b(?:go|come) and (?!(?:go(?:es)?|come|back|up|down|away)\b)(?=[a-z])")
+"""As in "do people go and vote there": the second verb says it all."""
 
 _GUESS_INDEX = indexed(_GUESSES)
 
@@ -65,7 +68,7 @@ def read(said: str) -> Reading:
         return Reading("unclear")
     if len(re.findall(r"\?(?=[^?]*\w)", said)) and said.count("?") > 1:
         return Reading("several")
-    text = _SHORT.sub(r"\1 ", _NUMBERING.sub("", _MARKUP.sub(" ", ascii_lower(said))))
+    text = _ERRAND.sub("", _SHORT.sub(r"\1 ", _NUMBERING.sub("", _MARKUP.sub(" ", ascii_lower(said)))))
     parts = [words for part in _SENTENCE.split(text) if (words := tokens(part.replace(" - ", " , ")))]
     if not parts:
         return Reading("unclear")
@@ -279,9 +282,18 @@ def _led_guess(words: Words) -> Query | None:
             if rest[:1] == ["that"]:
                 continue
             found = named(rest) if rest else None
-            if found is not None:
+            if found is not None and _of_its_sort(found, words[n - 2 : n]):
                 return found
     return None
+
+
+def _of_its_sort(found: Query, behind: Words) -> bool:
+    """Whether what is named behind "the city of", "the sport of" is a place or a pursuit; of love and kings there are
+    cities and sports as well."""
+    if behind[-1] != "of":
+        return True
+    root = "pursuit" if behind[0] in ("sport", "game") else "place"
+    return found.goal & ~knowledge().roots[root] == 0 and bool(found.goal)
 
 
 def _after_commas(words: Words) -> list[str]:
