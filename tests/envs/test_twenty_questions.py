@@ -88,7 +88,7 @@ def test_a_game_by_hand() -> None:
     assert told(ep) == ["No.", "Yes.", "I do not know.", "Goal reached. You have won."]
     assert [turn.rewards.get("agent", 0.0) for turn in ep.turns] == [-1.0, -1.0, -1.0, 0.0]
     assert ep.outcome is not None and ep.outcome.success
-    assert ep.turns[1].info["answer"] == "yes" and ep.turns[1].info["matched"] == "has_strings"
+    assert ep.turns[1].info["answer"] == "yes" and str(ep.turns[1].info["matched"]).startswith("has_strings")
     assert ep.turns[2].info["matched"] is None
     assert ep.turns[3].info["guess"] == "guitar" and ep.turns[3].info["answer"] == "finished"
 

@@ -14,10 +14,10 @@ from functools import cache
 from . import city_where as where
 from .cities import City, Truth, atlas
 from .city_claims import Claim, limits
-from .lazy import Lazy
 from .city_replies import Asked, Query
 from .city_slots import OVER, UNDER
 from .city_words import NUMBER, land_label, lands, number, town
+from .lazy import Lazy
 
 _MORE = rf"(?:{OVER[3:-1]}|{UNDER[3:-1]}|fewer than)"
 _PEOPLE = Lazy(

@@ -27,10 +27,10 @@ from . import city_weather as weather
 from . import city_where as where
 from .city_claims import Claim, both, either, opposite
 from .city_facts import OPEN
-from .lazy import Lazy, fitting, head, opened
 from .city_replies import Query
 from .city_slots import Built, choice, fixed, group, metro, one
 from .city_words import NUMBER, UNIT, group_eu
+from .lazy import Lazy, fitting, head, opened
 
 _WORDS = r"[A-Za-z][A-Za-z0-9', ]*?"
 

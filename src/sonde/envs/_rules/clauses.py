@@ -16,7 +16,7 @@ from .phrases import PREPOSITIONS, asked, be_key, key
 from .queries import Query, all_of, atom, negated, strong, weak
 from .regions import history
 from .subjects import PEOPLE_WORDS, people
-from .topics import Known
+from .topics import Known, knowledge
 from .wordlists import word_set
 
 Words = Sequence[str]
@@ -52,7 +52,9 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
     """What follows "it is"."""
     if not words or depth > 6 or len(words) > LONGEST:
         return None
-    words = ["lightweight"] if list(words) == ["light"] else words
+    if list(words) == ["light"]:
+        found = be_predicate(["lightweight"], depth)
+        return found._replace(yes=found.yes & _of_weight()) if found is not None else None
     whole = named(words)
     if whole is not None and whole.named:
         return whole
@@ -63,6 +65,12 @@ def be_predicate(words: Words, depth: int = 0) -> Query | None:
     if direct is not None and not direct.text.startswith("fact "):
         return whole if whole is not None and whole.goal else direct
     return _besides(direct, _composed(words, depth))
+
+
+def _of_weight() -> int:
+    """Of what lightness is weight, and no matter of taste or density."""
+    roots = knowledge().roots
+    return roots["object"] | roots["animal"]
 
 
 def _besides(fact: Query | None, other: Query | None) -> Query | None:

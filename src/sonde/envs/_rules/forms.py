@@ -240,7 +240,8 @@ def place(words: Words) -> Query | None:
     if words[0] in ("from", "in", "of", "within", "inside", "throughout", "across", "to", "at"):
         name = region(list(words[1:]))
         if name is not None:
-            return native(name) if words[0] in ("from", "of") else within(name)
+            found = native(name) if words[0] in ("from", "of") else within(name)
+            return found._replace(no=found.no & ~within("americas").yes) if words[-1] == "america" else found
         part = [w for w in words[1:] if w not in _DIRECTIONS]
         name = region(part) if len(part) < len(words) - 1 else None
         if name is not None:

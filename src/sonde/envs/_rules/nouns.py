@@ -62,10 +62,19 @@ def named(words: Sequence[str]) -> Query | None:
 @lru_cache(maxsize=1 << 13)
 def _whole(words: tuple[str, ...]) -> Query | None:
     if words[0] in _ADJECTIVES and len(words) == 1:
-        return _entry(f"is:{words[0]}")
+        return _adjective(words[0])
     exact = _topics(words) or _by_name(words)
     rest, kind = bare(words)
     return _named(tuple(rest), kind, exact) if rest else None
+
+
+def _adjective(word: str) -> Query | None:
+    """What an adjective says, and the guess of the topic of just that name; it is false of nothing because of that."""
+    said, at = _entry(f"is:{word}"), knowledge().index.get(word)
+    if at is None:
+        return said
+    guess = guess_for(1 << at)._replace(no=0)
+    return guess if said is None else Query(f"{said.text} or the very thing", said.yes, said.no, 1 << at, 0, word)
 
 
 @cache

@@ -197,8 +197,8 @@ def native(name: str) -> Query:
 
 @cache
 def born(name: str) -> Query:
-    """Who was born in a region: of people of several nations that is not known."""
-    there, moved = within(name), _several("nation")
+    """Who was born in a region: of people of several nations, or of one that most came to, that is not known."""
+    there, moved = within(name), _several("nation") | knowledge().members("nation", "israel")
     people = knowledge().known("person").yes
     return atom(
         f"born in {name}", Known(there.yes & people & ~moved, (there.no & people & ~moved) | ~people & knowledge().all)

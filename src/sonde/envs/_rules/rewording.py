@@ -7,7 +7,6 @@ list. The rules are in `envs/data/twenty_questions_words.txt`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby, islice, product

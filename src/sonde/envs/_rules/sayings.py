@@ -19,6 +19,7 @@ from typing import Any
 
 from .clauses import aux_predicate, be_predicate
 from .english import NUMBERS
+from .nouns import ranked
 from .queries import Query, all_of, attribute
 from .sayings_asked import HAVING, readings
 from .sayings_form import ALONE, AUX, BE, DID, PAST, Form
@@ -69,7 +70,9 @@ def _parted(words: Words) -> Query | None:
     at = next((i for i, w in enumerate(words) if end and i > end + 1 and w in ("who", "that", "which")), 0)
     if not at or words[end] not in ("a", "an", "the", "that") or _EXTREME.intersection(words[:at]):
         return None
-    return _all(_part(words[:at]), _part([*words[1:end], *words[at + 1 :]]))
+    head = _part(words[:at])
+    head = head._replace(no=0) if head is not None and ranked(words[:at]) else head
+    return _all(head, _part([*words[1:end], *words[at + 1 :]]))
 
 
 _EXTREME = frozenset(("first", "second", "third", "biggest", "largest", "tallest", "highest", "fastest", "longest"))

@@ -262,7 +262,22 @@ def sized(words: Sequence[str]) -> Query | None:
             return True
         return False if (n <= no if up else n >= no) else None
 
-    return atom(("very " if very else "") + word, knowledge().numbers(field, holds))
+    found = knowledge().numbers(field, holds)
+    return atom(
+        ("very " if very else "") + word, found if word not in _LARGE else Known(found.yes & ~_vast(), found.no)
+    )
+
+
+_LARGE = ("big", "large", "huge", "giant", "massive", "enormous", "gigantic")
+
+
+@cache
+def _vast() -> int:
+    """Places of the last step of size, which are not called large for that: a country may be a small one."""
+    knows = knowledge()
+    named = knows.known("country").yes | knows.known("island").yes | knows.known("city_place").yes
+    large = knows.known("large_area").yes | knows.known("pop_over_1m").yes
+    return named & ~large
 
 
 _COMPARERS = {

@@ -75,7 +75,9 @@ def span(words: Sequence[str]) -> Span | None:
     words = [w for w in words if w not in ("the", "year", "years", "ad", "ce", "era") or w == "era"]
     bc = bool(words) and words[-1] in ("bc", "bce")
     words = words[:-1] if bc else words
-    early_late = words[0] if words and words[0] in ("early", "late", "mid", "middle") and words[:2] != ["middle", "ages"] else ""
+    early_late = (
+        words[0] if words and words[0] in ("early", "late", "mid", "middle") and words[:2] != ["middle", "ages"] else ""
+    )
     if early_late:
         words = words[1:]
     if not words:
