@@ -5,7 +5,8 @@ whose words begin with the expected yes or no and whose topic is the expected on
 two readers would file one question differently:
 - continent, region, country: a part of the world;
 - hemisphere, latitude, longitude: a place on the globe (the equator is all three at times);
-- coast, island, river: what water there is; coast and industry: ports; elevation and climate: the lie of the land and its air (deserts);
+- coast, island, river: what water there is; coast and industry: ports;
+- elevation and climate: the lie of the land and its air (deserts);
 - landmarks and transport: trams, cable cars;
 - landmarks, culture, history, cuisine, sport, industry, religion, university: what a city is known for;
 - history, country, region, wealth, language: memberships and former rulers; neighbours and country;

@@ -139,7 +139,8 @@ _OWNED = re.compile(r"\b(?:for )?how long have you (?:had|owned|been using)\b")
 _FILLER = re.compile(
     r",? (?:(?:every|each|this|last|any|next|one more|one|most of the|all the) time|at the moment|at present"
     r"|right now|these days|of late|by any chance|by chance|for (?:instance|example)"
-    r"|if you don't mind|if possible|if you like|if i may|at some point|by now|so far|from now on|for a (?:bit|while"
+    r"|if you don't mind|if possible|if you like|if i may|at (?:some|any) (?:point|time)"
+    r"|by now|so far|from now on|for a (?:bit|while"
     r"|moment|minute|second)|to be (?:safe|sure|on the safe side)|over there|on your end)(?=[.,!?;]|$)"
 )
 _SEEMS = re.compile(

@@ -27,6 +27,9 @@ _WEAK = 0.4
 _AHEAD, _ASIDE, _ASIDE_SHARE = 0.62, 0.6, 0.4
 """The share of its points that the next topic may have; the points another one may have by words that it leaves over,
 or the share of its own, whichever is more."""
+_FOREIGN = (0.0, 0.85, 9.0)
+"""The weight of words that belong to nothing beside one explained word, beside two, and beside more: a single word is
+enough only where nothing else is said."""
 _PHRASE, _SPOKEN, _SPOKEN_PLAIN = 0.35, 0.3, 0.9
 """Points for every word beyond the first of a cue whose words all occur; for a cue that occurs as it is; and for one
 that has no word of its own ("how old")."""
@@ -343,7 +346,10 @@ def _decided(
     share = known / (known + odd) if known else 0.0
     second = max((p for i, p in points.items() if i != first), default=0.0)
     enough = _ENOUGH - (_ENOUGH - _LEAST) * max(0.0, (share - _COVERED) / (1.0 - _COVERED))
-    if first not in spoken and not _telling([s for s in said if s not in rest], first, topics, lone=lone):
+    explained = [s for s in said if s not in rest]
+    if first not in spoken and not _telling(explained, first, topics, lone=lone):
+        return Pick(NOTHING)
+    if first not in spoken and odd > _FOREIGN[min(len(explained), 3) - 1]:
         return Pick(NOTHING)
     fits = points[first] >= enough and share >= _COVERED and second <= _AHEAD * points[first]
     return Pick(first, (), points[first]) if fits else Pick(NOTHING)

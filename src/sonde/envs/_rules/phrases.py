@@ -29,9 +29,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, reduce
+from functools import cache
 from importlib.resources import files
-from operator import or_
 
 from . import facts
 from .english import base, is_participle, tokens
@@ -272,7 +271,10 @@ def asked(found: str) -> Query | None:
 
 def _doubted(found: str) -> int:
     """The topics that facts of a key that are never false name with a question mark."""
-    return reduce(or_, (facts.unsure(head) for head in facts.about(found) if head.startswith("fact [] ")), 0)
+    unsure = 0
+    for head in facts.about(found):
+        unsure |= facts.unsure(head) if head.startswith("fact [] ") else 0
+    return unsure
 
 
 def _connected(yes: int) -> int:
