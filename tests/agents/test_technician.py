@@ -9,8 +9,8 @@ import pytest
 import sonde
 from sonde.agents.technician import next_move, wordings
 from sonde.core import Episode, UserError
-from sonde.envs._rules.diagnosis import CaseFilter, prior, products, turns_left
-from sonde.envs._rules.diagnosis_reading import read
+from sonde.envs._rules.diagnosis.products import CaseFilter, prior, products, turns_left
+from sonde.envs._rules.diagnosis.reading import read
 from sonde.rollout import collect
 
 ENV = sonde.make("customer_service")

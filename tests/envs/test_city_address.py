@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._rules.city_replies import REFUSED, UNKNOWN
+from sonde.envs._rules.cities.replies import REFUSED, UNKNOWN
 from sonde.users.resident import replied
 
 CITIES = {

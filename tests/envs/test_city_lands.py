@@ -7,10 +7,10 @@ from importlib.resources import files
 
 import pytest
 
-from sonde.envs._rules.cities import City, atlas
-from sonde.envs._rules.city_questions import query
-from sonde.envs._rules.city_replies import UNKNOWN
-from sonde.envs._rules.city_words import guessed
+from sonde.envs._rules.cities.atlas import City, atlas
+from sonde.envs._rules.cities.questions import query
+from sonde.envs._rules.cities.replies import UNKNOWN
+from sonde.envs._rules.cities.words import guessed
 
 
 def city(name: str) -> City:

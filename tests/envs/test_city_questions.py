@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.envs._rules.cities import atlas, kilometres
-from sonde.envs._rules.city_game import canonical, knowledge
-from sonde.envs._rules.city_questions import proposed, query
-from sonde.envs._rules.city_replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG
+from sonde.envs._rules.cities.atlas import atlas, kilometres
+from sonde.envs._rules.cities.game import canonical, knowledge
+from sonde.envs._rules.cities.questions import proposed, query
+from sonde.envs._rules.cities.replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG
 from sonde.users.resident import replied
 
 YES_NO = [

@@ -11,9 +11,9 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, Seated, Task, UserError
 from sonde.envs._rules.checks import mentions
-from sonde.envs._rules.diagnosis import CaseFilter, Query, finding_gain, prior, products, seen
-from sonde.envs._rules.diagnosis_reading import read
-from sonde.envs._rules.diagnosis_talk import reply
+from sonde.envs._rules.diagnosis.products import CaseFilter, Query, finding_gain, prior, products, seen
+from sonde.envs._rules.diagnosis.reading import read
+from sonde.envs._rules.diagnosis.talk import reply
 from sonde.envs._rules.dialogue import JUDGE, RETRIES, USER
 from sonde.envs.customer_service import CustomerService
 from sonde.rollout import collect

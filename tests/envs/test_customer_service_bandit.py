@@ -7,8 +7,8 @@ import pytest
 import sonde
 from sonde import regret
 from sonde.core import Seated, UserError
-from sonde.envs._rules.diagnosis import products
-from sonde.envs._rules.service import legal
+from sonde.envs._rules.diagnosis.products import products
+from sonde.envs._rules.diagnosis.service import legal
 from sonde.rollout import Plan, collect
 
 CASE = {"product": "laptop_dead", "cause": products()["laptop_dead"].causes[0].id}

@@ -9,7 +9,7 @@ from itertools import product as every
 import pytest
 
 from sonde.core import entropy
-from sonde.envs._rules.diagnosis import (
+from sonde.envs._rules.diagnosis.products import (
     GOAL,
     Query,
     cause_gain,
@@ -23,7 +23,7 @@ from sonde.envs._rules.diagnosis import (
     turns_left,
     without,
 )
-from sonde.envs._rules.diagnosis_talk import reply, small_talk
+from sonde.envs._rules.diagnosis.talk import reply, small_talk
 
 FRIDGE = products()["fridge_warm"]
 SEAL = FRIDGE.cause("seal")

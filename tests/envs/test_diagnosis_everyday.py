@@ -8,13 +8,13 @@ from importlib.resources import files
 import pytest
 
 import sonde
-from sonde.envs._rules.diagnosis import Query, products
-from sonde.envs._rules.diagnosis_everyday import everyday
-from sonde.envs._rules.diagnosis_reading import read
+from sonde.envs._rules.diagnosis.everyday import everyday
+from sonde.envs._rules.diagnosis.products import Query, products
+from sonde.envs._rules.diagnosis.reading import read
 
 TABLE = tomllib.loads(files("sonde.envs").joinpath("data", "customer_service_everyday.toml").read_text("ascii"))
 ASPECTS = {*TABLE["asks"], "model"}
-"""What model it is needs no form of its own: `diagnosis_talk` tells."""
+"""What model it is needs no form of its own: `diagnosis.talk` tells."""
 PRODUCTS = sorted(products())
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._rules.diagnosis import products
-from sonde.envs._rules.diagnosis_reading import read
+from sonde.envs._rules.diagnosis.products import products
+from sonde.envs._rules.diagnosis.reading import read
 
 ELSE = (
     ("breaker_trips", "When you pull every plug, does the breaker stay on?"),

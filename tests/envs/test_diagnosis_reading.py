@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.envs._rules.diagnosis import Query, products
-from sonde.envs._rules.diagnosis_reading import ask_open, ask_value, catchwords, read, suggest
-from sonde.envs._rules.diagnosis_sentences import parts, plain
-from sonde.envs._rules.diagnosis_words import english, stems
+from sonde.envs._rules.diagnosis.products import Query, products
+from sonde.envs._rules.diagnosis.reading import ask_open, ask_value, catchwords, read, suggest
+from sonde.envs._rules.diagnosis.sentences import parts, plain
+from sonde.envs._rules.diagnosis.words import english, stems
 
 VACUUM = "vacuum_weak"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._rules.diagnosis import GOAL, Query, products
-from sonde.envs._rules.diagnosis_reading import read
-from sonde.envs._rules.diagnosis_talk import reply, small_talk
+from sonde.envs._rules.diagnosis.products import GOAL, Query, products
+from sonde.envs._rules.diagnosis.reading import read
+from sonde.envs._rules.diagnosis.talk import reply, small_talk
 
 FRIDGE = products()["fridge_warm"]
 SAID = (

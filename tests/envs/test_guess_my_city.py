@@ -10,7 +10,7 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, UserError
 from sonde.envs._rules.checks import mentions
-from sonde.envs._rules.city_game import canonical, knowledge, leaks, reply
+from sonde.envs._rules.cities.game import canonical, knowledge, leaks, reply
 from sonde.envs._rules.dialogue import RETRIES, USER, Talk
 from sonde.envs._rules.partition import PartitionFilter
 from sonde.envs.guess_my_city import GuessMyCity

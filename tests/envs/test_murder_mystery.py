@@ -14,11 +14,11 @@ import pytest
 import sonde
 from sonde.core import AGENT, Action, Episode, Frozen, ProgramPolicy, UserError, View, default_policies
 from sonde.envs._rules.dialogue import GOAL, RETRIES
-from sonde.envs._rules.mystery import Case, case
-from sonde.envs._rules.mystery_belief import HEARD, MysteryFilter
-from sonde.envs._rules.mystery_case import clues
-from sonde.envs._rules.mystery_filter import Truth
-from sonde.envs._rules.mystery_replies import reply
+from sonde.envs._rules.mystery.belief import HEARD, MysteryFilter
+from sonde.envs._rules.mystery.cases import Case, case
+from sonde.envs._rules.mystery.filter import Truth
+from sonde.envs._rules.mystery.replies import reply
+from sonde.envs._rules.mystery.telling import clues
 from sonde.envs.murder_mystery import MurderMystery
 from sonde.testing import check_env
 

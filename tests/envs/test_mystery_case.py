@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 from sonde.core import Rng, UnknownName
-from sonde.envs._rules import mystery, mystery_case
-from sonde.envs._rules import mystery_filter as rules
-from sonde.envs._rules.mystery import Act, Case, case, settings
-from sonde.envs._rules.mystery_filter import CHANNELS, CLEARS, IMPLICATES, MARK, OPEN, SOLID, Model, Slot, Truth
+from sonde.envs._rules.mystery import cases as mystery
+from sonde.envs._rules.mystery import filter as rules
+from sonde.envs._rules.mystery import telling as mystery_case
+from sonde.envs._rules.mystery.cases import Act, Case, case, settings
+from sonde.envs._rules.mystery.filter import CHANNELS, CLEARS, IMPLICATES, MARK, OPEN, SOLID, Model, Slot, Truth
 
 ROOT = Path(__file__).resolve().parents[2]
 FIVE = CHANNELS[:5]

@@ -9,11 +9,11 @@ import time
 import pytest
 
 from sonde.envs._rules.dialogue import GOAL
-from sonde.envs._rules.mystery import Act, Case, case
-from sonde.envs._rules.mystery_case import briefing
-from sonde.envs._rules.mystery_public import unanswered
-from sonde.envs._rules.mystery_reading import NOTHING, Reading, read
-from sonde.envs._rules.mystery_replies import reply
+from sonde.envs._rules.mystery.cases import Act, Case, case
+from sonde.envs._rules.mystery.public import unanswered
+from sonde.envs._rules.mystery.reading import NOTHING, Reading, read
+from sonde.envs._rules.mystery.replies import reply
+from sonde.envs._rules.mystery.telling import briefing
 
 SHIP = case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""

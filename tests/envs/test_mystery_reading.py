@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from sonde.agents.detective import phrases
 from sonde.core import AGENT, Episode, make
-from sonde.envs._rules.mystery import TASKS, Act, case
-from sonde.envs._rules.mystery_accusing import is_accusation
-from sonde.envs._rules.mystery_reading import Reading, read
-from sonde.envs._rules.mystery_replies import sentence
-from sonde.envs._rules.mystery_words import template
+from sonde.envs._rules.mystery.accusing import is_accusation
+from sonde.envs._rules.mystery.cases import TASKS, Act, case
+from sonde.envs._rules.mystery.reading import Reading, read
+from sonde.envs._rules.mystery.replies import sentence
+from sonde.envs._rules.mystery.words import template
 
 SHIP = case("train", 4).frame
 """Suspects: Sven Jovanovic, cook; Zofia Ferreira, ship's doctor; Nikhil Nguyen, winch operator. Witness: Wanda

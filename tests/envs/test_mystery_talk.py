@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sonde.envs._rules.dialogue import GOAL
-from sonde.envs._rules.mystery import Act, Case, case
-from sonde.envs._rules.mystery_reading import Reading, read
-from sonde.envs._rules.mystery_replies import reply
-from sonde.envs._rules.mystery_words import template
+from sonde.envs._rules.mystery.cases import Act, Case, case
+from sonde.envs._rules.mystery.reading import Reading, read
+from sonde.envs._rules.mystery.replies import reply
+from sonde.envs._rules.mystery.words import template
 
 SHIP = case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""

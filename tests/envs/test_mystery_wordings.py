@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from sonde.envs._rules.mystery import case
-from sonde.envs._rules.mystery_patterns import SENTENCE
-from sonde.envs._rules.mystery_replies import sentences
-from sonde.envs._rules.mystery_wordings import Wordings, wordings
-from sonde.envs._rules.mystery_words import template
+from sonde.envs._rules.mystery.cases import case
+from sonde.envs._rules.mystery.patterns import SENTENCE
+from sonde.envs._rules.mystery.replies import sentences
+from sonde.envs._rules.mystery.wordings import Wordings, wordings
+from sonde.envs._rules.mystery.words import template
 
 HERE = Path(__file__).resolve().parents[1] / "truth"
 FOLDER = files("sonde.envs").joinpath("data", "murder_mystery")
@@ -53,7 +53,7 @@ def test_what_is_needed_is_in_everything_that_is_found(name: str, monkeypatch: p
 @pytest.mark.parametrize("name", NAMES)
 def test_every_wording_and_every_part_is_used(name: str) -> None:
     root = Path(importlib.import_module("sonde.envs._rules").__path__[0])
-    code = root.joinpath(f"mystery_{name}.py").read_text("utf-8")
+    code = root.joinpath("mystery", f"{name}.py").read_text("utf-8")
     whole, raw = wordings(name), FOLDER.joinpath(f"{name}.toml").read_text("utf-8")
     quoted = set(re.findall(r'"(\w+)"', code))
     if name == "subjects":

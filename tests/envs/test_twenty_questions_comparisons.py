@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._rules import counts, lifetimes, records, scales, spans
-from sonde.envs._rules.answering import verdict_on
-from sonde.envs._rules.topics import knowledge
+from sonde.envs._rules.twenty_questions import counts, lifetimes, records, scales, spans
+from sonde.envs._rules.twenty_questions.answering import verdict_on
+from sonde.envs._rules.twenty_questions.topics import knowledge
 
 CASES = (
     ("Denmark", "Is it further north than Italy?", "yes"),

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sonde.envs._rules import facts, rewording
-from sonde.envs._rules.answering import verdict_on
-from sonde.envs._rules.phrases import asked
-from sonde.envs._rules.questions import read
-from sonde.envs._rules.topics import knowledge
+from sonde.envs._rules.twenty_questions import facts, rewording
+from sonde.envs._rules.twenty_questions.answering import verdict_on
+from sonde.envs._rules.twenty_questions.phrases import asked
+from sonde.envs._rules.twenty_questions.questions import read
+from sonde.envs._rules.twenty_questions.topics import knowledge
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "data" / "build" / "twenty_questions"

@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from sonde.envs._rules import framing, rewording
-from sonde.envs._rules.answering import verdict_on
-from sonde.envs._rules.questions import read
-from sonde.envs._rules.topics import knowledge, name_key
+from sonde.envs._rules.twenty_questions import framing, rewording
+from sonde.envs._rules.twenty_questions.answering import verdict_on
+from sonde.envs._rules.twenty_questions.questions import read
+from sonde.envs._rules.twenty_questions.topics import knowledge, name_key
 
 
 def reply(topic: str, said: str) -> str:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._rules.english import tokens
-from sonde.envs._rules.sayings import said
-from sonde.envs._rules.sayings_asked import readings
-from sonde.envs._rules.sayings_form import DID, PAST, question, statement
-from sonde.envs._rules.sayings_words import plain, same, stem
-from sonde.envs._rules.topics import knowledge
+from sonde.envs._rules.twenty_questions.english import tokens
+from sonde.envs._rules.twenty_questions.sayings import said
+from sonde.envs._rules.twenty_questions.sayings_asked import readings
+from sonde.envs._rules.twenty_questions.sayings_form import DID, PAST, question, statement
+from sonde.envs._rules.twenty_questions.sayings_words import plain, same, stem
+from sonde.envs._rules.twenty_questions.topics import knowledge
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from operator import or_
 
 import pytest
 
-from sonde.envs._rules import facts
-from sonde.envs._rules.answering import article, verdict_on
-from sonde.envs._rules.phrases import expression, lexicon
-from sonde.envs._rules.questions import read
-from sonde.envs._rules.topics import knowledge
+from sonde.envs._rules.twenty_questions import facts
+from sonde.envs._rules.twenty_questions.answering import article, verdict_on
+from sonde.envs._rules.twenty_questions.phrases import expression, lexicon
+from sonde.envs._rules.twenty_questions.questions import read
+from sonde.envs._rules.twenty_questions.topics import knowledge
 from sonde.envs.twenty_questions import TwentyQuestions
 
 
@@ -69,7 +69,7 @@ def test_a_phrase_of_several_lines_is_false_only_where_all_are() -> None:
     """Or where a fact denies it of topics by name."""
     shared = [k for k, whats in lexicon().items() if len(whats) > 1 and not k.endswith(":")]
     assert shared
-    from sonde.envs._rules.phrases import asked
+    from sonde.envs._rules.twenty_questions.phrases import asked
 
     for k in shared:
         found, first = asked(k), expression(lexicon()[k][0])

@@ -11,11 +11,11 @@ import pytest
 
 import sonde
 from sonde.core import Episode
-from sonde.envs._rules.city_questions import query
-from sonde.envs._rules.diagnosis import products
-from sonde.envs._rules.diagnosis_reading import read as read_customer
-from sonde.envs._rules.questions import read as read_answerer
-from sonde.envs._rules.wordlists import word_list
+from sonde.envs._rules.cities.questions import query
+from sonde.envs._rules.diagnosis.products import products
+from sonde.envs._rules.diagnosis.reading import read as read_customer
+from sonde.envs._rules.twenty_questions.questions import read as read_answerer
+from sonde.envs._rules.twenty_questions.wordlists import word_list
 
 GLUE = re.findall(
     r"\S+",

@@ -23,8 +23,8 @@ from functools import cache
 from typing import Any
 
 from sonde.envs._rules.partition import bits
-from sonde.envs._rules.phrases import source, supported
-from sonde.envs._rules.topics import knowledge
+from sonde.envs._rules.twenty_questions.phrases import source, supported
+from sonde.envs._rules.twenty_questions.topics import knowledge
 
 COMMON = 0.03
 

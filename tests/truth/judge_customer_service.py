@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.envs._rules.diagnosis import products
-from sonde.envs._rules.diagnosis_reading import read
+from sonde.envs._rules.diagnosis.products import products
+from sonde.envs._rules.diagnosis.reading import read
 
 
 def answerable(item: Mapping[str, Any]) -> bool:

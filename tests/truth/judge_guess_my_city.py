@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.envs._rules.cities import City, atlas
-from sonde.envs._rules.city_questions import query
-from sonde.envs._rules.city_replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG, Asked, Query
-from sonde.envs._rules.city_words import guessed
+from sonde.envs._rules.cities.atlas import City, atlas
+from sonde.envs._rules.cities.questions import query
+from sonde.envs._rules.cities.replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG, Asked, Query
+from sonde.envs._rules.cities.words import guessed
 
 CLOSE = (
     {"continent", "region", "country"},

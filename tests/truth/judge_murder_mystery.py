@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.envs._rules.mystery import Act, case
-from sonde.envs._rules.mystery_case import observe
-from sonde.envs._rules.mystery_reading import read
+from sonde.envs._rules.mystery.cases import Act, case
+from sonde.envs._rules.mystery.reading import read
+from sonde.envs._rules.mystery.telling import observe
 
 
 def answerable(item: dict[str, Any]) -> bool:

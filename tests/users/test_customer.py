@@ -8,8 +8,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs._rules.diagnosis import products
-from sonde.envs._rules.diagnosis_reading import ask_open, ask_value, suggest
+from sonde.envs._rules.diagnosis.products import products
+from sonde.envs._rules.diagnosis.reading import ask_open, ask_value, suggest
 
 ENV, USER = sonde.make("customer_service"), sonde.make("users:customer")
 NAME = "washer_dance"

@@ -10,9 +10,9 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError
 from sonde.envs._rules.dialogue import GOAL
-from sonde.envs._rules.mystery import Case, case
-from sonde.envs._rules.mystery_case import observe
-from sonde.envs._rules.mystery_replies import reply, sentence
+from sonde.envs._rules.mystery.cases import Case, case
+from sonde.envs._rules.mystery.replies import reply, sentence
+from sonde.envs._rules.mystery.telling import observe
 from sonde.users.narrator import Narrator
 
 ENV = sonde.make("murder_mystery")

@@ -1,7 +1,8 @@
 """Builds ``sonde/envs/data/twenty_questions_facts.json`` from ``facts.txt`` here. Run this file with Python.
 
-The facts about single topics are authored by hand (format: ``sonde/envs/_rules/facts.py``). Every phrase is spelled out
-once, here, because there are many: the file that is read later maps what a phrase is looked up by to the facts.
+The facts about single topics are authored by hand (format: ``sonde/envs/_rules/twenty_questions/facts.py``). Every
+phrase is spelled out once, here, because there are many: the file that is read later maps what a phrase is looked up by
+to the facts.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import re
 import sys
 from pathlib import Path
 
-from sonde.envs._rules.english import tokens
-from sonde.envs._rules.facts import never_false
-from sonde.envs._rules.phrases import expansions, framed, lexicon
-from sonde.envs._rules.phrases import key as key_of
+from sonde.envs._rules.twenty_questions.english import tokens
+from sonde.envs._rules.twenty_questions.facts import never_false
+from sonde.envs._rules.twenty_questions.phrases import expansions, framed, lexicon
+from sonde.envs._rules.twenty_questions.phrases import key as key_of
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[2] / "src" / "sonde" / "envs" / "data" / "twenty_questions_facts.json"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sonde.envs._rules.phrases import spelled_out
+from sonde.envs._rules.twenty_questions.phrases import spelled_out
 
 OUT = Path(__file__).parents[3] / "src/sonde/envs/data/twenty_questions_lexicon.json"
 

@@ -16,9 +16,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from sonde.envs._rules.english import NUMBERS, tokens
-from sonde.envs._rules.sayings_form import ALONE, DID, PAST, PREPOSITIONS, Form, statement
-from sonde.envs._rules.topics import knowledge
+from sonde.envs._rules.twenty_questions.english import NUMBERS, tokens
+from sonde.envs._rules.twenty_questions.sayings_form import ALONE, DID, PAST, PREPOSITIONS, Form, statement
+from sonde.envs._rules.twenty_questions.topics import knowledge
 
 HERE = Path(__file__).resolve().parent
 Row = tuple[str, tuple[str, ...]]

@@ -19,7 +19,7 @@ from math import perm
 
 from sonde.core import UserError, View
 from sonde.core.types import Json
-from sonde.envs._rules.diagnosis import prior, products
+from sonde.envs._rules.diagnosis.products import prior, products
 from sonde.envs._rules.finite import Problem
 
 from ._calls import block, pieces

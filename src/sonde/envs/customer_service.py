@@ -6,9 +6,9 @@ or guesses the underlying problem, a judge; 628 training and 200 test scenarios,
 2602.12342), appendix B.2.2: one question per message (the check `single_inquiry`).
 
 Ours: its scenarios, written by a language model, are replaced by 88 products with 392 causes whose findings have exact
-probabilities (`_rules/diagnosis.py`, `data/build/customer_service.py`), so that beliefs are exact. The test split has
-causes that the training split never has; the prior covers all causes of a product. A task is a product, a cause, one of
-the product's three openings, which depends on the symptom alone, and the findings drawn for it.
+probabilities (`_rules/diagnosis/products.py`, `data/build/customer_service.py`), so that beliefs are exact. The test
+split has causes that the training split never has; the prior covers all causes of a product. A task is a product, a
+cause, one of the product's three openings, which depends on the symptom alone, and the findings drawn for it.
 
 A scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
 beliefs; without a seated judge nobody decides about it: a claimed goal ends the game with `judged` None.
@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from sonde.core import Spec
 
-from ._rules.service import Service
+from ._rules.diagnosis.service import Service
 
 _NAME = "customer_service"
 _USER = "users:customer"

@@ -6,10 +6,11 @@ asks or proposes in free text; a simulated customer; reward 1 when the issue is 
 what may be wrong that either contains the truth (well-specified) or may not (misspecified), both written by a language
 model; regret.
 
-Ours: the data, rules and customer of `customer_service` (`_rules/service.py`), so that the truth, the optimal value and
-the posterior are exact. Every period is a sub-episode of one step. The case ends when it is solved: from there on
-optimal play costs no regret. Optimal play in the true world proposes the right fix in the first period, so the regret
-of a trial is the number of periods before the one that solved it. `told_prior` puts a prior into the first message:
+Ours: the data, rules and customer of `customer_service` (`_rules/diagnosis/service.py`), so that the truth, the optimal
+value and the posterior are exact. Every period is a sub-episode of one step. The case ends when it is solved: from
+there on optimal play costs no regret. Optimal play in the true world proposes the right fix in the first period, so the
+regret of a trial is the number of periods before the one that solved it. `told_prior` puts a prior into the first
+message:
 
     none             no prior; agents write their own, as in the paper
     well_specified   all causes of the product, with their probabilities
@@ -29,13 +30,13 @@ from typing import Any, ClassVar
 from sonde.core import AGENT, Frozen, Rng, Spec, Step, UserError, invalid
 from sonde.core.types import Json
 
-from ._rules.diagnosis import prior, products
-from ._rules.diagnosis_reading import ask_open, ask_value
+from ._rules.diagnosis.products import prior, products
+from ._rules.diagnosis.reading import ask_open, ask_value
+from ._rules.diagnosis.service import Service, case_of, legal
 from ._rules.dialogue import Talk
 from ._rules.finite import Problem, World, bandit, best_value
 from ._rules.prompts import pieces
 from ._rules.rounds import fact
-from ._rules.service import Service, case_of, legal
 
 _NAME = "customer_service_bandit"
 _STATE = "start"

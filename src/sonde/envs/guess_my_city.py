@@ -5,10 +5,10 @@ replies that name neither city nor country, a proposal costs a turn, "Goal reach
 cities; 512 new tokens. LMRL-Gym (arXiv 2311.18232), D.7: 100 of the most populous cities, a reward of -1 for every
 question and 0 for the one that wins. ΔBelief-RL, B.2.1: checks on what the agent says.
 
-Ours: the cities and all facts about them (`_rules/cities.py`; both papers' lists are of their own); the split of the
-100, 73 to 27; and the default user, `users:resident`, a program that answers truthfully what it understands as a whole
-and says "I do not know." to all else. With it the filter is exact: every city has one reply to every message. The prior
-is uniform over all cities of the preset, of both splits: 758, or 100.
+Ours: the cities and all facts about them (`_rules/cities/atlas.py`; both papers' lists are of their own); the split of
+the 100, 73 to 27; and the default user, `users:resident`, a program that answers truthfully what it understands as a
+whole and says "I do not know." to all else. With it the filter is exact: every city has one reply to every message. The
+prior is uniform over all cities of the preset, of both splits: 758, or 100.
 
 A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can play its
 resident, there is no filter, and the rule user says that it does not know.
@@ -31,8 +31,8 @@ from ._rules.dialogue import USER, Dialogue, Talk
 from ._rules.partition import PartitionFilter
 
 if TYPE_CHECKING:
-    from ._rules.cities import City
-    from ._rules.city_game import Knowledge
+    from ._rules.cities.atlas import City
+    from ._rules.cities.game import Knowledge
 
 _NAME = "guess_my_city"
 _SIZES = {"paprika": (500, 185), "lmrl": (73, 27)}
@@ -77,7 +77,7 @@ class GuessMyCity(Dialogue):
     @cached_property
     def known(self) -> Knowledge:
         """The cities of the preset and what is known about them."""
-        from ._rules.city_game import knowledge  # the facts and the parser are read when they are first used
+        from ._rules.cities.game import knowledge  # the facts and the parser are read when they are first used
 
         return knowledge(self.preset)
 
@@ -105,7 +105,7 @@ class GuessMyCity(Dialogue):
 
     def _title(self, city: str, country: str) -> str:
         """The title of the list for whatever name of a city of the preset; for others the two names."""
-        from ._rules.city_words import guessed
+        from ._rules.cities.words import guessed
 
         found = guessed(f"{city} , {country}".lower(), True)
         rows = [c for c in self.known.cities if found is not None and found.count == 1 and c.id in found.cities]
@@ -155,7 +155,7 @@ class GuessMyCity(Dialogue):
     # --- what a message is -------------------------------------------------------------------------------------------
 
     def solves(self, state: Talk) -> bool:
-        from ._rules.city_questions import names_it, proposed
+        from ._rules.cities.questions import names_it, proposed
 
         city = self.city(state)
         if city is None:
@@ -165,7 +165,7 @@ class GuessMyCity(Dialogue):
         return found is not None and found.count == 1 and city.id in found.cities
 
     def candidates(self, said: str) -> int:
-        from ._rules.city_questions import proposed
+        from ._rules.cities.questions import proposed
 
         found = proposed(said)
         return 0 if found is None else found.count
@@ -175,7 +175,7 @@ class GuessMyCity(Dialogue):
         return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.secrets
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        from ._rules.city_questions import proposed, query
+        from ._rules.cities.questions import proposed, query
 
         found = proposed(state.said)
         named = {} if found is None else {"guess": self._titles(found.cities)}

@@ -5,10 +5,10 @@ at most, a language model plays the world and says when there is a final accusat
 right; the culprit may be a witness; 203 training and 50 test tasks. ΔBelief-RL (appendix B.2.3) plays the same with no
 check on the form of questions.
 
-Ours: the cases, what can be found out in them and what it means (`_rules/mystery.py`, `_rules/mystery_filter.py`), and
-how free text is read (`_rules/mystery_reading.py`). A program narrates; a language model may, with all facts of the
-case. An accusation of one person always ends the game, `claimed`: a wrong one is a loss. By the rules it is judged by
-who is accused, with `judge="seat"` by whoever sits there.
+Ours: the cases, what can be found out in them and what it means (`_rules/mystery/cases.py`,
+`_rules/mystery/filter.py`), and how free text is read (`_rules/mystery/reading.py`). A program narrates; a language
+model may, with all facts of the case. An accusation of one person always ends the game, `claimed`: a wrong one is a
+loss. By the rules it is judged by who is accused, with `judge="seat"` by whoever sits there.
 
 The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a scenario from
 elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and without a
@@ -30,14 +30,14 @@ from sonde.core.types import Json
 
 from ._rules.checks import Candidates
 from ._rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
-from ._rules.mystery import TASKS, Case, Frame, case
-from ._rules.mystery_accusing import accused, is_accusation
-from ._rules.mystery_belief import MysteryFilter
-from ._rules.mystery_case import briefing, clues, lies
-from ._rules.mystery_filter import Truth
-from ._rules.mystery_reading import LONGEST, Reading, read
-from ._rules.mystery_replies import evidence, revealed, sentence, sentences
-from ._rules.mystery_words import template
+from ._rules.mystery.accusing import accused, is_accusation
+from ._rules.mystery.belief import MysteryFilter
+from ._rules.mystery.cases import TASKS, Case, Frame, case
+from ._rules.mystery.filter import Truth
+from ._rules.mystery.reading import LONGEST, Reading, read
+from ._rules.mystery.replies import evidence, revealed, sentence, sentences
+from ._rules.mystery.telling import briefing, clues, lies
+from ._rules.mystery.words import template
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"

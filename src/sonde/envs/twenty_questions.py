@@ -29,11 +29,11 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, invalid
 from sonde.core.types import Json
 
-from ._rules.answering import TEXTS, TopicAnswers, guess, mentioned
 from ._rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
 from ._rules.partition import PartitionFilter
-from ._rules.questions import read
-from ._rules.topics import knowledge
+from ._rules.twenty_questions.answering import TEXTS, TopicAnswers, guess, mentioned
+from ._rules.twenty_questions.questions import read
+from ._rules.twenty_questions.topics import knowledge
 
 _NAME = "twenty_questions"
 _LONGEST_TOPIC = 100
@@ -269,7 +269,7 @@ def _world(state: Talk) -> World:
 
 def _names(said: str, topic: str) -> bool:
     """Whether a message names a topic that the knowledge base lacks, as a guess."""
-    from ._rules.topics import name_key
+    from ._rules.twenty_questions.topics import name_key
 
     words = re.sub(
         r"^(is|was|are) (it|this|that|the \w+|your \w+)( called)? |^i think it is |[?.!]+$", "", said.strip().lower()

@@ -2,8 +2,8 @@
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1: yes, no, or the goal is reached; ΔBelief-RL, appendix B.1: invalid and
 repeated as well. Departure: where the truth is not known, or the question is not understood, it says so. What it says
-follows from the topic and from what the question asks (`envs/_rules/questions.py`); nothing else in a message matters,
-so it cannot be talked into anything, and it never names its topic.
+follows from the topic and from what the question asks (`envs/_rules/twenty_questions/questions.py`); nothing else in a
+message matters, so it cannot be talked into anything, and it never names its topic.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
-from sonde.envs._rules.answering import TEXTS, verdict_on
 from sonde.envs._rules.dialogue import GOAL
-from sonde.envs._rules.repeats import repeats
-from sonde.envs._rules.topics import knowledge
+from sonde.envs._rules.twenty_questions.answering import TEXTS, verdict_on
+from sonde.envs._rules.twenty_questions.repeats import repeats
+from sonde.envs._rules.twenty_questions.topics import knowledge
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,276 @@
+"""Questions beside the point: they name a thing that can be asked about, and ask something else.
+
+Ours. Each guard is one way in which this happens; any of them leaves the question without an answer. Those about
+persons and times are in `persons.py`, those about another thing or property in `things.py`, those
+that only share a word with it in `modifiers.py`; here are the rest.
+
+    Is the milk on the inner wall?   about another thing
+    Is the drive blue?               the colour of another thing
+    Which jeans do you wear?         takes for granted what is to be told
+    Is the tree a birch?             what kind of thing it is, and nobody told
+    Is the plug yours?               what is known of nothing
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from .frames import NOT_KNOWN
+from .modifiers import only_answered, other_doer, other_head, other_modifier, other_predicate
+from .occasions import all_of_them
+from .persons import PERSONS
+from .products import products
+from .senses import other_sense
+from .sentences import AUX, LEAD, TAG, WH, WHEN
+from .things import SUBJECT, THINGS, noun_of
+from .told import all_said, explains, known, values
+from .words import TOKEN, choose, lexicon, stems, weighs
+
+
+def beside(name: str, finding: int, text: str) -> bool:
+    """Whether a question, in lower case, is not about what is known of this finding."""
+    bare = LEAD.sub("", WHEN.sub("", TAG.sub("?", text) if "," in text else text))
+    return any(guard(name, finding, bare) for guard in _GUARDS) or _not_the_same(name, finding, text)
+
+
+# --- what nobody knows -----------------------------------------------------------------------------------------------
+
+
+def _unknown(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks for what nobody knows of anything, such as an owner, unless a value tells it."""
+    odd = NOT_KNOWN.search(bare)
+    if not odd:
+        return False
+    if odd[0].startswith(("how", "why", "who is", "who was")):
+        return True
+    said = bare[odd.start() :] if odd[0].startswith("made") else odd[0]
+    return not values(name, finding) & frozenset(stems(said))
+
+
+_OPEN = re.compile(
+    r"(?:(?:in|on|at|by|for|since|to|from|with) )?(?:(?:what|which|where|whose|when)\b"
+    r"|how \w+ do you\b)(?!.*(?:\bor\b|,))"
+)
+
+
+def _presumes(name: str, finding: int, bare: str) -> bool:
+    """Whether an open question takes for granted what is to be told: "Which jeans do you wear?"."""
+    asks = frozenset(stems(products()[name].findings[finding].asks))
+    named = frozenset(s for s in values(name, finding) - asks if weighs(s))
+    return bool(_OPEN.match(bare)) and bool(named & frozenset(stems(bare)))
+
+
+# --- things ----------------------------------------------------------------------------------------------------------
+
+_WHICH_DOES = re.compile(
+    r"(?:which|what) (?:kind of |sort of |type of )?((?!(?:is|are|was|were|do|does|did|has|have|had|can|will"
+    r"|would)\b)[a-z' -]+)"
+)
+_BLANK = frozenset(
+    stems("state condition position status reaction behaviour situation result input mode value error colour area make")
+)
+_PARTS = frozenset(stems("button key display screen symbol plug power lamp technician workshop"))
+_PLACED = frozenset(TOKEN.findall("in on at beside near next behind under above inside outside between"))
+_PLACE = re.compile(r"^where|stand|place|around|carry")
+
+
+@lru_cache(maxsize=1 << 10)
+def _named(name: str, finding: int) -> frozenset[str]:
+    """The words of a finding, without those that only the customer's answers have."""
+    found = products()[name].findings[finding]
+    return frozenset(stems(" ".join((found.asks, *found.cues, *found.questions[:-3], *found.values, *found.more))))
+
+
+def _other_subject(name: str, finding: int, bare: str) -> bool:
+    """Whether the thing that it is about is no part of what is known: "Is the milk on the inner wall?"."""
+    found = SUBJECT.match(bare)
+    noun, rest = noun_of(found[1]) if found else ((), "")
+    if len(noun) > 1 and not rest and bare.startswith(("is ", "are ", "was ", "were ")):
+        noun = noun[:-1]  # the last word is said of it
+    topics = lexicon(name).findings
+    said = [s for s in stems(" ".join(noun)) if (weighs(s) or s in _PARTS) and s not in _BLANK]
+    own = [s for s in said if s in _named(name, finding)]
+    if not said or own:
+        return bool(own) and not re.search(r"^\w+ an? ", bare) and _shown(name, finding, own)
+    if not all(s in topics.background for s in said):
+        return True
+    asks = products()[name].findings[finding].asks
+    return rest in _PLACED and bare.startswith(("is ", "are ", "was ", "were ")) and not _PLACE.search(asks)
+
+
+def _shown(name: str, finding: int, own: Sequence[str]) -> bool:
+    """Whether something is only named as what may be shown: "Is the door open?" where the picture of one may be lit."""
+    asks = products()[name].findings[finding].asks
+    return bool(_SIGN.search(asks)) and frozenset(own) <= values(name, finding) - frozenset(stems(asks))
+
+
+_SIGN = re.compile(r"\b(?:symbol|picture|icon|sign|lit|letter)\b")
+
+
+def _other_kind(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks which one of other things: "Which electrician put in the box?"."""
+    found = _WHICH_DOES.match(bare)
+    noun = stems(" ".join(noun_of(found[1])[0][:2])) if found else []
+    if not noun or noun[0] in _BLANK or not (weighs(noun[0]) or noun[0] in _WORKERS):
+        return False
+    asked = frozenset(stems(" ".join(_WHICH.findall(all_said(products()[name].findings[finding])))))
+    own = asked | _named_first(name, finding) | lexicon(name).findings.background
+    return not known(name, finding, noun[0]) or not own & frozenset(noun)
+
+
+_WHICH_OF = re.compile(r"(?:which|what) (?:one )?of (?:the|your|these|those|its) ([a-z]+)")
+
+
+def _which_of(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks which one of several things, of which the finding does not tell: "Which of the switches ...?"."""
+    found = _WHICH_OF.match(bare)
+    return bool(found) and _named(name, finding).isdisjoint(stems(found[1]))
+
+
+_WORKERS = frozenset(("technician", "worker"))
+
+
+@lru_cache(maxsize=1 << 10)
+def _named_first(name: str, finding: int) -> frozenset[str]:
+    """The words of a finding, without those that only its cues and the customer's answers have."""
+    found = products()[name].findings[finding]
+    return frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.values))))
+
+
+_WHICH = re.compile(r"\b(?:which|what) ([a-z-]+)")
+_PREPOSITION = re.compile(r"\b(?:of|on|in|at|by|beside|under|with|when|against|behind|from|for|to|that|where|what)\b")
+_COLOURS = "colour red green blue yellow white black brown orange grey silver pink purple amber"
+_POINTS = re.compile(r"\b(?:it|its|they|them|one|ones|there|you see)\b")
+
+
+def _coloured(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks for a colour, and not that of the thing of which it is known: "Is the drive blue?"."""
+    colours, said = frozenset(stems(_COLOURS)), frozenset(stems(bare))
+    if not said & colours or _POINTS.search(bare):
+        return False
+    product = products()[name]
+    found, other = product.findings[finding], colours | frozenset(stems(product.product))
+    pieces = [frozenset(stems(piece)) - other for piece in _PREPOSITION.split(found.asks)]
+    head = next(filter(None, pieces), frozenset[str]())
+    places = frozenset[str]().union(*pieces) - head - frozenset(stems(" ".join(found.questions[:-3])))
+    own = frozenset(
+        s for s, row in lexicon(name).findings.strength.items() if row.get(finding, 0.0) == sum(row.values())
+    )
+    return not said & (head | own - other - places)
+
+
+_HAS = re.compile(r"(?:(?:has|have) (?:the|your|it) [a-z ]*?got|(?:does|do) (?:the|your|it) [a-z ]*?have) ")
+_WHETHER = re.compile(
+    r"\b(?:no|none|not|yes|nothing|nobody|absent|lit|dark|empty|clear|clean|some|any|many|few|off|on)\b"
+)
+
+
+def _has(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks if a thing is there, and something else is told of it: "Has the van got winter tyres?"."""
+    found = _HAS.match(bare)
+    if not found or _WHETHER.search(" ".join(products()[name].findings[finding].values)):
+        return False
+    asked = frozenset(stems(bare[found.end() :]))
+    return not asked <= lexicon(name).findings.background and not asked & values(name, finding)
+
+
+_EVENT = re.compile(r"(?:did|has|have|had) (?:the|your|its|an?|one of the) ([a-z' -]+)\??$")
+
+
+_SAY = frozenset(TOKEN.findall("up down on off time say show tell mention promise announce"))
+
+
+def _other_event(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what happened to a thing, and nothing is known of that: "Did the dish break?"."""
+    found = _EVENT.match(bare)
+    noun, rest = noun_of(found[1]) if found else ((), "")
+    last = found[1].split()[-1] if found and rest else ""
+    verb = last if (found and " been " in found[1]) or len(noun) < 2 else noun[-1]
+    return verb not in _SAY and not explains(name, finding, verb)
+
+
+_IS_A = re.compile(r"(?:is|are|was|were) (?:the|your|its|that|this) ([a-z'-]+) an? ([a-z' -]+)\??$")
+
+
+def _called(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what kind of thing something is, and that is not told: "Is the tree a birch?"."""
+    found = _IS_A.match(bare)
+    return bool(found) and not values(name, finding) & frozenset(stems(found[2]))
+
+
+_AND_ASKS = re.compile(rf",? (?:and|plus) (?:also |then )?(?=(?:{WH}|{AUX} (?:it|there|the|your|you|any|they|its))\b)")
+
+
+def _another_question(name: str, finding: int, bare: str) -> bool:
+    """Whether a second question is joined to it, about something else."""
+    topics = lexicon(name).findings
+    pieces = _AND_ASKS.split(bare)
+    picks = [choose(piece, topics).target for piece in pieces] if len(pieces) > 1 else []
+    own = [[s for s in stems(piece) if s not in topics.background] for piece in pieces]
+    odd = any(said and not any(finding in topics.strength.get(s, {}) for s in said) for said in own)
+    return any(pick >= 0 and pick != finding for pick in picks) or (bool(picks) and odd)
+
+
+_OBJECT = re.compile(
+    r"\b(?:show|have|got|use|get|give|name|list|make|need|take|want|own|contain|include)s? "
+    r"(?:the |your |an? |any |some )?(?:same |different |right |wrong )?([a-z-]+)\?$"
+)
+
+
+def _other_object(name: str, finding: int, bare: str) -> bool:
+    """Whether it ends with a thing of which nothing is told: "Do both lines show the same amount?"."""
+    found, lex = _OBJECT.search(bare), lexicon(name)
+    odd = (s for s in stems(found[1]) if weighs(s) and found[1] != "left") if found else ()
+    known = lex.told[finding] | frozenset(stems(products()[name].product))
+    return any(finding not in lex.findings.strength.get(s, {}) and s not in known for s in odd)
+
+
+_OTHER = re.compile(r"\b(?:another|different|other|new|second) ([a-z-]+)")
+
+
+def _not_the_same(name: str, finding: int, bare: str) -> bool:
+    """Whether it names another thing where all is about the same one: "Does it charge with a different cable?"."""
+    told = all_said(products()[name].findings[finding])
+    same = frozenset(stems(" ".join(re.findall(r"\bsame ([a-z-]+)", told))))
+    other = frozenset(stems(" ".join(_OTHER.findall(told))))
+    return any(frozenset(stems(m[1])) & (same - other) for m in _OTHER.finditer(bare))
+
+
+_HOW_MANY = re.compile(r"\bhow many ([a-z-]+)(?: ([a-z-]+))?")
+
+
+def _other_count(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks for a number of other things than those that are told: "How many zones do you have?"."""
+    found = products()[name].findings[finding]
+    asked = _HOW_MANY.search(bare)
+    told = " ".join((_PREPOSITION.split(found.asks)[0], *found.values, *found.answers))
+    counted = f"{told} {' '.join(' '.join(m) for m in _HOW_MANY.findall(all_said(found)))}"
+    said = stems(" ".join(filter(None, asked.groups()))) if asked else []
+    return bool(said) and not frozenset(said) & frozenset(stems(counted))
+
+
+_GUARDS = (
+    *PERSONS,
+    *THINGS,
+    other_modifier,
+    other_doer,
+    other_head,
+    other_predicate,
+    only_answered,
+    all_of_them,
+    other_sense,
+    _other_count,
+    _other_object,
+    _another_question,
+    _presumes,
+    _unknown,
+    _other_subject,
+    _other_kind,
+    _which_of,
+    _coloured,
+    _called,
+    _other_event,
+    _has,
+)

@@ -1,0 +1,187 @@
+"""Questions about a person, or a time, of which nothing is known.
+
+Ours. Each guard is one way in which this happens; any of them leaves the question without an answer.
+
+    Did you whistle just now?            about the customer, not the product
+    Did you drop your computer?          another thing of the customer's
+    Does your neighbour's cooker burn?   somebody else's thing
+    Does your nephew use the app?        a person who is only named in an answer to something else
+    What strings do you use?             which of many, and nobody told
+    Where will you go next month?        what is still to come
+"""
+
+from __future__ import annotations
+
+import re
+
+from .products import Finding, products
+from .told import PEOPLE, all_said, called, explains, told_of, values
+from .words import TOKEN, lexicon, stems, weighs, words
+
+_YOU_DO = re.compile(
+    r"\b(?:do|did|have|had|can) (?:you|he|she|they|i|we) (?:\w+ly |ever |also |already |just |still |even |always "
+    r"|last "
+    r"|first |then |usually |normally )?([a-z]+)"
+    r"( (?:it|them|the|your|any|some|a|an)\b)?"
+)
+_OURS = re.compile(r"\b(?:i|i'm|i've|my|me|we|our|you|your)\b")
+_SENSES = frozenset(
+    TOKEN.findall(
+        "see saw seen hear heard feel felt smell smelled notice noticed have has had get got find found know look"
+        " looked"
+        " check checked tell say said mean think remember happen happened need want been try tried keep kept set put"
+        " use"
+        " used go be is one any a an the it them that this some your you to on all ever already just still even also"
+        " recently lately perhaps not only both no more much many other another new old take do done let confirm spot"
+    )
+)
+"""What may follow "do you", whatever is asked about."""
+
+
+def _own_doing(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what the customer does, and that is not known: "Did you hurt your hand?"."""
+    acts = [d for d in _YOU_DO.finditer(bare) if d[1] not in _SENSES]
+    found = products()[name].findings[finding]
+    ours, told, states = _of_customer(found), all_said(found), values(name, finding)
+    return any(
+        not (ours or d[2]) or not told_of(name, finding, said[0]) or _only_a_state(d[1], states, told)
+        if (said := stems(d[1]))
+        else d[1] not in TOKEN.findall(told)
+        for d in acts
+    )
+
+
+def _only_a_state(verb: str, known: frozenset[str], told: str) -> bool:
+    """Whether a verb is known as what something is like, and not as what is done: "Have you cleaned the filter?"."""
+    return verb.endswith("ed") and _is_state(verb, known, told)
+
+
+def _is_state(verb: str, known: frozenset[str], told: str) -> bool:
+    done = re.search(rf"\b(?:i|you|we)(?:'ve|'d)? (?:\w+ )?{verb[:4]}", told)
+    states = {s for s in stems(verb) if s in known and any(s in scale for scale in words().scales)}
+    return bool(states) and not done
+
+
+def _of_customer(found: Finding) -> bool:
+    """Whether a finding tells something of what the customer does."""
+    return bool(_OURS.search(" ".join((found.asks, *found.questions[:-3], *found.answers)).lower()))
+
+
+_YOUR = re.compile(r"\byour (?:own |old |new |other )?([a-z'-]+)(?: ([a-z'-]+))?")
+_AT_HAND = frozenset(
+    TOKEN.findall("finger thumb nail hand hands ear ears eye eyes knee foot end own home house place left right")
+)
+
+
+def _owned(name: str, finding: int, bare: str) -> bool:
+    """Whether it names a thing of the customer's of which nothing is known: "Did you drop your computer?"."""
+    topics = lexicon(name).findings
+    product = frozenset(stems(products()[name].product))
+    for found in _YOUR.finditer(bare):
+        said = stems(found[0])
+        known = any(finding in topics.strength.get(s, {}) or s in product for s in said)
+        if not known and any(map(weighs, said)) and found[1] not in _AT_HAND:
+            return True
+    return False
+
+
+_PERSON = re.compile(rf"\b({PEOPLE})'s? [a-z]|\b(?:the|your) (other|second|old|previous|next) ([a-z-]+)")
+
+
+_OPEN = re.compile(r"(?:what|which|who|whose|where|when|how)\b")
+_THEIR_THING = re.compile(rf"\b(?:{PEOPLE}'s?|other people's|else's|next door|else in|others|friends) ")
+"""Words of a finding that tells of other people's things: "My nephew gave it a special system." does not."""
+
+
+def _asked_of(found: Finding, bare: str) -> str:
+    """The texts of a finding; without its answers for what an open question asks: "What is your husband's name?"."""
+    return all_said(found) if not _OPEN.match(bare) else ". ".join((found.asks, *found.questions[:-3])).lower()
+
+
+def _others_own(name: str, finding: int, bare: str) -> bool:
+    """Whether it is about somebody else's thing, or another product: "Does your neighbour's cooker burn?"."""
+    product = frozenset(stems(products()[name].product))
+    for found in _PERSON.finditer(bare):
+        if found[1] or product & frozenset(stems(found[3])):
+            own = lexicon(name).findings.strength
+            if not any(finding in own.get(s, {}) for s in stems(found[1] or found[2])):
+                return True
+            if found[1] and not _THEIR_THING.search(_asked_of(products()[name].findings[finding], bare)):
+                return True
+    return False
+
+
+_WHICH = re.compile(r"(?:what|which) (?:kind of |sort of |type of )?([a-z' -]+?) (?:do|did|have|will) you ([a-z]+)")
+_USES = re.compile(r"\b(?:you|i|we) (?:use|put|take|fill)\b")
+_PERCEIVED = frozenset(TOKEN.findall("see hear feel smell notice find get read observe"))
+
+
+def _chosen(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks which of several things the customer uses, and that is not told: "What strings do you use?"."""
+    asked, found, background = _WHICH.match(bare), products()[name].findings[finding], lexicon(name).findings.background
+    if not asked or asked[2] in _PERCEIVED:
+        return False
+    noun = frozenset(stems(asked[1])) - background
+    if asked[2] == "use" and not noun & frozenset(stems(found.asks)) and not _USES.search(all_said(found)):
+        return True
+    own = frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.values))))
+    return any(weighs(s) and s not in own for s in noun) or not (stems(asked[2]) and explains(name, finding, asked[2]))
+
+
+_NAMED = re.compile(rf"\b{PEOPLE}\b")
+
+
+def _only_named(name: str, finding: int, bare: str) -> bool:
+    """Whether it names a person, and nothing else by which the finding is called: "Does your nephew use the app?"; or
+    is about that person: "Does the visitor see the light?"."""
+    people = frozenset(stems(" ".join(m[0] for m in _NAMED.finditer(bare))))
+    own = called(name, finding).union(stems(" ".join(products()[name].findings[finding].questions[:-3])))
+    if people & own:
+        return False
+    rest = frozenset(stems(_NAMED.sub(" ", bare)))
+    return bool(people) and (not rest & called(name, finding) or bool(_OF_PERSON.match(bare)))
+
+
+_OF_PERSON = re.compile(rf"(?:do|does|did|has|have|had|can|could|is|are|was|were) (?:the|your|any) {PEOPLE}\b(?!')")
+
+
+_ANYBODY = re.compile(
+    r"\b(?:has|have|had|did|does|do) (?:(?:some|any|every|no)(?:body|one)|people)( else)?"
+    r" (?:(?:ever|just|already|recently|been) )*([a-z]+)"
+)
+
+
+def _by_anybody(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what anybody did, and nobody is told to have: "Has anybody repaired it?"."""
+    return any(
+        any(not told_of(name, finding, s) for s in stems(m[2])) or (m[1] and m[2] in _LOOKS)
+        for m in _ANYBODY.finditer(bare)
+        if m[2] not in _SENSES or m[1]
+    )
+
+
+_LOOKS = frozenset(("look", "looked", "see", "seen", "check", "checked", "touch", "touched", "know", "known"))
+_HOW_YOU = re.compile(r"how (?:do|did) you (?:usually |normally |always )?([a-z]+)")
+
+
+def _how_you_do(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks how something is done of which only the state is told: "How do you clean the mesh?"."""
+    found, told = _HOW_YOU.match(bare), all_said(products()[name].findings[finding])
+    return bool(found) and _is_state(found[1], values(name, finding), told)
+
+
+_TO_COME = re.compile(
+    r"\bwill (?:you|he|she|they|we|there)\b|\b(?:are|is|were|was) (?:you|he|she|they) (?:\w+ )?going"
+    r" (?:to|on|away|abroad)\b"
+    r"|\b(?:do|are) (?:you|they|he|she) (?:\w+ )?(?:plan|intend|hope|expect)(?:ning|ing)?\b"
+    r"|\b(?:tomorrow|next (?:week|month|year|time|summer|winter|spring|autumn|weekend))\b"
+)
+
+
+def _to_come(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks for what is still to come, unless that is what is told."""
+    found = _TO_COME.search(bare)
+    return bool(found) and found[0] not in all_said(products()[name].findings[finding])
+
+
+PERSONS = (_own_doing, _others_own, _owned, _chosen, _by_anybody, _how_you_do, _only_named, _to_come)

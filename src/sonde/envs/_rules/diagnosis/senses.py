@@ -1,0 +1,171 @@
+"""Questions that have a word of a finding in another sense.
+
+Ours. A stem stands for a verb and a noun, for what a thing does and for what is done to it. Each guard is one way in
+which a question takes the other one; any of them leaves it without an answer.
+
+    Did you drop the phone?               done by the customer; of the percentage it is told that it drops
+    Has the phone been dropped?           done to the product, likewise
+    Does the machine drain?               the finding tells how the kitchen sink drains
+    Do you take the box in on arrival?    of the ice packs on arrival it has only the occasion
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from .products import Finding, products
+from .sentences import WH
+from .words import TOKEN, lexicon, stems, weighs
+
+_BY_YOU = re.compile(
+    r"\b(?:do|did|have|had) you (?:(?:\w+ly|ever|also|already|just|still|even|always|last|first|then) )*([a-z]+)\b"
+)
+_ANY_DEED = frozenset(stems("use set switch turn press"))
+_ABOUT_YOU = re.compile(
+    r"^(?:are|were) you an? |^(?:what|which) [a-z]+ are you(?: (?:with|on|in|at))?\??$"
+    r"|^(?:do|did|would) you (?:want|wish|like|go to|(?:ever )?been to)\b|^what (?:year|day|month|date) is it\??$"
+)
+"""What asks about the customer, or the calendar."""
+_IDIOM = re.compile(
+    r"\b(?:(?:have|catch|caught|got|had|with) a (?:bad |nasty )?cold|under the weather|on the other hand|at hand"
+    r"|(?:give|lend) \w+ a hand|(?:out of|in|on|about|had|have|have the|good) time|in (?:the long|the short) run"
+    r"|at the end of the day|in (?:charge|the end|the first place)|an? (?:ring|idea) to|spell check\w*"
+    r"|take (?:part|place|turns|(?:an? |the |any |some )?(?:picture|photo)s?"
+    r"|a (?:shower|bath|walk|break|seat|look round))|have cold feet"
+    r"|(?:fall|fell) (?:asleep|in love|ill)|on the (?:same|other) page"
+    r"|by (?:the way|heart)|lose (?:touch|count)|in (?:touch|light of)|for the record|in bed"
+    r"|(?:heart|stomach|back|ear|eye|skin|lung|sleep|knee) (?:trouble|problems?|pains?|diseases?|attacks?)"
+    r"|(?:full|new|half) moon|(?:big|huge) fan)\b"
+    r"(?! (?:of|it|that|the|when|does|did) )"
+)
+"""Where a word of a thing says something else."""
+
+
+_BEEN = re.compile(r"\b(?:it|the [a-z ]+|your [a-z ]+) (?:ever |just |already )?been ([a-z]+)\b")
+_DOER = re.compile(r"(?:i|i've|i'd|you|you've|we|we've|to|have|has|had|been|was|were|is|are|it's|get|got|he|she|they)")
+_DONE = re.compile(r"[a-z]{2,}(?:ed|en)|(?:put|cut|set|bent|held|built|bought|fell|shut|worn|torn|spilt|lit)")
+
+
+def other_sense(name: str, finding: int, bare: str) -> bool:
+    """Whether a question, in lower case, takes a word of the finding in another sense."""
+    own = frozenset(s for q in products()[name].findings[finding].questions[:-3] for s in stems(q))
+    about_you = _ABOUT_YOU.match(bare)
+    return (
+        bool(about_you and not own & frozenset(stems(about_you[0])))
+        or bool(_IDIOM.search(bare))
+        or any(_undone(name, finding, m[1], bare) for m in _BY_YOU.finditer(bare))
+        or any(_undone(name, finding, m[1], bare) for m in _BEEN.finditer(bare) if _is_product(name, m[0]))
+        or _of_another(name, finding, bare)
+        or _only_the_occasion(name, finding, bare)
+        or _of_any(name, finding, bare)
+        or _owner(name, finding, bare)
+    )
+
+
+def _is_product(name: str, passive: str) -> bool:
+    subject = stems(passive.partition(" been ")[0])
+    return lexicon(name).findings.background.issuperset(subject)
+
+
+def _undone(name: str, finding: int, act: str, bare: str) -> bool:
+    """Whether a verb is known of the finding, but not as what anybody does; a value says enough without it."""
+    topics, found = lexicon(name).findings, products()[name].findings[finding]
+    if _OPEN.search(bare) and bare.endswith(f" {act}?"):
+        return False  # "What time do you arrive?"
+    said = frozenset(s for s in stems(act) if finding in topics.strength.get(s, {})) - _ANY_DEED
+    event = f"{act}s" in found.asks.split() and not found.asks.startswith(("how ", "whether ", "which "))
+    if not said or event or said & _deeds(name, finding) or _cited(found, said, bare):
+        return False
+    by_name = said if any(act in (t, f"{t}s", t.removesuffix("s")) for t in _tokens(found.values)) else frozenset[str]()
+    values = (frozenset(stems(value)) - by_name for value in found.values)
+    return not any(value and value <= frozenset(stems(bare)) for value in values)
+
+
+def _cited(found: Finding, verb: frozenset[str], bare: str) -> bool:
+    """Whether a question has words of the finding as they are told, not only the verb."""
+    cues = (cue for cue in found.cues if " " in cue or not stems(cue))
+    return any(cue in bare and frozenset(stems(cue)) != verb for cue in cues)
+
+
+def _tokens(texts: Sequence[str]) -> list[str]:
+    return TOKEN.findall(" ".join(texts).lower())
+
+
+@lru_cache(maxsize=1 << 10)
+def _deeds(name: str, finding: int) -> frozenset[str]:
+    """The verbs of which a finding tells that somebody does or did them."""
+    tokens = [t for text in _texts(products()[name].findings[finding]) for t in ("", *TOKEN.findall(text.lower()))]
+    pairs = itertools.pairwise(tokens)
+    return frozenset(s for before, t in pairs if _DONE.fullmatch(t) or _DOER.fullmatch(before) for s in stems(t))
+
+
+def _texts(found: Finding) -> tuple[str, ...]:
+    return (found.asks, *found.questions[:-3], *found.answers, *found.values, *found.cues, *found.more)
+
+
+_OPEN = re.compile(rf"^(?:(?:at|in|on|by|from|for|with) )?{WH}\b")
+_AWAY = frozenset(stems("up down off out on"))
+_HOW_IT_DOES = re.compile(r"how the ([a-z ]+?) ([a-z]+?)s?(?: (?:when|while|meanwhile|beside)\b.*)?$")
+
+
+def _of_another(name: str, finding: int, bare: str) -> bool:
+    """Whether the verb is all that it has of a finding that tells how one thing does, and it is said of another."""
+    found = products()[name].findings[finding]
+    asks = _HOW_IT_DOES.match(found.asks)
+    if not asks or _OPEN.match(bare):
+        return False
+    topics = lexicon(name).findings
+    said = (s for s in stems(bare) if finding in topics.strength.get(s, {}) and s not in topics.background)
+    verb = frozenset(stems(asks[2]))
+    return frozenset(said) - _AWAY <= verb and not _cited(found, verb, bare)
+
+
+_YOU_DO = re.compile(
+    r"^what happens\b|^(?:do|did|have|had) you (?!ever (?:see|hear|notice)|see|hear|feel|smell|notice|get|have|find)"
+)
+_WHERE = re.compile(r" (?:on|at|after|before|during|in|by|from|with|since|while|when|near|beside) ")
+
+
+def _only_the_occasion(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what the customer does, and all that it has of a finding is where or when it is so."""
+    if not _YOU_DO.match(bare):
+        return False
+    found, background = products()[name].findings[finding], lexicon(name).findings.background
+    head, *rest = _WHERE.split(found.asks)
+    own = frozenset(stems(" ".join((head, *found.cues[:-1], *found.values, *found.answers))))
+    said = frozenset(s for s in stems(bare) if finding in lexicon(name).findings.strength.get(s, {})) - background
+    return bool(rest) and bool(said) and any(map(weighs, said)) and not said & own
+
+
+_ANY = re.compile(
+    r"^(?:is there|are there|is it|(?:do|did|have|would) you (?:\w+ )?(?:have|got|see|hear|want|like|go to|been to))"
+    r" (?:an?|any|some|two|the)\b"
+)
+_WHETHER = re.compile(
+    r"\b(?:no|none|not|yes|nothing|nobody|absent|lit|dark|empty|clear|clean|some|any|off|on|shown|bare)\b"
+)
+
+
+def _of_any(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks if there is such a thing anywhere, by one word of a finding that tells of a certain one."""
+    found, topics = products()[name].findings[finding], lexicon(name).findings
+    values = " ".join(found.values)
+    if not _ANY.match(bare) or _WHETHER.search(values):
+        return False
+    said = frozenset(s for s in stems(bare) if finding in topics.strength.get(s, {})) - topics.background
+    told = frozenset(_tokens(found.values)) & frozenset(TOKEN.findall(bare))
+    placed = re.search(r" (?:on|in|under|from|at|around) (?:it|them)\??$", bare)
+    return len(said) == 1 and not told and not placed and not said & frozenset(stems(values))
+
+
+_OF = re.compile(r"^what(?:'s| is) the [a-z]+ of (?:the|your) ([a-z]+)\??$")
+
+
+def _owner(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks for what is known of one thing, but of a thing that other findings tell of."""
+    topics, told = lexicon(name).findings, lexicon(name).told[finding]
+    owners = (s for m in _OF.finditer(bare) for s in stems(m[1]) if weighs(s) and s not in topics.background)
+    return any(s in topics.strength and finding not in topics.strength[s] and s not in told for s in owners)
