@@ -190,6 +190,10 @@ def _by_name(found: Query, name: str) -> Query:
     return Query(f"called {name}", found.goal, no)
 
 
+_SPREAD = frozenset(("grown", "cultivated"))
+"""What is done to a crop in other countries than its own as well."""
+
+
 def placed(words: Words, depth: int) -> Query | None:
     """As in "found in X", "in X", "native to X", "from X"."""
     first = words[0]
@@ -199,7 +203,8 @@ def placed(words: Words, depth: int) -> Query | None:
     if base(first) in AT_VERBS and len(words) > 2 and first not in ("common", "see", "get"):
         at = next((i for i, w in enumerate(words[1:4], 1) if w in PREPOSITIONS or w in ("to", "place")), None)
         if at is not None:
-            return place(words[at + 1 :] if words[at] == "place" else words[at:])
+            found = place(words[at + 1 :] if words[at] == "place" else words[at:])
+            return found._replace(no=0) if found is not None and first in _SPREAD and region(words[at + 1 :]) else found
     if words[0] in (
         "made",
         "produced",
