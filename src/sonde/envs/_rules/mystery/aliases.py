@@ -22,7 +22,7 @@ _ORDINALS: Final = ("first", "second", "third", "fourth")
 def named(frame: Frame, marked: str) -> str:
     """The template with marks for people who are counted and for the scene where it is described.
 
-    >>> from .mystery import case
+    >>> from .cases import case
     >>> frame = case("train", 4).frame
     >>> named(frame, "ask the second suspect what is in the place where the body was found .")
     'ask @p1 what is in @l0 .'

@@ -240,7 +240,7 @@ def _apart(found: re.Match[str]) -> str:
 def template(frame: Frame, text: str) -> str:
     """The message with marks for what it mentions.
 
-    >>> from .mystery import case
+    >>> from .cases import case
     >>> template(case("train", 4).frame, "Sven, did you see the ship's doctor near the galley?")
     '@p0 , did you see the @p1 near the @l5 ?'
     """
