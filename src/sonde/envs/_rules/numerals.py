@@ -11,3 +11,6 @@ _UNITS = (
 
 UNITS: Mapping[str, int] = {word: n for n, word in enumerate(_UNITS)}
 """From zero to twenty."""
+TENS: Mapping[str, int] = {
+    word: 10 * n for n, word in enumerate(("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), 3)
+}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ..checks import plain
-from ..numerals import UNITS
+from ..numerals import TENS, UNITS
 from .atlas import City, atlas
 from .claims import Claim
 from .replies import Guess
@@ -38,13 +38,7 @@ def items(text: str, read: Callable[[str], Claim | None]) -> tuple[tuple[Claim, 
 
 _NUMBERS = {
     **UNITS,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
+    **TENS,
     "half": 0.5,
     "couple": 2,
     "few": 3,

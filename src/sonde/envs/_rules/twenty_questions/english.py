@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
-from ..numerals import UNITS
+from ..numerals import TENS, UNITS
 from .wordlists import word_list, word_set
 
 _VERBS = word_set("english.verbs")
@@ -42,13 +42,7 @@ _CONTRACTIONS = {
 
 NUMBERS = {
     **UNITS,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
+    **TENS,
     "hundred": 100,
     "thousand": 1000,
     "million": 10**6,

@@ -59,7 +59,7 @@ def _find(words: Words, form: Sequence[str]) -> int:
 
 def _joined(words: Words, word: str, parse: Parse) -> Query | None:
     """As in "a, b or c"."""
-    parts = _parts(words, word)
+    parts = parts_by(words, word)
     if not 1 < len(parts) <= 5 or any(not p for p in parts):
         return None
     found: list[Query] = []
@@ -96,7 +96,8 @@ def _one_noun(parts: Sequence[Words], found: Sequence[Query]) -> bool:
     return all(asked(f"adj:{base(w)}") is not None for w in (before[-1], last[0]))
 
 
-def _parts(words: Words, word: str) -> list[list[str]]:
+def parts_by(words: Words, word: str) -> list[list[str]]:
+    """The words between commas and a joining word."""
     parts: list[list[str]] = [[]]
     for w in words:
         if w in (word, ","):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from .english import base, is_base
-from .joins import contrasted
+from .joins import contrasted, parts_by
 from .nouns import ranked
 from .queries import Query, all_of, any_of, negated, strong
 from .subjects import PRONOUNS, subject
@@ -173,7 +173,7 @@ def _listed(words: list[str], parse: Parse) -> Query | None:
     if not word or "between" in words or (word != "or" and "or" in words) or words[0] not in _AUX | PRONOUNS:
         return None
     words = [w for w in words if w not in ("both", "either", "also")]
-    first, *rest = _parts(words, word)
+    first, *rest = parts_by(words, word)
     if not rest or len(rest) >= _MOST_PARTS or not all([first, *rest]) or any(part[0] in _OPEN for part in rest):
         return None
     found = [parse(first), *(next(_shared(first, part, parse), None) for part in rest)]
@@ -181,17 +181,6 @@ def _listed(words: list[str], parse: Parse) -> Query | None:
     if len(known) < len(found):
         return None
     return any_of(known) if word == "or" else all_of(known)
-
-
-def _parts(words: Words, word: str) -> list[list[str]]:
-    parts: list[list[str]] = [[]]
-    for w in words:
-        if w in (word, ","):
-            if parts[-1]:
-                parts.append([])
-        else:
-            parts[-1].append(w)
-    return parts
 
 
 def _related(words: list[str], parse: Parse) -> Query | None:
