@@ -116,7 +116,7 @@ def _other_kind(name: str, finding: int, bare: str) -> bool:
     if not noun or noun[0] in _BLANK or not (weighs(noun[0]) or noun[0] in _WORKERS):
         return False
     asked = frozenset(stems(" ".join(_WHICH.findall(all_said(products()[name].findings[finding])))))
-    own = asked | _named_first(name, finding) | lexicon(name).findings.background
+    own = asked | _named_first(name, finding) - _places(name, finding) | lexicon(name).findings.background
     return not known(name, finding, noun[0]) or not own & frozenset(noun)
 
 
@@ -139,22 +139,34 @@ def _named_first(name: str, finding: int) -> frozenset[str]:
     return frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.values))))
 
 
+@lru_cache(maxsize=1 << 10)
+def _places(name: str, finding: int) -> frozenset[str]:
+    """The words that only tell where the thing is: the room of "the radiator in the next room"."""
+    found = products()[name].findings[finding]
+    head, *places = _PREPOSITION.split(found.asks)
+    return frozenset(stems(" ".join(places))) - frozenset(stems(" ".join((head, *found.values))))
+
+
 _WHICH = re.compile(r"\b(?:which|what) ([a-z-]+)")
 _PREPOSITION = re.compile(r"\b(?:of|on|in|at|by|beside|under|with|when|against|behind|from|for|to|that|where|what)\b")
 _COLOURS = "colour red green blue yellow white black brown orange grey silver pink purple amber"
+_WHAT_COLOUR = re.compile(r"\b(?:what|which) colou?r\b")
 _POINTS = re.compile(r"\b(?:it|its|they|them|one|ones|there|you see)\b")
 
 
 def _coloured(name: str, finding: int, bare: str) -> bool:
     """Whether it asks for a colour, and not that of the thing of which it is known: "Is the drive blue?"."""
     colours, said = frozenset(stems(_COLOURS)), frozenset(stems(bare))
+    product = products()[name]
+    found = product.findings[finding]
+    if _WHAT_COLOUR.search(bare) and colours.isdisjoint(stems(" ".join((found.asks, *found.values, *found.answers)))):
+        return True
     if not said & colours or _POINTS.search(bare):
         return False
-    product = products()[name]
     found, other = product.findings[finding], colours | frozenset(stems(product.product))
     pieces = [frozenset(stems(piece)) - other for piece in _PREPOSITION.split(found.asks)]
     head = next(filter(None, pieces), frozenset[str]())
-    places = frozenset[str]().union(*pieces) - head - frozenset(stems(" ".join(found.questions[:-3])))
+    places = frozenset[str]().union(*pieces) - head
     own = frozenset(
         s for s, row in lexicon(name).findings.strength.items() if row.get(finding, 0.0) == sum(row.values())
     )

@@ -309,6 +309,8 @@ def _value(name: str, finding: int, asked: Sequence[Part]) -> int:
     hits = [i for i, mine in enumerate(own) if mine & said]
     if len(hits) != 1 or not explained(name, finding, bare):
         return -1
+    if not said.issuperset(set(stems(found.values[hits[0]])) - set(stems(found.asks))):
+        return -1  # "salt on yeast" is not meant by the yeast alone
     named = [t for t in TOKEN.findall(bare) if own[hits[0]].intersection((t, *stems(t)))]
     other = [value for i, value in enumerate(found.values) if i != hits[0]]
     if any(t[:4] == v[:4] and len(t) > 3 for t in named for v in TOKEN.findall(" ".join(other))):

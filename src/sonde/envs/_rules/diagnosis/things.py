@@ -112,7 +112,7 @@ def _other_owner(name: str, finding: int, bare: str) -> bool:
     whole = (s for s in stems(" ".join(_OF.findall(bare))) if weighs(s) or s in _WHOLE)
     if any(s not in parts and not known(name, finding, s) for s in whole):
         return True
-    return any((s in _devices() and s not in own) or not (s in strength or known(name, finding, s)) for s in owners)
+    return any(s not in own for s in owners)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -151,7 +151,7 @@ def _other_place(name: str, finding: int, bare: str) -> bool:
 
 _WHAT_IS_IN = re.compile(r"^what(?:'s| is| are| was| were) (?:in|inside|on) (?:the|your|an?) ")
 _CONTENTS = re.compile(
-    r"^what\b|^things\b|\b(?:contents?|shows|display|screen)\b|^the \w+ (?:in|on|at)\b|^\w+ in\b|you (?:put|fill)"
+    r"^what (?:is|was|sticks|lies) (?:in|on|inside)\b|^things\b|\b(?:contents?|shows|display|screen)\b|^the \w+ (?:in|on|at)\b|^\w+ in\b|you (?:put|fill)"
 )
 
 

@@ -34,6 +34,9 @@ _PHRASE, _SPOKEN, _SPOKEN_PLAIN = 0.35, 0.3, 0.9
 """Points for every word beyond the first of a cue whose words all occur; for a cue that occurs as it is; and for one
 that has no word of its own ("how old")."""
 
+_LONE_FIX = 1.2
+"""Points of a fix that has neither a cue of several words nor two words of weight."""
+
 _ARTICLES = frozenset(("the", "a", "an", "any", "your", "its", "is", "it"))
 _PARTICLES = frozenset(("on", "off", "up", "down", "out"))
 _OF_YOU = re.compile(r"\b(?:what|which|where|who|whose|why|how) (?:do|did|are|were|have|would|will) you\b")
@@ -146,6 +149,8 @@ class Topics(NamedTuple):
     told_at_first: frozenset[str]
     weak_will_do: bool
     """Whether weak words together are enough: for questions, not for what may end the game."""
+    least: float
+    """Points that a text needs which has neither a cue of several words nor two words of weight."""
 
 
 class Lexicon(NamedTuple):
@@ -173,8 +178,8 @@ def lexicon(name: str) -> Lexicon:
     causes = [((c.what, *c.cues), (*c.more, c.fix_what, *c.fix_cues), ()) for c in product.causes]
     return Lexicon(
         _topics(findings, background, opening, weak_will_do=True),
-        _topics(fixes, background, opening, weak_will_do=False),
-        _topics(causes, background, opening, weak_will_do=False),
+        _topics(fixes, background, opening, least=_LONE_FIX),
+        _topics(causes, background, opening),
         _values(product),
         tuple(every_stem(_all(f)) for f in product.findings),
     )
@@ -244,8 +249,9 @@ def explained(name: str, finding: int, text: str) -> bool:
 
 
 def _topics(
-    rows: Sequence[Sequence[Sequence[str]]], background: frozenset[str], first: frozenset[str], *, weak_will_do: bool
-) -> Topics:
+    rows: Sequence[Sequence[Sequence[str]]], background: frozenset[str], first: frozenset[str], *,
+    weak_will_do: bool = False, least: float = 0.0,
+) -> Topics:  # fmt: skip
     """From the texts of each thing: names and cues, what else points to it, and what is said of it."""
     strength: dict[str, dict[int, float]] = {}
     for i, groups in enumerate(rows):
@@ -261,7 +267,7 @@ def _topics(
     spoken = tuple(tuple(text for text in groups[0] if " " in text) for groups in rows)
     single = [{said[0] for text in groups[0] if len(said := stems(text)) == 1 and _bare(text)} for groups in rows]
     alone = {stem: frozenset(i for i, own in enumerate(single) if stem in own) for stem in strength}
-    return Topics(strength, alone, phrases, spoken, background, first, weak_will_do)
+    return Topics(strength, alone, phrases, spoken, background, first, weak_will_do, least)
 
 
 def _values(product: Product) -> tuple[tuple[frozenset[str], ...], ...]:
@@ -329,7 +335,15 @@ def choose(text: str, topics: Topics) -> Pick:
     have = frozenset(said)
     for i in points:
         points[i] += _PHRASE * max((len(cue) - 1 for cue in topics.phrases[i] if cue <= have), default=0)
-    return _decided(said, topics, points, spoken, lone=not _OF_YOU.search(text))
+    pick = _decided(said, topics, points, spoken, lone=not _OF_YOU.search(text))
+    return pick if pick.target in (NOTHING, MANY, *spoken) or _enough(have, pick, topics) else Pick(NOTHING)
+
+
+def _enough(said: frozenset[str], pick: Pick, topics: Topics) -> bool:
+    """Whether a text has a cue of several words, two words of weight, or points enough without."""
+    if pick.points >= topics.least or any(cue <= said for cue in topics.phrases[pick.target]):
+        return True
+    return sum(weighs(s) and pick.target in topics.strength.get(s, {}) for s in said - topics.background) > 1
 
 
 def _decided(
