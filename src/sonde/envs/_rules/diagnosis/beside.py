@@ -150,6 +150,7 @@ def _places(name: str, finding: int) -> frozenset[str]:
 _WHICH = re.compile(r"\b(?:which|what) ([a-z-]+)")
 _PREPOSITION = re.compile(r"\b(?:of|on|in|at|by|beside|under|with|when|against|behind|from|for|to|that|where|what)\b")
 _COLOURS = "colour red green blue yellow white black brown orange grey silver pink purple amber"
+_ANY_COLOUR = re.compile(rf"\b(?:{'|'.join(_COLOURS.split())})\b")
 _WHAT_COLOUR = re.compile(r"\b(?:what|which) colou?r\b")
 _POINTS = re.compile(r"\b(?:it|its|they|them|one|ones|there|you see)\b")
 
@@ -159,18 +160,25 @@ def _coloured(name: str, finding: int, bare: str) -> bool:
     colours, said = frozenset(stems(_COLOURS)), frozenset(stems(bare))
     product = products()[name]
     found = product.findings[finding]
-    if _WHAT_COLOUR.search(bare) and colours.isdisjoint(stems(" ".join((found.asks, *found.values, *found.answers)))):
+    if _WHAT_COLOUR.search(bare) and not _ANY_COLOUR.search(" ".join((found.asks, *found.values, *found.answers))):
         return True
     if not said & colours or _POINTS.search(bare):
         return False
     found, other = product.findings[finding], colours | frozenset(stems(product.product))
     pieces = [frozenset(stems(piece)) - other for piece in _PREPOSITION.split(found.asks)]
     head = next(filter(None, pieces), frozenset[str]())
+    head |= frozenset(s for question in found.questions[:-3] for s in _subject(question.lower()))
     places = frozenset[str]().union(*pieces) - head
     own = frozenset(
         s for s, row in lexicon(name).findings.strength.items() if row.get(finding, 0.0) == sum(row.values())
     )
     return not said & (head | own - other - places)
+
+
+def _subject(question: str) -> Sequence[str]:
+    """What a yes/no question is about: the gauge of "Is the gauge in the green?"."""
+    found = SUBJECT.match(question)
+    return stems(" ".join(noun_of(found[1])[0])) if found else ()
 
 
 _HAS = re.compile(r"(?:(?:has|have) (?:the|your|it) [a-z ]*?got|(?:does|do) (?:the|your|it) [a-z ]*?have) ")

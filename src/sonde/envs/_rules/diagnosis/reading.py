@@ -210,10 +210,11 @@ def _together(name: str, before: Sequence[Part], asked: Sequence[Part]) -> Query
 def _asked(name: str, asked: Sequence[Part], suggested: Sequence[Part]) -> Query:
     lex = lexicon(name)
     pick, fix = _topic(name, _text(asked)), choose(_text(suggested), lex.fixes)
+    fixes = any(choose(clause, lex.fixes).target >= 0 for p in suggested for clause in p.text.split(", "))
     if pick.target >= 0:
         if not tells(name, pick.target, _text(asked)) or not _applies(name, pick, asked[-1].text):
             return UNKNOWN
-        several = fix.target != NOTHING or heads(asked) > 2 or _differ(name, asked)
+        several = fixes or fix.target != NOTHING or heads(asked) > 2 or _differ(name, asked)
         return SEVERAL if several else Query("finding", pick.target, _value(name, pick.target, asked))
     if pick.target == MANY or fix.target == MANY:
         return SEVERAL

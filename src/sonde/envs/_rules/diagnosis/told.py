@@ -66,5 +66,5 @@ def named_by(name: str, finding: int, text: str) -> bool:
         return True
     asks, *_ = _BESIDE.split(found.asks)
     told = every_stem(" ".join((asks, *found.values)))
-    samples = " ".join(found.questions[:-3]).lower()
-    return all(told & needed or pattern.search(samples) for pattern, needed in asked)
+    samples = [question.lower() for question in found.questions[:-3]]
+    return all(told & needed or any(map(pattern.search, samples)) for pattern, needed in asked)

@@ -34,8 +34,8 @@ _PHRASE, _SPOKEN, _SPOKEN_PLAIN = 0.35, 0.3, 0.9
 """Points for every word beyond the first of a cue whose words all occur; for a cue that occurs as it is; and for one
 that has no word of its own ("how old")."""
 
-_LONE_FIX = 1.2
-"""Points of a fix that has neither a cue of several words nor two words of weight."""
+_LONE_FIX, _ODD = 0.75, 0.4
+"""Points of a fix that has neither a cue of several words nor two words of weight; those that an odd word costs."""
 
 _ARTICLES = frozenset(("the", "a", "an", "any", "your", "its", "is", "it"))
 _PARTICLES = frozenset(("on", "off", "up", "down", "out"))
@@ -150,7 +150,7 @@ class Topics(NamedTuple):
     weak_will_do: bool
     """Whether weak words together are enough: for questions, not for what may end the game."""
     least: float
-    """Points that a text needs which has neither a cue of several words nor two words of weight."""
+    """Points, less those of odd words, without a cue of several words and without two words of weight."""
 
 
 class Lexicon(NamedTuple):
@@ -335,15 +335,7 @@ def choose(text: str, topics: Topics) -> Pick:
     have = frozenset(said)
     for i in points:
         points[i] += _PHRASE * max((len(cue) - 1 for cue in topics.phrases[i] if cue <= have), default=0)
-    pick = _decided(said, topics, points, spoken, lone=not _OF_YOU.search(text))
-    return pick if pick.target in (NOTHING, MANY, *spoken) or _enough(have, pick, topics) else Pick(NOTHING)
-
-
-def _enough(said: frozenset[str], pick: Pick, topics: Topics) -> bool:
-    """Whether a text has a cue of several words, two words of weight, or points enough without."""
-    if pick.points >= topics.least or any(cue <= said for cue in topics.phrases[pick.target]):
-        return True
-    return sum(weighs(s) and pick.target in topics.strength.get(s, {}) for s in said - topics.background) > 1
+    return _decided(said, topics, points, spoken, lone=not _OF_YOU.search(text))
 
 
 def _decided(
@@ -365,8 +357,16 @@ def _decided(
         return Pick(NOTHING)
     if first not in spoken and odd > _FOREIGN[min(len(explained), 3) - 1]:
         return Pick(NOTHING)
+    if points[first] - _ODD * odd < topics.least and not _named(explained, first, topics):
+        return Pick(NOTHING)
     fits = points[first] >= enough and share >= _COVERED and second <= _AHEAD * points[first]
     return Pick(first, (), points[first]) if fits else Pick(NOTHING)
+
+
+def _named(explained: Sequence[str], first: int, topics: Topics) -> bool:
+    """Whether a thing is named by a cue of several words, or by two words of weight."""
+    heavy = sum(weighs(s) and s not in topics.background for s in explained)
+    return heavy > 1 or any(cue.issubset(explained) for cue in topics.phrases[first])
 
 
 def _heard(stem: str, first: int, topics: Topics) -> float:
