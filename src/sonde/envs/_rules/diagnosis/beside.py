@@ -1,13 +1,12 @@
 """Questions beside the point: they name a thing that can be asked about, and ask something else.
 
 Ours. Each guard is one way in which this happens; any of them leaves the question without an answer. Those about
-persons and times are in `persons.py`, those about another thing or property in `things.py`, those
-that only share a word with it in `modifiers.py`; here are the rest.
+persons and times are in `persons.py`, those about another thing or property in `things.py`, those that say of it what
+is told of nothing in `predicates.py`, those that only share a word with it in `modifiers.py`; here are the rest.
 
     Is the milk on the inner wall?   about another thing
     Is the drive blue?               the colour of another thing
     Which jeans do you wear?         takes for granted what is to be told
-    Is the tree a birch?             what kind of thing it is, and nobody told
     Is the plug yours?               what is known of nothing
 """
 
@@ -21,6 +20,7 @@ from .frames import NOT_KNOWN
 from .modifiers import only_answered, other_doer, other_head, other_modifier, other_predicate
 from .occasions import all_of_them
 from .persons import PERSONS
+from .predicates import PREDICATES
 from .products import products
 from .senses import other_sense
 from .sentences import AUX, LEAD, TAG, WH, WHEN
@@ -46,7 +46,8 @@ def _unknown(name: str, finding: int, bare: str) -> bool:
     if odd[0].startswith(("how", "why", "who is", "who was")):
         return True
     said = bare[odd.start() :] if odd[0].startswith("made") else odd[0]
-    return not values(name, finding) & frozenset(stems(said))
+    own = values(name, finding).union(stems(products()[name].findings[finding].asks))
+    return own.isdisjoint(stems(said))
 
 
 _OPEN = re.compile(
@@ -55,11 +56,15 @@ _OPEN = re.compile(
 )
 
 
+_READ = re.compile(r"read (?!me\b|us\b|out\b|aloud\b|what|it\b|the\b|your\b)")
+"""To read a thing, and not to read out what is there."""
+
+
 def _presumes(name: str, finding: int, bare: str) -> bool:
     """Whether an open question takes for granted what is to be told: "Which jeans do you wear?"."""
     asks = frozenset(stems(products()[name].findings[finding].asks))
     named = frozenset(s for s in values(name, finding) - asks if weighs(s))
-    return bool(_OPEN.match(bare)) and bool(named & frozenset(stems(bare)))
+    return bool(_OPEN.match(bare) or _READ.match(bare)) and bool(named & frozenset(stems(bare)))
 
 
 # --- things ----------------------------------------------------------------------------------------------------------
@@ -151,6 +156,7 @@ _WHICH = re.compile(r"\b(?:which|what) ([a-z-]+)")
 _PREPOSITION = re.compile(r"\b(?:of|on|in|at|by|beside|under|with|when|against|behind|from|for|to|that|where|what)\b")
 _COLOURS = "colour red green blue yellow white black brown orange grey silver pink purple amber"
 _ANY_COLOUR = re.compile(rf"\b(?:{'|'.join(_COLOURS.split())})\b")
+_OTHER_COLOURS = re.compile(r"\b(?:other|more|different|many) colou?rs\b")
 _WHAT_COLOUR = re.compile(r"\b(?:what|which) colou?r\b")
 _POINTS = re.compile(r"\b(?:it|its|they|them|one|ones|there|you see)\b")
 
@@ -160,6 +166,8 @@ def _coloured(name: str, finding: int, bare: str) -> bool:
     colours, said = frozenset(stems(_COLOURS)), frozenset(stems(bare))
     product = products()[name]
     found = product.findings[finding]
+    if _OTHER_COLOURS.search(bare):
+        return True
     if _WHAT_COLOUR.search(bare) and not _ANY_COLOUR.search(" ".join((found.asks, *found.values, *found.answers))):
         return True
     if not said & colours or _POINTS.search(bare):
@@ -167,7 +175,7 @@ def _coloured(name: str, finding: int, bare: str) -> bool:
     found, other = product.findings[finding], colours | frozenset(stems(product.product))
     pieces = [frozenset(stems(piece)) - other for piece in _PREPOSITION.split(found.asks)]
     head = next(filter(None, pieces), frozenset[str]())
-    head |= frozenset(s for question in found.questions[:-3] for s in _subject(question.lower()))
+    head |= frozenset(s for question in found.questions[:-3] for s in _subject(question.lower()) if s not in other)
     places = frozenset[str]().union(*pieces) - head
     own = frozenset(
         s for s, row in lexicon(name).findings.strength.items() if row.get(finding, 0.0) == sum(row.values())
@@ -209,15 +217,6 @@ def _other_event(name: str, finding: int, bare: str) -> bool:
     last = found[1].split()[-1] if found and rest else ""
     verb = last if (found and " been " in found[1]) or len(noun) < 2 else noun[-1]
     return verb not in _SAY and not explains(name, finding, verb)
-
-
-_IS_A = re.compile(r"(?:is|are|was|were) (?:the|your|its|that|this) ([a-z'-]+) an? ([a-z' -]+)\??$")
-
-
-def _called(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks what kind of thing something is, and that is not told: "Is the tree a birch?"."""
-    found = _IS_A.match(bare)
-    return bool(found) and not values(name, finding) & frozenset(stems(found[2]))
 
 
 _AND_ASKS = re.compile(rf",? (?:and|plus) (?:also |then )?(?=(?:{WH}|{AUX} (?:it|there|the|your|you|any|they|its))\b)")
@@ -274,6 +273,7 @@ def _other_count(name: str, finding: int, bare: str) -> bool:
 _GUARDS = (
     *PERSONS,
     *THINGS,
+    *PREDICATES,
     other_modifier,
     other_doer,
     other_head,
@@ -290,7 +290,6 @@ _GUARDS = (
     _other_kind,
     _which_of,
     _coloured,
-    _called,
     _other_event,
     _has,
 )

@@ -9,6 +9,7 @@ Ours. Each guard is one way in which this happens; any of them makes the suggest
     Print the letter on the carton.            a verb of which nothing is known
     Press test.                                only what the fix says to do after the main thing
     Clean the lens.                            two words that the fix has, which it never joins
+    Would you like a mirror?                   a thing of which it does not speak is offered
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import re
 from .objects import SURE, deeds, other_object, own_words
 from .products import Cause, products
 from .sentences import LEAD, WHEN
+from .things import noun_of
 from .told import PEOPLE
 from .words import TOKEN, choose, lexicon, stems, weighs, words
 
@@ -63,11 +65,21 @@ def is_any_act(verb: str) -> bool:
 def another_deed(name: str, cause: int, text: str) -> bool:
     """Whether a suggestion, in lower case, is to do something else than the fix of this cause."""
     found, points = products()[name].causes[cause], choose(text, lexicon(name).fixes).points
-    if _other_number(text, own_words(found)) or _named_beside(name, cause, text):
+    if _other_number(text, own_words(found)) or _named_beside(name, cause, text) or _offered(found, text):
         return True
     return (points < SURE and _unheard(text, own_words(found))) or any(
         other_object(name, cause, verb, noun, points) or _never_so(found, text, verb) for verb, noun in deeds(text)
     )
+
+
+_OFFER = re.compile(r"\bwould you (?:like|want|care for) (?:an?|some|another|one of|our) ([a-z' -]+)")
+
+
+def _offered(found: Cause, text: str) -> bool:
+    """Whether it offers a thing of which the fix does not speak: "Would you like a mirror with a lamp?"."""
+    offer = _OFFER.search(text)
+    noun = stems(" ".join(noun_of(offer[1])[0])) if offer else []
+    return bool(noun) and noun[-1] not in stems(" ".join((found.fix_what, *found.fix_cues, *found.suggestions)))
 
 
 _PERSON = re.compile(rf"\b{PEOPLE}\b")

@@ -158,6 +158,8 @@ NOT_KNOWN = re.compile(
     r"^why\b|^(?:what's|what is|may i have|tell me|give me) your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$"
     r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)"
     r"|^who (?:told|said|asked)\b|^who (?:is|was) (?!it|that|this|there|else|he|she)[a-z]+\??$"
+    r"|\bthe (?:shape|design|style|texture|smell|taste|price) of\b|\bthe make\b(?! of)|^what make\b"
+    r"|\bwould you have \w|\bwhere (?:is|are|was|were|does|do) (?:it|they|the [a-z]+) (?:come )?from\b"
     r"|\bwould you like (?!me )|\bdo you (?:like|care|mind|love) |^how (?:do|can|could|should|would|might) (?:i|we"
     r"|one)\b"
     r"|^how does .*\b(?:form|work|come about)\b|what did (?:he|she|they) (?:do|say|think|want)\b"

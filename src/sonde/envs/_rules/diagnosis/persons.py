@@ -82,6 +82,8 @@ def _owned(name: str, finding: int, bare: str) -> bool:
         known = any(finding in topics.strength.get(s, {}) or s in product for s in said)
         if not known and any(map(weighs, said)) and found[1] not in _AT_HAND:
             return True
+        if found[0].startswith("your own ") and "own" not in lexicon(name).told[finding]:
+            return True
     return False
 
 

@@ -106,7 +106,7 @@ _WHOLE = frozenset(stems("shop technician screen button plug"))
 
 def _other_owner(name: str, finding: int, bare: str) -> bool:
     """Whether it is about a part of a thing that the product has nothing to do with: "Is the fridge's door open?"."""
-    strength, own = lexicon(name).findings.strength, _own(name, finding)
+    own = _own(name, finding)
     owners = (s for s in stems(" ".join(_OWNER.findall(bare))) if weighs(s))
     parts = frozenset(s for found in products()[name].findings for s in stems(found.asks))
     whole = (s for s in stems(" ".join(_OF.findall(bare))) if weighs(s) or s in _WHOLE)
@@ -140,7 +140,7 @@ def _other_device(name: str, finding: int, bare: str) -> bool:
     return first in _devices() and not goes_on and first not in _own(name, finding)
 
 
-_AT = re.compile(r"\b(?:from|to|onto|near|with) (?:the|your|an?|my|our) ([a-z'-]+(?: [a-z'-]+)*)")
+_AT = re.compile(r"\b(?:from|to|onto|near|with|on) (?:the|your|an?|my|our) ([a-z'-]+(?: [a-z'-]+)*)")
 
 
 def _other_place(name: str, finding: int, bare: str) -> bool:
@@ -151,7 +151,8 @@ def _other_place(name: str, finding: int, bare: str) -> bool:
 
 _WHAT_IS_IN = re.compile(r"^what(?:'s| is| are| was| were) (?:in|inside|on) (?:the|your|an?) ")
 _CONTENTS = re.compile(
-    r"^what (?:is|was|sticks|lies) (?:in|on|inside)\b|^things\b|\b(?:contents?|shows|display|screen)\b|^the \w+ (?:in|on|at)\b|^\w+ in\b|you (?:put|fill)"
+    r"^what (?:is|was|sticks|lies) (?:in|on|inside)\b"
+    r"|^things\b|\b(?:contents?|shows|display|screen)\b|^the \w+ (?:in|on|at)\b|^\w+ in\b|you (?:put|fill)"
 )
 
 
