@@ -27,9 +27,10 @@ from .frames import elsewhen, framed, reported
 from .opposites import opposed
 from .products import Cause, Query, products
 from .reports import done
-from .sentences import AS_IT_SHOULD, DENIAL, LEAD, NEGATION, WHEN, Part
+from .sentences import AS_IT_SHOULD, AUX, DENIAL, LEAD, NEGATION, WHEN, Part
 from .siblings import another_such, another_thing
-from .words import choose, lexicon, stems, weighs, words
+from .told import values
+from .words import choose, every_stem, lexicon, stems, weighs, words
 
 _ASIDE = re.compile(
     r",? (?:rather than|instead of|and not|but not|not just|not only) [^,.;?!]*|(?:,|\() ?not [^,.;?!)]*[,)]?"
@@ -82,13 +83,30 @@ _AND_ASKS = re.compile(r"\b(?:and|but|or) (?:by the way, )?(?:who|what|which|how
 """A question after what is to be done."""
 
 
-_SUPPOSES = re.compile(r"^(?:could|might|may|can) (?:the|your|its|it|there|an?) (?!.*\byou\b)")
+_SUPPOSES = re.compile(r"^(?:could|might|may|can) (?:the|your|its|it|there|an?|some\w*) (?!.*\byou\b)")
+_YES_NO = re.compile(rf"^{AUX} ")
 
 
 def _supposes(name: str, finding: int, text: str) -> bool:
-    """Whether a question is rather a diagnosis: "Could the gas have run out?"."""
+    """Whether a question may as well be a diagnosis: "Could the gas have run out?"; or rather is one, as it names no
+    value: "Is the cable damaged?", where it is told whether it is loose."""
     bare, lex = LEAD.sub("", WHEN.sub("", text)), lexicon(name)
-    return bool(_SUPPOSES.match(bare)) and choose(bare, lex.causes).points > choose(bare, lex.findings).points
+    supposed = choose(bare, lex.causes).points
+    if _SUPPOSES.match(bare):
+        return supposed > 0
+    rather = supposed > max(choose(bare, lex.findings).points, choose(text, lex.findings).points) + _RATHER
+    return rather and bool(_YES_NO.match(bare)) and not _of_a_value(name, finding, bare)
+
+
+def _of_a_value(name: str, finding: int, bare: str) -> bool:
+    """Whether a question names a value of a finding, or what is opposed to one."""
+    said, own = every_stem(bare), every_stem(" ".join(products()[name].findings[finding].values))
+    named = not values(name, finding).isdisjoint(stems(bare))
+    return named or any(scale & said and scale & own for scale in words().scales)
+
+
+_RATHER = 0.2
+"""By how many points a question must rather name a cause than a finding."""
 
 
 # --- fixes and causes ------------------------------------------------------------------------------------------------

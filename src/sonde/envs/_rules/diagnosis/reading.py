@@ -37,6 +37,7 @@ from .words import (
     between,
     choose,
     english,
+    every_stem,
     explained,
     fits,
     lexicon,
@@ -310,8 +311,8 @@ def _value(name: str, finding: int, asked: Sequence[Part]) -> int:
     hits = [i for i, mine in enumerate(own) if mine & said]
     if len(hits) != 1 or not explained(name, finding, bare):
         return -1
-    if not said.issuperset(set(stems(found.values[hits[0]])) - set(stems(found.asks))):
-        return -1  # "salt on yeast" is not meant by the yeast alone
+    if not every_stem(bare).issuperset(every_stem(found.values[hits[0]]) - every_stem(found.asks)):
+        return -1  # "salt on yeast" is not meant by the yeast alone, nor "musty" by any bad smell
     named = [t for t in TOKEN.findall(bare) if own[hits[0]].intersection((t, *stems(t)))]
     other = [value for i, value in enumerate(found.values) if i != hits[0]]
     if any(t[:4] == v[:4] and len(t) > 3 for t in named for v in TOKEN.findall(" ".join(other))):
@@ -328,12 +329,17 @@ def _yes_no(text: str) -> bool:
 
 @lru_cache(maxsize=128)
 def _canonical(name: str) -> Mapping[str, Query]:
-    """The legal answers: understood by definition."""
+    """The legal answers, and the sample questions of the data: understood by definition."""
     return _known(products()[name])
 
 
 def _known(product: Product) -> Mapping[str, Query]:
     rows = {
+        question: Query("finding", f, _value(product.id, f, sentences(plain(question))))
+        for f, found in enumerate(product.findings)
+        for question in found.questions
+    }
+    rows |= {
         ask_value(product, f, v): Query("finding", f, v)
         for f, found in enumerate(product.findings)
         for v in range(len(found.values))

@@ -24,9 +24,9 @@ _ENOUGH, _LEAST, _COVERED = 0.95, 0.55, 0.6
 explains all of them; in between they fall evenly."""
 _WEAK = 0.4
 """The weight of a word that nearly every product has."""
-_AHEAD, _ASIDE, _ASIDE_SHARE = 0.62, 0.6, 0.4
-"""The share of its points that the next topic may have; the points another one may have by words that it leaves over,
-or the share of its own, whichever is more."""
+_AHEAD, _AHEAD_LOW, _ASIDE, _ASIDE_SHARE = 0.62, 0.5, 0.6, 0.4
+"""The share of its points that the next topic may have, and that if they are less than one; the points another one may
+have by words that it leaves over, or the share of its own, whichever is more."""
 _FOREIGN = (0.0, 0.85, 9.0)
 """The weight of words that belong to nothing beside one explained word, beside two, and beside more: a single word is
 enough only where nothing else is said."""
@@ -359,7 +359,8 @@ def _decided(
         return Pick(NOTHING)
     if points[first] - _ODD * odd < topics.least and not _named(explained, first, topics):
         return Pick(NOTHING)
-    fits = points[first] >= enough and share >= _COVERED and second <= _AHEAD * points[first]
+    ahead = _AHEAD if points[first] >= 1.0 else _AHEAD_LOW
+    fits = points[first] >= enough and share >= _COVERED and second <= ahead * points[first]
     return Pick(first, (), points[first]) if fits else Pick(NOTHING)
 
 
