@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sonde.envs._rules.diagnosis.products import Query, products
 from sonde.envs._rules.diagnosis.reading import ask_open, ask_value, catchwords, read, suggest
 from sonde.envs._rules.diagnosis.sentences import parts, plain
-from sonde.envs._rules.diagnosis.words import english, stems
+from sonde.envs._rules.diagnosis.vocabulary import english, stems
 
 VACUUM = "vacuum_weak"
 

@@ -26,7 +26,8 @@ from .senses import other_sense
 from .sentences import AUX, LEAD, TAG, WH, WHEN
 from .things import SUBJECT, THINGS, noun_of
 from .told import all_said, explains, known, values
-from .words import TOKEN, choose, lexicon, stems, weighs
+from .topics import choose, lexicon
+from .vocabulary import TOKEN, stems, weighs
 
 
 def beside(name: str, finding: int, text: str) -> bool:

@@ -21,7 +21,8 @@ from .products import Cause, products
 from .sentences import LEAD, WHEN
 from .things import noun_of
 from .told import PEOPLE
-from .words import TOKEN, choose, lexicon, stems, weighs, words
+from .topics import choose, lexicon
+from .vocabulary import TOKEN, stems, weighs, words
 
 _ANY_ACT = frozenset((
     "fix", "point", "keep", "hold", "repair", "have", "let", "post", "set", "use", "do", "get", "give", "go",

@@ -13,7 +13,8 @@ from functools import lru_cache
 from .products import products
 from .sentences import DENIAL
 from .told import PEOPLE
-from .words import lexicon, stems, weighs
+from .topics import lexicon
+from .vocabulary import stems, weighs
 
 _NOUN = re.compile(
     r"\b(?:the|your|an?|my|its|his|her|our|their|of|in|on|under|at|by|with|from|for) (?!the |your |an? |my |its |our )"

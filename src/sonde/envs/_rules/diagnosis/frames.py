@@ -16,7 +16,8 @@ from collections.abc import Sequence
 
 from .products import products
 from .sentences import Part
-from .words import lexicon, stems
+from .topics import lexicon
+from .vocabulary import stems
 
 _FRIENDS = (
     r"(?:colleague|customer|client|friend|boss|manager|neighbou?r|wife|husband|mother|father|brother|sister|uncle|aunt"

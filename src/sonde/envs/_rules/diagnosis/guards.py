@@ -1,6 +1,6 @@
 """What makes a support agent's message doubtful although its words point at something: then the customer does not know.
 
-Ours. The words of a message (`words.py`) tell what it is about, not what it says of it. What may turn its
+Ours. The words of a message (`topics.py`) tell what it is about, not what it says of it. What may turn its
 sense has a file each; here they are put together, with what is denied or in order:
 
     The fuse hasn't tripped. The fuse is fine.    denied, in order
@@ -30,7 +30,8 @@ from .reports import done
 from .sentences import AS_IT_SHOULD, AUX, DENIAL, LEAD, NEGATION, WHEN, Part
 from .siblings import another_such, another_thing
 from .told import values
-from .words import choose, every_stem, lexicon, stems, weighs, words
+from .topics import choose, lexicon
+from .vocabulary import every_stem, stems, weighs, words
 
 _ASIDE = re.compile(
     r",? (?:rather than|instead of|and not|but not|not just|not only) [^,.;?!]*|(?:,|\() ?not [^,.;?!)]*[,)]?"

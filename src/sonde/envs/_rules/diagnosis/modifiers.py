@@ -20,7 +20,8 @@ from functools import cache, lru_cache
 
 from .products import Finding, products
 from .told import all_said, told_of
-from .words import TOKEN, english, lexicon, stems, weighs, words
+from .topics import lexicon
+from .vocabulary import TOKEN, english, stems, weighs, words
 
 _NOUN = re.compile(
     r"\b(?:the|your|its|an?|any|some|no|that|this|those|these|our|my|whose|which|what"

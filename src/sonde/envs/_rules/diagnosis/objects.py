@@ -17,7 +17,8 @@ from functools import lru_cache
 
 from .products import Cause, products
 from .sentences import LEAD, WHEN
-from .words import TOKEN, lexicon, stems, weighs, words
+from .topics import lexicon
+from .vocabulary import TOKEN, stems, weighs, words
 
 SURE = 3.0
 """Points of a suggestion that may name its thing by a word of which nothing is known."""

@@ -21,7 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .products import products
 from .sentences import LEAD, WH, WHEN, Part
-from .words import TOKEN, lexicon, stems, weighs, words
+from .topics import lexicon
+from .vocabulary import TOKEN, stems, weighs, words
 
 _STARTS = (
     r"(?:if|when|while|whenever|once|after|before|during|until|till|unless|as soon as|as long as|each time|every time"

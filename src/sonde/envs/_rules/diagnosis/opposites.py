@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from .products import Cause, products
 from .sentences import DENIAL
-from .words import TOKEN, stems, words
+from .vocabulary import TOKEN, stems, words
 
 _PARTICLE = re.compile(
     r"\b(on|off|in|out|up|down)(?= *(?:$|[,.;:?!)]|(?:and|again|for|at|with|until|till|to|by|from|once|before|when"

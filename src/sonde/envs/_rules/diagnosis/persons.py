@@ -16,7 +16,8 @@ import re
 
 from .products import Finding, products
 from .told import PEOPLE, all_said, called, explains, told_of, values
-from .words import TOKEN, lexicon, stems, weighs, words
+from .topics import lexicon
+from .vocabulary import TOKEN, stems, weighs, words
 
 _YOU_DO = re.compile(
     r"\b(?:do|did|have|had|can) (?:you|he|she|they|i|we) (?:\w+ly |ever |also |already |just |still |even |always "

@@ -15,7 +15,7 @@ import re
 from .products import products
 from .things import noun_of
 from .told import PEOPLE, all_said, explains, known, values
-from .words import stems, weighs
+from .vocabulary import stems, weighs
 
 _THAN = re.compile(r"\b(?:better|worse|less|(?!other|rather|after|never|ever|whether)[a-z]+er|more [a-z]+) than\b")
 

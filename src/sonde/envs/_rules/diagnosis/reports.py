@@ -14,7 +14,7 @@ import re
 
 from .products import products
 from .told import PEOPLE
-from .words import stems
+from .vocabulary import stems
 
 _TRADES = r"(?:engineer|technician|electrician|fitter|plumber|mechanic|service|organiser|driver|workshop|shop)"
 _DID = (

@@ -18,7 +18,8 @@ from functools import lru_cache
 
 from .products import Finding, products
 from .sentences import WH
-from .words import TOKEN, lexicon, stems, weighs
+from .topics import lexicon
+from .vocabulary import TOKEN, stems, weighs
 
 _BY_YOU = re.compile(
     r"\b(?:do|did|have|had) you (?:(?:\w+ly|ever|also|already|just|still|even|always|last|first|then) )*([a-z]+)\b"

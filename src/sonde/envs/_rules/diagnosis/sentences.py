@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .words import stems, words
+from .vocabulary import stems, words
 
 LONGEST = 2_000
 """Characters that are read; messages of the game are shorter."""

@@ -21,7 +21,7 @@ from ..checks import Candidates, mentions
 from ..dialogue import USER, Dialogue, Talk, spoken
 from .products import CaseFilter, Cause, Product, Query, products
 from .reading import UNKNOWN, ask_open, ask_value, catchwords, read, suggest
-from .words import TOKEN
+from .vocabulary import TOKEN
 
 SIZES = {"train": 628, "test": 200}
 """Tasks of PAPRIKA's customer service, which the environments of this kind have."""

@@ -16,7 +16,8 @@ import re
 from functools import lru_cache
 
 from .products import Query, products
-from .words import TOKEN, lexicon, stems, weighs
+from .topics import lexicon
+from .vocabulary import TOKEN, stems, weighs
 
 _SIDES = (
     (frozenset(("left",)), frozenset(("right",))),

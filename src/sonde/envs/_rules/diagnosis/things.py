@@ -18,7 +18,8 @@ from functools import cache, lru_cache
 from .products import products
 from .sentences import WH
 from .told import all_said, called, known, named_by, told_of, values
-from .words import TOKEN, lexicon, stems, weighs, words
+from .topics import lexicon
+from .vocabulary import TOKEN, stems, weighs, words
 
 SUBJECT = re.compile(
     rf"^(?:so |and |but )?(?:{WH}\b[a-z' -]*? )??(?:is|are|was|were|has|have|does|do|did|will|can)(?:n't)? (?:still )?"

@@ -10,7 +10,8 @@ import re
 from functools import lru_cache
 
 from .products import Finding, products
-from .words import every_stem, lexicon, stems, words
+from .topics import lexicon
+from .vocabulary import every_stem, stems, words
 
 PEOPLE = (
     r"(?:neighbou?r|friend|colleague|boss|wife|husband|mother|father|brother|sister|son|daughter|aunt|uncle|guest"

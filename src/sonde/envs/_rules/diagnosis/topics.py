@@ -1,29 +1,25 @@
 """What the words of a message are about: the findings and causes of a product, as bags of weighted words.
 
-Ours. A word that says something is cut to its stem, synonyms to one of them (`data/customer_service_words.toml`). Every
-stem in the cues, names and sample questions of a thing speaks for it, the less the more things it speaks for. A topic
-is taken only if it explains most of the words, clearly better than any other, and if no other explains what it leaves.
+Ours. Every stem in the cues, names and sample questions of a thing speaks for it, the less the more things it speaks
+for. A topic is taken only if it explains most of the words, clearly better than any other, and if no other explains
+what it leaves.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from typing import NamedTuple
 
-from ..words import LENGTHS, allowed
 from .products import Finding, Product, products
+from .vocabulary import TOKEN, WEAK, content, every_stem, stem_of, stems, weighs, weight, words
 
 NOTHING, MANY = -1, -2
 
 _ENOUGH, _LEAST, _COVERED = 0.95, 0.55, 0.6
 """Points that a topic needs where it explains the share `_COVERED` of the words (less is never taken), and where it
 explains all of them; in between they fall evenly."""
-_WEAK = 0.4
-"""The weight of a word that nearly every product has."""
 _AHEAD, _AHEAD_LOW, _ASIDE, _ASIDE_SHARE = 0.62, 0.5, 0.6, 0.4
 """The share of its points that the next topic may have, and that if they are less than one; the points another one may
 have by words that it leaves over, or the share of its own, whichever is more."""
@@ -41,100 +37,6 @@ _ARTICLES = frozenset(("the", "a", "an", "any", "your", "its", "is", "it"))
 _PARTICLES = frozenset(("on", "off", "up", "down", "out"))
 _OF_YOU = re.compile(r"\b(?:what|which|where|who|whose|why|how) (?:do|did|are|were|have|would|will) you\b")
 """A question about the customer, of which one word of the product says little."""
-TOKEN = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
-
-
-class Words(NamedTuple):
-    """The general vocabulary: words without weight, with little weight, synonyms, and verbs."""
-
-    stop: frozenset[str]
-    weak: frozenset[str]
-    same: Mapping[str, str]
-    ask: frozenset[str]
-    act: frozenset[str]
-    any_aspect: re.Pattern[str]
-    aspects: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
-    """How a property of a thing is asked for, and the words of which one occurs where it is told."""
-    properties: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
-    """The same, of which one occurs in the name of the finding or in its values."""
-    scales: tuple[frozenset[str], ...]
-    """Words that can be opposed to each other."""
-    opposite: tuple[str, ...]
-
-
-@cache
-def words() -> Words:
-    """Loaded once per process."""
-    raw = tomllib.loads(files("sonde.envs").joinpath("data", "customer_service_words.toml").read_text("ascii"))
-    same: dict[str, str] = {}
-    for line in raw["same"].strip().splitlines():
-        first, *rest = (_stem(word) for word in line.split())
-        for word in (first, *rest):
-            same.setdefault(word, same.get(first, first))
-    weak = frozenset(same.get(s, s) for s in map(_stem, raw["weak"].split()))
-    stop, ask, act = (frozenset(raw[kind].split()) for kind in ("stop", "ask", "act"))
-    aspects, properties = (tuple(map(_aspect, raw[kind].strip().splitlines())) for kind in ("aspect", "property"))
-    scales = tuple(frozenset(map(_stem, line.split())) for line in raw["scale"].strip().splitlines())
-    any_aspect = re.compile("|".join(pattern.pattern for pattern, _ in aspects))
-    opposite = tuple(raw["opposite"].strip().splitlines())
-    return Words(stop, weak, same, ask, act, any_aspect, aspects, properties, scales, opposite)
-
-
-def _aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
-    asked, _, told = line.partition(": ")
-    return re.compile(rf"\b(?:{'|'.join(asked.split(', '))})\b"), frozenset(map(_stem, told.split()))
-
-
-def _stem(word: str) -> str:
-    """A word without its ending, as far as regular rules go.
-
-    >>> _stem("clogged"), _stem("batteries"), _stem("pressing"), _stem("noise")
-    ('clog', 'battery', 'press', 'nois')
-    """
-    word = word.removesuffix("'s")
-    if word in ("evening", "evenings"):
-        return "evening"  # no form of "even"
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-2] if word.endswith(("sses", "shes", "ches", "xes")) else word[:-1]
-    for ending in ("ing", "ed", "ly"):
-        if len(word) > len(ending) + 2 and word.endswith(ending):
-            word = word[: -len(ending)]
-            if ending != "ly" and len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-            break
-    return word[:-1] if len(word) > 3 and word.endswith("e") else word
-
-
-@lru_cache(maxsize=1 << 14)
-def _content(word: str) -> str:
-    """What a word stands for; empty if it says nothing."""
-    known = words()
-    stem = _stem(word)
-    return "" if word in known.stop or stem in known.stop else known.same.get(stem, stem)
-
-
-def stems(text: str) -> list[str]:
-    """The words of a text that say something, each as the word that stands for it, in order."""
-    return [s for token in TOKEN.findall(text.lower()) if (s := _content(token))]
-
-
-def every_stem(text: str) -> frozenset[str]:
-    """The words of a text without their endings, also those that say nothing."""
-    return frozenset(map(_stem, TOKEN.findall(text.lower())))
-
-
-def _weight(stem: str) -> float:
-    return _WEAK if stem in words().weak or stem.isdigit() else 1.0
-
-
-def weighs(stem: str) -> bool:
-    """Whether a word is more than one of those that nearly every product has."""
-    return stem not in words().weak
-
-
-# --- topics ----------------------------------------------------------------------------------------------------------
 
 
 class Topics(NamedTuple):
@@ -215,21 +117,23 @@ def _own(found: Finding, nouns: Sequence[str], asked: Sequence[frozenset[str]]) 
 
 def fits(name: str, finding: int, predicate: str, *, loosely: bool = True) -> bool:
     """Whether a word is about a finding, or could be opposed to one that is; `loosely` if it may only point there."""
-    stem, mine = _stem(predicate), _content(predicate)
+    stem, mine = stem_of(predicate), content(predicate)
     if predicate in ("on", "off"):
         return _switched(products()[name].findings[finding])
     found = products()[name].findings[finding]
     ends = (TOKEN.findall(question)[-1] for question in found.questions[:-3])
     said = " ".join((found.asks, *found.cues, *found.values, *(found.more if loosely else ()), *ends)).lower()
     answers = " ".join(found.answers).lower()
-    told = frozenset(map(_stem, TOKEN.findall(said))) - frozenset(("on", "off"))
-    known = not mine or mine in stems(f"{said} {answers}") or stem in told or stem in map(_stem, TOKEN.findall(answers))
+    told = frozenset(map(stem_of, TOKEN.findall(said))) - frozenset(("on", "off"))
+    known = (
+        not mine or mine in stems(f"{said} {answers}") or stem in told or stem in map(stem_of, TOKEN.findall(answers))
+    )
     return known or any(stem in scale and scale & told for scale in words().scales)
 
 
 def between(predicate: str, values: Sequence[str]) -> bool:
     """Whether a word is none of some values, but of a scale on which two of them are: warm, of hot and lukewarm."""
-    stem, named = _stem(predicate), [every_stem(value) for value in values]
+    stem, named = stem_of(predicate), [every_stem(value) for value in values]
     if any(stem in value for value in named):
         return False
     return any(stem in scale and sum(bool(scale & value) for value in named) > 0 for scale in words().scales)
@@ -259,10 +163,10 @@ def _topics(
             for said in map(stems, texts):
                 for stem in said:
                     row = strength.setdefault(stem, {})
-                    weight = max(_weight(stem), 0.8) if len(said) == 1 and points == 1.0 else _weight(stem)
+                    own = max(weight(stem), 0.8) if len(said) == 1 and points == 1.0 else weight(stem)
                     if stem in background:
-                        weight = min(weight, _WEAK)
-                    row[i] = max(row.get(i, 0.0), points * weight)
+                        own = min(own, WEAK)
+                    row[i] = max(row.get(i, 0.0), points * own)
     phrases = tuple(tuple(cue for text in groups[0] if len(cue := frozenset(stems(text))) > 1) for groups in rows)
     spoken = tuple(tuple(text for text in groups[0] if " " in text) for groups in rows)
     single = [{said[0] for text in groups[0] if len(said := stems(text)) == 1 and _bare(text)} for groups in rows]
@@ -280,34 +184,13 @@ def _values(product: Product) -> tuple[tuple[frozenset[str], ...], ...]:
 
 def _pointing(value: str) -> frozenset[str]:
     """The words of a value, small ones only where it has no other. Those of its answer may tell what it is not."""
-    name = [t for t in TOKEN.findall(value.lower()) if _content(t)] or TOKEN.findall(value.lower())
+    name = [t for t in TOKEN.findall(value.lower()) if content(t)] or TOKEN.findall(value.lower())
     return frozenset(name) | frozenset(stems(value))
 
 
 def _bare(text: str) -> bool:
     """Whether a cue is one word, articles aside: "next door" must not be known by its door."""
     return len([t for t in TOKEN.findall(text.lower()) if t not in _ARTICLES]) == 1
-
-
-@cache
-def _vocabulary() -> frozenset[str]:
-    """All words of all products as they are written, and the general ones."""
-    texts: list[str] = []
-    for p in products().values():
-        texts += [p.product, p.symptom, *p.openings]
-        for f in p.findings:
-            texts += [f.asks, *f.cues, *f.questions, *f.answers, *f.values, *f.more]
-        for c in p.causes:
-            texts += [c.what, c.fix_what, *c.cues, *c.fix_cues, *c.suggestions, c.done, c.failed, *c.more]
-    known = words()
-    return frozenset(TOKEN.findall(" ".join(texts).lower())) | known.stop | known.ask | known.act
-
-
-def english(text: str) -> bool:
-    """Whether every word of up to 10 letters is one: what is misspelt might mean anything."""
-    known = _vocabulary()
-    odd = {t for token in TOKEN.findall(text) if token not in known for t in re.split("['-]", token)} - known
-    return all(w in allowed(len(w)) if len(w) in LENGTHS else len(w) > max(LENGTHS) for w in odd if w.isalpha())
 
 
 def _common(one: str, other: str) -> str:
@@ -347,7 +230,7 @@ def _decided(
     other = max(aside, key=lambda i: aside[i], default=-1)
     if points[first] >= _LEAST and other >= 0 and aside[other] > max(_ASIDE, _ASIDE_SHARE * points[first]):
         return Pick(MANY, (first, other))
-    odd = sum(_weight(s) * (0.3 if s in topics.told_at_first else 1.0) for s in rest if s not in topics.background)
+    odd = sum(weight(s) * (0.3 if s in topics.told_at_first else 1.0) for s in rest if s not in topics.background)
     known = sum(_heard(s, first, topics) for s in said if s not in rest) + (0.5 if first in spoken else 0.0)
     share = known / (known + odd) if known else 0.0
     second = max((p for i, p in points.items() if i != first), default=0.0)
@@ -372,7 +255,7 @@ def _named(explained: Sequence[str], first: int, topics: Topics) -> bool:
 
 def _heard(stem: str, first: int, topics: Topics) -> float:
     """What an explained word counts for: little if the whole conversation is about it."""
-    return min(_weight(stem), _WEAK) if stem in topics.background and first not in topics.alone[stem] else _weight(stem)
+    return min(weight(stem), WEAK) if stem in topics.background and first not in topics.alone[stem] else weight(stem)
 
 
 def _telling(explained: Sequence[str], first: int, topics: Topics, *, lone: bool) -> bool:
@@ -381,7 +264,7 @@ def _telling(explained: Sequence[str], first: int, topics: Topics, *, lone: bool
     if len(explained) == 1:
         word = explained[0]
         return first in topics.alone[word] or (topics.weak_will_do and lone and _only_here(word, first, topics))
-    if any(_weight(s) == 1.0 and s not in topics.background for s in explained):
+    if any(weight(s) == 1.0 and s not in topics.background for s in explained):
         return True
     weak = [s for s in explained if s not in topics.background and s not in _PARTICLES]
     return len(weak) > (0 if topics.weak_will_do else 3)
