@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from .frames import NOT_KNOWN
-from .modifiers import only_answered, other_doer, other_head, other_modifier, other_predicate
+from .modifiers import only_answered, other_doer, other_modifier
 from .occasions import all_of_them
 from .persons import PERSONS
 from .predicates import PREDICATES
@@ -33,7 +33,7 @@ from .vocabulary import TOKEN, stems, weighs
 def beside(name: str, finding: int, text: str) -> bool:
     """Whether a question, in lower case, is not about what is known of this finding."""
     bare = LEAD.sub("", WHEN.sub("", TAG.sub("?", text) if "," in text else text))
-    return any(guard(name, finding, bare) for guard in _GUARDS) or _not_the_same(name, finding, text)
+    return any(guard(name, finding, bare) for guard in _GUARDS)
 
 
 # --- what nobody knows -----------------------------------------------------------------------------------------------
@@ -97,22 +97,12 @@ def _other_subject(name: str, finding: int, bare: str) -> bool:
         noun = noun[:-1]  # the last word is said of it
     topics = lexicon(name).findings
     said = [s for s in stems(" ".join(noun)) if (weighs(s) or s in _PARTS) and s not in _BLANK]
-    own = [s for s in said if s in _named(name, finding)]
-    if not said or own:
-        return bool(own) and not re.search(r"^\w+ an? ", bare) and _shown(name, finding, own)
+    if not said or any(s in _named(name, finding) for s in said):
+        return False
     if not all(s in topics.background for s in said):
         return True
     asks = products()[name].findings[finding].asks
     return rest in _PLACED and bare.startswith(("is ", "are ", "was ", "were ")) and not _PLACE.search(asks)
-
-
-def _shown(name: str, finding: int, own: Sequence[str]) -> bool:
-    """Whether something is only named as what may be shown: "Is the door open?" where the picture of one may be lit."""
-    asks = products()[name].findings[finding].asks
-    return bool(_SIGN.search(asks)) and frozenset(own) <= values(name, finding) - frozenset(stems(asks))
-
-
-_SIGN = re.compile(r"\b(?:symbol|picture|icon|sign|lit|letter)\b")
 
 
 def _other_kind(name: str, finding: int, bare: str) -> bool:
@@ -124,15 +114,6 @@ def _other_kind(name: str, finding: int, bare: str) -> bool:
     asked = frozenset(stems(" ".join(_WHICH.findall(all_said(products()[name].findings[finding])))))
     own = asked | _named_first(name, finding) - _places(name, finding) | lexicon(name).findings.background
     return not known(name, finding, noun[0]) or not own & frozenset(noun)
-
-
-_WHICH_OF = re.compile(r"(?:which|what) (?:one )?of (?:the|your|these|those|its) ([a-z]+)")
-
-
-def _which_of(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks which one of several things, of which the finding does not tell: "Which of the switches ...?"."""
-    found = _WHICH_OF.match(bare)
-    return bool(found) and _named(name, finding).isdisjoint(stems(found[1]))
 
 
 _WORKERS = frozenset(("technician", "worker"))
@@ -247,17 +228,6 @@ def _other_object(name: str, finding: int, bare: str) -> bool:
     return any(finding not in lex.findings.strength.get(s, {}) and s not in known for s in odd)
 
 
-_OTHER = re.compile(r"\b(?:another|different|other|new|second) ([a-z-]+)")
-
-
-def _not_the_same(name: str, finding: int, bare: str) -> bool:
-    """Whether it names another thing where all is about the same one: "Does it charge with a different cable?"."""
-    told = all_said(products()[name].findings[finding])
-    same = frozenset(stems(" ".join(re.findall(r"\bsame ([a-z-]+)", told))))
-    other = frozenset(stems(" ".join(_OTHER.findall(told))))
-    return any(frozenset(stems(m[1])) & (same - other) for m in _OTHER.finditer(bare))
-
-
 _HOW_MANY = re.compile(r"\bhow many ([a-z-]+)(?: ([a-z-]+))?")
 
 
@@ -277,8 +247,6 @@ _GUARDS = (
     *PREDICATES,
     other_modifier,
     other_doer,
-    other_head,
-    other_predicate,
     only_answered,
     all_of_them,
     other_sense,
@@ -289,7 +257,6 @@ _GUARDS = (
     _unknown,
     _other_subject,
     _other_kind,
-    _which_of,
     _coloured,
     _other_event,
     _has,

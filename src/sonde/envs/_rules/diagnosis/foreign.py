@@ -11,8 +11,6 @@ import re
 from functools import lru_cache
 
 from .products import products
-from .sentences import DENIAL
-from .told import PEOPLE
 from .topics import lexicon
 from .vocabulary import stems, weighs
 
@@ -38,40 +36,6 @@ def foreign(name: str, text: str) -> bool:
     named = (s for m in _NOUN.finditer(_TOOL.sub("", text)) for s in stems(m[1]))
     known = _known(name)
     return any((weighs(s) or s in _THINGS) and s not in _ANY and s not in known for s in named)
-
-
-_SUBJECT = re.compile(
-    r"(?:^|, |\bthat )(?:the|your|its|an?|one of the) ([a-z' -]+?)(?: (?:of|in|on) [a-z' -]+?)?"
-    r" (?:is|are|was|were|has|have|had|must|seems?|got|exceeds?|leans?)\b"
-)
-_OWNER = re.compile(r"\b(?<!out )(?:of|in|on) (?:the|your) ([a-z]+)(?![-a-z'])")
-
-
-_PERSONS = re.compile(rf"\b({PEOPLE})'s? [a-z]")
-
-
-_POSSESSOR = re.compile(
-    r"\b(?:the|your|that|this) ([a-z]+)'s (?!(?:not|been|got|too|a|an|the|in|on|off|so|very)\b)[a-z]"
-)
-
-
-def of_another(name: str, cause: int, text: str) -> bool:
-    """Whether a diagnosis, in lower case, is about a thing of which the cause says nothing, or about a part of it."""
-    causes, found = lexicon(name).causes, products()[name].causes[cause]
-    if any(m[1] not in " ".join((found.what, *found.cues)) for m in _PERSONS.finditer(text)):
-        return True
-    own = causes.background.union(stems(" ".join((found.what, *found.cues))))
-    if any(
-        s not in own and cause not in causes.strength.get(s, {}) for m in _POSSESSOR.finditer(text) for s in stems(m[1])
-    ):
-        return True
-    clauses = ", ".join(c for c in re.split(", ", text) if not DENIAL.search(c))
-    subjects = ([s for s in stems(m[1]) if weighs(s)] for m in _SUBJECT.finditer(clauses))
-    owners = ([s for s in stems(m[1]) if weighs(s)] for m in _OWNER.finditer(clauses))
-    return any(
-        named and not any(s in causes.background | _ANY or cause in causes.strength.get(s, {}) for s in named)
-        for named in (*subjects, *owners)
-    )
 
 
 @lru_cache(maxsize=128)

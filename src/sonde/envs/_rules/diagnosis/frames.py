@@ -16,8 +16,6 @@ from collections.abc import Sequence
 
 from .products import products
 from .sentences import Part
-from .topics import lexicon
-from .vocabulary import stems
 
 _FRIENDS = (
     r"(?:colleague|customer|client|friend|boss|manager|neighbou?r|wife|husband|mother|father|brother|sister|uncle|aunt"
@@ -137,24 +135,6 @@ _ASKS_OTHERS = _either(
     r"\b(?:other|many|some|most) customers\b",
 )
 """What comes before a colon where the question after it is only told of."""
-_ELSEWHEN = _either(
-    r"^(?:last|next|this time last) (?:week|month|year|time|summer|winter)\b",
-    r"^(?:\w+ )?(?:years?|months?|weeks?|days?) ago\b",
-    r"^(?:for|with) (?:most|other|some|many) ",
-    r"^if (?:it|the [a-z]+|you|your [a-z]+|that) (?:were|was|had)\b",
-    r"\bwhen you bought it\b",
-    r"^before it (?:broke|failed|stopped|started|went)\b",
-    r"\b(?:on|with|at|in|of) my (?!end|side|screen|list|records|notes)",
-    r"^(?:on|with|at|in) (?:your|the|a) (?:old|previous|last|former|neighbour|friend|brother|sister|next|second)\b",
-    r"\b(?:won't|not going to|don't need to|needn't|don't have to|never) (?:ask|know)\b",
-)
-"""Another time or thing than the one at hand, or no wish to know."""
-_LONG_AGO = re.compile(
-    r"\b(?:last (?:year|month|week|summer|winter|spring|autumn|christmas)|yesterday|(?:years?|months?|weeks?) ago"
-    r"|originally|back then|as a child|in (?:january|february|march|april|june|july|august|september|october|november"
-    r"|december|19\d\d|20\d\d))\b"
-)
-"""A time that has passed."""
 NOT_KNOWN = re.compile(
     r"^why\b|^(?:what's|what is|may i have|tell me|give me) your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$"
     r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)"
@@ -197,12 +177,6 @@ def withdrawn(parts: Sequence[Part]) -> bool:
     )
 
 
-def elsewhen(name: str, finding: int, text: str) -> bool:
-    """Whether a question is about another time or thing than the one at hand, and that is not what is known."""
-    found, strength = _ELSEWHEN.search(text) or _LONG_AGO.search(text), lexicon(name).findings.strength
-    return bool(found) and not any(finding in strength.get(s, {}) for s in stems(found[0]))
-
-
 def reported(text: str) -> bool:
     """Whether a sentence tells what somebody else says, or what is only imagined."""
     return bool(_REPORTED.search(text))
@@ -211,7 +185,7 @@ def reported(text: str) -> bool:
 def framed(name: str, cause: int, part: Part) -> bool:
     """Whether a suggestion or diagnosis stands in a frame that makes it none."""
     text, found = part.text, products()[name].causes[cause]
-    if _FRAME.search(text) or _RETRACTED.search(text) or _others(name, cause, text):
+    if _FRAME.search(text) or _RETRACTED.search(text):
         return True
     if part.form != "state":
         return False
@@ -220,14 +194,3 @@ def framed(name: str, cause: int, part: Part) -> bool:
     return bool(
         _MINE.search(text) or _IF.search(text) or _YOU_SAY.search(text) or _AGAINST.search(text) or any(strange)
     )
-
-
-_KIN = re.compile(rf"(?<!from a )(?<!from your )\b(?!other|people|person){_FRIENDS}(?:'s)?\b")
-
-
-def _others(name: str, cause: int, text: str) -> bool:
-    """Whether it is about another person, of whom the fix and the cause do not speak."""
-    lex = lexicon(name)
-    named = frozenset(lex.fixes.strength) | frozenset(lex.causes.strength)
-    said = [s for m in _KIN.finditer(text) for s in stems(m[0])]
-    return any(s not in named for s in said)

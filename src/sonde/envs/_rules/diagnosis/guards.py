@@ -22,10 +22,10 @@ from functools import lru_cache
 
 from .beside import beside
 from .deeds import a_later_step, another_deed, is_any_act
-from .foreign import foreign, of_another
-from .frames import elsewhen, framed, reported
+from .foreign import foreign
+from .frames import framed, reported
 from .opposites import opposed
-from .products import Cause, Query, products
+from .products import Query, products
 from .reports import done
 from .sentences import AS_IT_SHOULD, AUX, DENIAL, LEAD, NEGATION, WHEN, Part
 from .siblings import another_such, another_thing
@@ -54,9 +54,7 @@ def doubtful(name: str, query: Query, part: Part) -> bool:
         return True
     if query.kind == "finding":
         return part.form in ("ask", "either", "try") and (
-            beside(name, query.target, part.text)
-            or _supposes(name, query.target, part.text)
-            or elsewhen(name, query.target, LEAD.sub("", part.text))
+            beside(name, query.target, part.text) or _supposes(name, query.target, part.text)
         )
     if framed(name, query.target, part) or foreign(name, _ASIDE.sub(" ", part.text)):
         return True
@@ -66,7 +64,6 @@ def doubtful(name: str, query: Query, part: Part) -> bool:
             or _says_else(name, query.target, part.text)
             or _denied(name, query.target, part.text)
             or _well(name, query.target, part.text)
-            or of_another(name, query.target, _ASIDE.sub(" ", part.text))
         )
     if opposed(name, "fix", query.target, _told_to_do(part.text)) or _later(name, query.target, part.text):
         return True
@@ -168,30 +165,10 @@ def _says_else(name: str, cause: int, text: str) -> bool:
     last = [m[1] for m in _SAID_OF.finditer(_ASIDE.sub(" ", text))]
     said = [s for s in (stems(rest) for rest in last if not _SAME.match(rest)) if s]
     other = bool(said) and not any(own & frozenset(s) for s in said)
-    return other or "made of" in text or _of_the_effect(found, text)
+    return other or "made of" in text
 
 
 _SAME = re.compile(r"(?:what|why|where|there|on our|at our|(?:switched|turned) on|active|activated|enabled)\b")
-
-
-_SUBJECT = re.compile(
-    r"(?:^|, )(?:the|your|its|my) ([a-z' -]+?) (?:is|are|was|were|has|have|had)\b(?!.* (?:by|with|from|of) )"
-)
-_EFFECT = re.compile(r", | (?:and|so|so that|which) ")
-
-
-def _of_the_effect(found: Cause, text: str) -> bool:
-    """Whether a statement is about a thing that the cause only has an effect on."""
-    cause, *_ = _EFFECT.split(found.what)
-    said, after = frozenset(stems(text)), frozenset(stems(found.what)) - frozenset(stems(cause))
-    cues = [cue for cue in map(frozenset, map(stems, found.cues[:-1])) if cue <= said or not cue & after]
-    main = frozenset(stems(cause)).union(*cues)
-    rest = frozenset(stems(found.what)) - main
-    subjects = [(m[0], stems(m[1])) for m in _SUBJECT.finditer(text)]
-    odd = [clause for clause, said in subjects if said and rest.issuperset(said)]
-    return bool(odd) and not any(
-        main & frozenset(stems(c)) for c in text.split(",") if not any(o.strip(", ") in c for o in odd)
-    )
 
 
 def _denial(name: str, cause: int, clause: str) -> bool:
@@ -206,16 +183,8 @@ def _denial(name: str, cause: int, clause: str) -> bool:
     ):
         return False
     named = frozenset(stems(" ".join((found.what, *found.cues))))
-    if _enough_of(clause, " ".join(text for text in (found.what, *found.cues) if not DENIAL.search(text))):
-        return True
     well = [m[0] for m in AS_IT_SHOULD.finditer(clause, no.end())]
     return " too " in clause[no.end() :] or all(frozenset(stems(w)) & named for w in well)
-
-
-def _enough_of(clause: str, own: str) -> bool:
-    """Whether a clause says that there is not enough of what there is too much of: "It isn't dark enough."."""
-    said = (s for m in re.finditer(r"(?:n't|\bnot) ([a-z]+) enough\b", clause) for s in stems(m[1]))
-    return any(s in stems(own) for s in said)
 
 
 _WELL = re.compile(

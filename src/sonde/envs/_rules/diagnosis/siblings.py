@@ -3,7 +3,6 @@
 Ours. Each guard is one way in which this happens; any of them leaves the message unread.
 
     Is the right lever out?                  the other one of two
-    Turn the key in the lock of the garage.  one of something else
     Push the power cable in.                 one that belongs to something else
     Wait for five minutes.                   another length of time
     Put two fresh batteries in the keyboard. a thing that is no part of it
@@ -28,7 +27,6 @@ _SIDES = (
 _SIDE = re.compile(
     r"\b(left|right|front|rear|back|upper|lower|top|bottom|inner|outer|inside|outside) (?!one\b)([a-z]{3,})\b"
 )
-_OF = re.compile(r"\b(?!top|bottom|corners?|middle|edge|end|back|side)[a-z]+ of (?:the|your) ([a-z]+)\b")
 _UNITS = tuple(frozenset((unit, f"{unit}s")) for unit in ("second", "minute", "hour", "day", "week", "month", "year"))
 _LASTS = re.compile(r"\bwait (?:for )?(?:[\w-]+ ){0,3}?((?:second|minute|hour|day|week|month|year)s?)\b")
 _BELONGS = "power|brake|car|keyboard|kitchen|bathroom|bedroom|cellar|garden|garage|office|desk|ceiling|window|roof|oil"
@@ -40,7 +38,7 @@ _WHERE = frozenset(stems("top bottom front rear back side left right middle corn
 def another_such(name: str, query: Query, text: str) -> bool:
     """Whether a question, suggestion or diagnosis, in lower case, names a thing beside the one that it is taken for."""
     told = _told(name, query.kind == "finding", query.target)
-    return _other_side(text, told) or _belongs_elsewhere(text, told) or _of_nothing(name, text)
+    return _other_side(text, told) or _belongs_elsewhere(text, told)
 
 
 def another_thing(name: str, cause: int, text: str) -> bool:
@@ -63,14 +61,6 @@ def _other_side(text: str, told: str) -> bool:
 
 def _opposite(side: str) -> frozenset[str]:
     return frozenset(o for a, b in _SIDES for one, other in ((a, b), (b, a)) if side in one for o in other)
-
-
-def _of_nothing(name: str, text: str) -> bool:
-    """Whether what it names is of a thing of which nothing is known: "Turn the key in the lock of the garage."."""
-    lex = lexicon(name)
-    known = (lex.findings.strength, lex.fixes.strength, lex.causes.strength, lex.findings.background)
-    said = (s for m in _OF.finditer(text) for s in stems(m[1]))
-    return any(weighs(s) and s not in _WHERE and not any(s in words for words in known) for s in said)
 
 
 def _belongs_elsewhere(text: str, told: str) -> bool:
