@@ -1,8 +1,9 @@
 """Questions beside the point: they name a thing that can be asked about, and ask something else.
 
 Ours. Each guard is one way in which this happens; any of them leaves the question without an answer. Those about
-persons and times are in `persons.py`, those about another thing or property in `things.py`, those that say of it what
-is told of nothing in `predicates.py`, those that only share a word with it in `modifiers.py`; here are the rest.
+persons and times are in `persons.py`, those about another thing or property in `things.py`, those that only share a
+word with it in `modifiers.py`, those that have a word of it in another sense in `senses.py`, those about all of its
+kind in `occasions.py`; here are the rest.
 
     Is the milk on the inner wall?   about another thing
     Is the drive blue?               the colour of another thing
@@ -16,11 +17,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .frames import NOT_KNOWN
 from .modifiers import only_answered, other_doer, other_modifier
 from .occasions import all_of_them
 from .persons import PERSONS
-from .predicates import PREDICATES
 from .products import products
 from .senses import other_sense
 from .sentences import AUX, LEAD, TAG, WH, WHEN
@@ -39,9 +38,42 @@ def beside(name: str, finding: int, text: str) -> bool:
 # --- what nobody knows -----------------------------------------------------------------------------------------------
 
 
+_NOT_KNOWN = re.compile(
+    r"^why\b|^(?:what's|what is|may i have|tell me|give me) your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$"
+    r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)"
+    r"|^who (?:told|said|asked)\b|^who (?:is|was) (?!it|that|this|there|else|he|she)[a-z]+\??$"
+    r"|\bthe (?:shape|design|style|texture|smell|taste|price) of\b|\bthe make\b(?! of)|^what make\b"
+    r"|\bwould you have \w|\bwhere (?:is|are|was|were|does|do) (?:it|they|the [a-z]+) (?:come )?from\b"
+    r"|\bwould you like (?!me )|\bdo you (?:like|care|mind|love) |^how (?:do|can|could|should|would|might) (?:i|we"
+    r"|one)\b"
+    r"|^how does .*\b(?:form|work|come about)\b|what did (?:he|she|they) (?:do|say|think|want)\b"
+    r"|\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b|(?<! of)(?<!n't) yours\??$|\b(?:mine"
+    r"|whose (?!name)|belongs?|hurts?|aches?|painful|tired"
+    r"|(?<!'d )(?<!would )like (?:to|best|most|it when)"
+    r"|(?<=you )likes?(?= (?:the|your|it)\b)|loves?|enjoys?|prefer\w*|fond"
+    r"|favou?rite|beautiful|pretty|nice|lovely|made (?:of|from|in|by)|how deep|depth|insured|waterproof"
+    r"|good (?:at|with)|better at|interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid"
+    r"|married|rich|tastes?|delicious|costly|cheapest|worth)\b"
+    r"|^how (?:likely|sure|certain)\b|^what makes you|\bwere you (?:told|asked|advised)|\bwould it take\b|\bdid it help"
+    r"|^(?:is|was|would) it (?:be )?(?:too )?(?:hard|easy|safe|dangerous|ok|okay|possible|allowed|difficult|wise|better"
+    r"|best|late|early|normal|common|fine|worth|useful|good|bad) (?:to|if (?:i|we|you))\b"
+    r"|\b(?:know how|tools|had) to\b"
+    r"|^what if (?:the|it|its|your|an?|there|one)\b"
+    r"|\bdo you (?:really |still |even )?(?:need|want|miss|hate|trust|remember|recommend|understand)\b(?! to)"
+    r"|\b(?:did|do|were|are) you (?:want|wish|plan|hope|going|planning|hoping) to (?!ask|know|say|tell)"
+    r"|\b(?:come|came|go|goes|belongs?) with\b|\bwhat do you think\b"
+    r"|\bwhat do you use .* for\??$|^how did you find (?!out)|\bwhat does .* mean\b"
+    r"|^what is the (?:purpose|meaning|point|use|function|price|cost|reason) of\b|\b(?:allowed|designed|intended) to\b"
+    r"|^how (?:important|useful|easy|difficult|hard|nice|expensive|safe|dangerous)\b"
+    r"|^(?:can|could|may|might) (?:the|your|its?|they)\b.* be [a-z]+ed\b"
+    r"|^how (?:was|were) (?:the|your) \w+\??$|^what time is it\??$|\bweather (?:like )?(?:today|here|there|outside)\??$"
+)
+"""What nobody knows of anything, unless a value of a finding tells it."""
+
+
 def _unknown(name: str, finding: int, bare: str) -> bool:
     """Whether it asks for what nobody knows of anything, such as an owner, unless a value tells it."""
-    odd = NOT_KNOWN.search(bare)
+    odd = _NOT_KNOWN.search(bare)
     if not odd:
         return False
     if odd[0].startswith(("how", "why", "who is", "who was")):
@@ -244,7 +276,6 @@ def _other_count(name: str, finding: int, bare: str) -> bool:
 _GUARDS = (
     *PERSONS,
     *THINGS,
-    *PREDICATES,
     other_modifier,
     other_doer,
     only_answered,

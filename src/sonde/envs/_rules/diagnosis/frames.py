@@ -1,4 +1,4 @@
-"""Frames that make a sentence say something of somebody else, another time, or nothing at all.
+"""Frames that make a sentence say something of somebody else, another time, what was done, or nothing at all.
 
 Ours. Tables of forms, and one closed list: what the agent says of itself in a diagnosis must be that it thinks so.
 
@@ -7,6 +7,9 @@ Ours. Tables of forms, and one closed list: what the agent says of itself in a d
     Last week the fuse had tripped.                  another time
     I almost wrote that the fuse has tripped.        not what one says who thinks so
     You shouldn't pull the plug.                     advice against it
+    The cookies have been cleared.                   what was done, in the passive
+    You pushed the hook down this morning.           or by a person
+    Glad to hear that the code is typed in.          praise
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from collections.abc import Sequence
 
 from .products import products
 from .sentences import Part
+from .told import PEOPLE
+from .vocabulary import stems
 
 _FRIENDS = (
     r"(?:colleague|customer|client|friend|boss|manager|neighbou?r|wife|husband|mother|father|brother|sister|uncle|aunt"
@@ -135,37 +140,6 @@ _ASKS_OTHERS = _either(
     r"\b(?:other|many|some|most) customers\b",
 )
 """What comes before a colon where the question after it is only told of."""
-NOT_KNOWN = re.compile(
-    r"^why\b|^(?:what's|what is|may i have|tell me|give me) your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$"
-    r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)"
-    r"|^who (?:told|said|asked)\b|^who (?:is|was) (?!it|that|this|there|else|he|she)[a-z]+\??$"
-    r"|\bthe (?:shape|design|style|texture|smell|taste|price) of\b|\bthe make\b(?! of)|^what make\b"
-    r"|\bwould you have \w|\bwhere (?:is|are|was|were|does|do) (?:it|they|the [a-z]+) (?:come )?from\b"
-    r"|\bwould you like (?!me )|\bdo you (?:like|care|mind|love) |^how (?:do|can|could|should|would|might) (?:i|we"
-    r"|one)\b"
-    r"|^how does .*\b(?:form|work|come about)\b|what did (?:he|she|they) (?:do|say|think|want)\b"
-    r"|\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b|(?<! of)(?<!n't) yours\??$|\b(?:mine"
-    r"|whose (?!name)|belongs?|hurts?|aches?|painful|tired"
-    r"|(?<!'d )(?<!would )like (?:to|best|most|it when)"
-    r"|(?<=you )likes?(?= (?:the|your|it)\b)|loves?|enjoys?|prefer\w*|fond"
-    r"|favou?rite|beautiful|pretty|nice|lovely|made (?:of|from|in|by)|how deep|depth|insured|waterproof"
-    r"|good (?:at|with)|better at|interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid"
-    r"|married|rich|tastes?|delicious|costly|cheapest|worth)\b"
-    r"|^how (?:likely|sure|certain)\b|^what makes you|\bwere you (?:told|asked|advised)|\bwould it take\b|\bdid it help"
-    r"|^(?:is|was|would) it (?:be )?(?:too )?(?:hard|easy|safe|dangerous|ok|okay|possible|allowed|difficult|wise|better"
-    r"|best|late|early|normal|common|fine|worth|useful|good|bad) (?:to|if (?:i|we|you))\b"
-    r"|\b(?:know how|tools|had) to\b"
-    r"|^what if (?:the|it|its|your|an?|there|one)\b"
-    r"|\bdo you (?:really |still |even )?(?:need|want|miss|hate|trust|remember|recommend|understand)\b(?! to)"
-    r"|\b(?:did|do|were|are) you (?:want|wish|plan|hope|going|planning|hoping) to (?!ask|know|say|tell)"
-    r"|\b(?:come|came|go|goes|belongs?) with\b|\bwhat do you think\b"
-    r"|\bwhat do you use .* for\??$|^how did you find (?!out)|\bwhat does .* mean\b"
-    r"|^what is the (?:purpose|meaning|point|use|function|price|cost|reason) of\b|\b(?:allowed|designed|intended) to\b"
-    r"|^how (?:important|useful|easy|difficult|hard|nice|expensive|safe|dangerous)\b"
-    r"|^(?:can|could|may|might) (?:the|your|its?|they)\b.* be [a-z]+ed\b"
-    r"|^how (?:was|were) (?:the|your) \w+\??$|^what time is it\??$|\bweather (?:like )?(?:today|here|there|outside)\??$"
-)
-"""What nobody knows of anything, unless a value of a finding tells it."""
 
 
 def withdrawn(parts: Sequence[Part]) -> bool:
@@ -194,3 +168,45 @@ def framed(name: str, cause: int, part: Part) -> bool:
     return bool(
         _MINE.search(text) or _IF.search(text) or _YOU_SAY.search(text) or _AGAINST.search(text) or any(strange)
     )
+
+
+# --- told as done ----------------------------------------------------------------------------------------------------
+
+_TRADES = r"(?:engineer|technician|electrician|fitter|plumber|mechanic|service|organiser|driver|workshop|shop)"
+_DID = (
+    re.compile(r"\b(?:has|have|had|was|were)(?: already| just| recently| now)* (?:been )?([a-z]+(?:ed|t|en|n))\b"),
+    re.compile(r"\b(?!turned|switched|plugged|pressed|used|opened|loosened)([a-z]{3,}(?<!e)ed)\b"),
+    re.compile(r"\b(?:you|i|we|they|he|she)(?:'ve|'d| have| had)?(?: already| just| recently| then)* ([a-z]+)\b"),
+    re.compile(rf"\b(?:our|my|your|the) {_TRADES} ([a-z]+ed)\b"),
+)
+"""What tells of a deed: passives, verbs in the past, and what a person does."""
+_PRAISED = re.compile(
+    r"^that (?:the|your|our|you|it|we|they|somebody)\b|^for [a-z]+ing\b"
+    r"|\b(?:well done|good job|i hear$|glad|pleased|delighted|relieved"
+    r"|nice to (?:hear|see|know)|good to (?:hear|see|know|read)|i (?:read|hear|gather) (?:that )?you)\b"
+)
+"""What is said of a thing that was done, or went well."""
+_THEN = re.compile(
+    r"\b(?:yesterday|this morning|last (?:night|week|month|year|weekend|spring|summer|autumn|winter|time|\w+day)"
+    r"|in (?:spring|summer|autumn|winter|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december)|(?:days?|weeks?|months?|years?|hours?) ago|before the weekend|the other day|tomorrow"
+    r"|next (?:week|month|year|time|spring|summer|autumn|winter)|twice already"
+    r"|when (?:he|she|they|we|i) (?:was|were|came|visited)|(?:many|some|most|few|other) of (?:our|my))\b"
+)
+"""Another time than now, or other things of the kind."""
+
+
+_PERSON_HAS = re.compile(rf"\b(?:your|our|my|the) ({PEOPLE}|{_TRADES}) (?:has|have|had|was|were|is|are)\b")
+"""What a person did, or is doing."""
+
+
+def done(name: str, cause: int, text: str) -> bool:
+    """Whether a statement tells that the fix was done: "The cookies have been cleared."."""
+    found = products()[name].causes[cause]
+    wrong = frozenset(stems(" ".join((found.what, *found.cues))))
+    own = frozenset(stems(" ".join((found.fix_what, *found.fix_cues, *found.suggestions)))) - wrong
+    if any(not wrong & frozenset(stems(m[1])) for m in _PERSON_HAS.finditer(text)):
+        return True
+    if _PRAISED.search(text) or any(not wrong & frozenset(stems(m[0])) for m in _THEN.finditer(text)):
+        return True
+    return any(own & frozenset(stems(m[1])) for did in _DID for m in did.finditer(text))

@@ -5,8 +5,8 @@ sense has a file each; here they are put together, with what is denied or in ord
 
     The fuse hasn't tripped. The fuse is fine.    denied, in order
     I used to think that the fuse had tripped.    somebody else's thought, another time (`frames.py`)
-    So you have flipped the lever, well done.     told as done (`reports.py`)
-    The fuse of the garage is loose.              a foreign thing (`foreign.py`)
+    So you have flipped the lever, well done.     told as done (`frames.py`)
+    The fuse of the garage is loose.              a foreign thing (`siblings.py`)
     Flip the lever down.                          the opposite (`opposites.py`)
     Flip the pan.                                 another deed (`deeds.py`)
     Flip the lower lever.                         another such (`siblings.py`)
@@ -22,13 +22,11 @@ from functools import lru_cache
 
 from .beside import beside
 from .deeds import a_later_step, another_deed, is_any_act
-from .foreign import foreign
-from .frames import framed, reported
+from .frames import done, framed, reported
 from .opposites import opposed
 from .products import Query, products
-from .reports import done
 from .sentences import AS_IT_SHOULD, AUX, DENIAL, LEAD, NEGATION, WHEN, Part
-from .siblings import another_such, another_thing
+from .siblings import another_such, another_thing, foreign
 from .told import values
 from .topics import choose, lexicon
 from .vocabulary import every_stem, stems, weighs, words

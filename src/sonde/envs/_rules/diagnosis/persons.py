@@ -6,6 +6,7 @@ Ours. Each guard is one way in which this happens; any of them leaves the questi
     Did you drop your computer?          another thing of the customer's
     Does your neighbour's cooker burn?   somebody else's thing
     Does your nephew use the app?        a person who is only named in an answer to something else
+    Does your friend own such a drive?   what another person does
     Where will you go next month?        what is still to come
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import re
 
 from .products import Finding, products
-from .told import PEOPLE, all_said, called, told_of
+from .told import PEOPLE, all_said, called, explains, told_of
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs
 
@@ -133,4 +134,17 @@ def _to_come(name: str, finding: int, bare: str) -> bool:
     return bool(found) and found[0] not in all_said(products()[name].findings[finding])
 
 
-PERSONS = (_own_doing, _others_own, _owned, _only_named, _to_come)
+_MINDS = frozenset(("own", "like", "want", "know", "need", "think"))
+_PERSON_DOES = re.compile(
+    rf"(?:do|does|did|has|have|had|can|could) (?:the|your|an?|any) {PEOPLE} "
+    r"(?:also |ever |already )?(?!say\b|been\b)([a-z]+)"
+)
+
+
+def _person_does(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what another person does, and that is not told: "Does your friend own such a drive?"."""
+    found = _PERSON_DOES.match(bare)
+    return bool(found) and (found[1] in _MINDS or not explains(name, finding, found[1]))
+
+
+PERSONS = (_own_doing, _others_own, _owned, _only_named, _to_come, _person_does)

@@ -5,6 +5,8 @@ Ours. Each guard is one way in which this happens; any of them leaves the questi
     When did the parcel arrive?              it is told what arrived
     Is there a crack in the jug?             no crack is told of
     Is the fridge's door open?               the freezer's is
+    Is the lamp in the fridge an LED?        no kind of lamp is told of
+    Have you tried a tripod for the camera?  a thing that only goes with it
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from functools import lru_cache
 
 from .products import products
 from .sentences import WH
-from .told import known, named_by, told_of, values
+from .told import all_said, known, named_by, told_of, values
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs, words
 
@@ -181,6 +183,37 @@ def _elsewhere(name: str, finding: int, bare: str) -> bool:
     return any(any(map(weighs, said)) and not any(known(name, finding, s) for s in said) for said in places)
 
 
+_THAN = re.compile(r"\b(?:better|worse|less|(?!other|rather|after|never|ever|whether)[a-z]+er|more [a-z]+) than\b")
+
+
+def _compared(name: str, finding: int, bare: str) -> bool:
+    """Whether it compares things, unless that is told, or a size is: "Is the tank bigger than fifty litres?"."""
+    return bool(_THAN.search(bare)) and not _THAN.search(all_said(products()[name].findings[finding]))
+
+
+_IS_A = re.compile(
+    r"(?:(?:is|are|was|were) )?(?:the|your|its|that|this) (?:[a-z'-]+ )?(?!(?:at|in|on|by|with) )[a-z'-]+"
+    r"(?: (?:in|on|at|of|under) (?:the|your|its) [a-z'-]+)?"
+    r"(?: is| was)? an? (?!bit|little|lot)([a-z' -]+)\??$"
+)
+
+
+def _called(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what kind of thing something is, and that is not told: "Is the tree a birch?"."""
+    found = _IS_A.match(bare)
+    return bool(found) and not values(name, finding) & frozenset(stems(found[1]))
+
+
+_TRIED = re.compile(r"(?:have|did) you (?:ever |already )?tr(?:y|ied) (?:an?|another|some|the|your) ([a-z' -]+)")
+
+
+def _tried(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks if a thing of which nothing is told was tried: "Have you tried a tripod for the camera?"."""
+    found = _TRIED.match(bare)
+    noun = [s for s in stems(" ".join(noun_of(found[1])[0])) if weighs(s)] if found else []
+    return bool(noun) and not known(name, finding, noun[-1])
+
+
 THINGS = (
     _contents,
     _landmark,
@@ -189,4 +222,7 @@ THINGS = (
     _other_property,
     _no_such,
     _other_owner,
+    _compared,
+    _called,
+    _tried,
 )
