@@ -17,12 +17,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from .forms import AUX, LEAD, TAG, WH, WHEN, either, one_of
 from .modifiers import only_answered, other_doer, other_modifier
 from .occasions import all_of_them
 from .persons import PERSONS
 from .products import products
 from .senses import other_sense
-from .sentences import AUX, LEAD, TAG, WH, WHEN
 from .things import SUBJECT, THINGS, noun_of
 from .told import all_said, explains, known, values
 from .topics import choose, lexicon
@@ -38,35 +38,88 @@ def beside(name: str, finding: int, text: str) -> bool:
 # --- what nobody knows -----------------------------------------------------------------------------------------------
 
 
-_NOT_KNOWN = re.compile(
-    r"^why\b|^(?:what's|what is|may i have|tell me|give me) your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$"
-    r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)"
-    r"|^who (?:told|said|asked)\b|^who (?:is|was) (?!it|that|this|there|else|he|she)[a-z]+\??$"
-    r"|\bthe (?:shape|design|style|texture|smell|taste|price) of\b|\bthe make\b(?! of)|^what make\b"
-    r"|\bwould you have \w|\bwhere (?:is|are|was|were|does|do) (?:it|they|the [a-z]+) (?:come )?from\b"
-    r"|\bwould you like (?!me )|\bdo you (?:like|care|mind|love) |^how (?:do|can|could|should|would|might) (?:i|we"
-    r"|one)\b"
-    r"|^how does .*\b(?:form|work|come about)\b|what did (?:he|she|they) (?:do|say|think|want)\b"
-    r"|\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b|(?<! of)(?<!n't) yours\??$|\b(?:mine"
-    r"|whose (?!name)|belongs?|hurts?|aches?|painful|tired"
-    r"|(?<!'d )(?<!would )like (?:to|best|most|it when)"
-    r"|(?<=you )likes?(?= (?:the|your|it)\b)|loves?|enjoys?|prefer\w*|fond"
-    r"|favou?rite|beautiful|pretty|nice|lovely|made (?:of|from|in|by)|how deep|depth|insured|waterproof"
-    r"|good (?:at|with)|better at|interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid"
-    r"|married|rich|tastes?|delicious|costly|cheapest|worth)\b"
-    r"|^how (?:likely|sure|certain)\b|^what makes you|\bwere you (?:told|asked|advised)|\bwould it take\b|\bdid it help"
-    r"|^(?:is|was|would) it (?:be )?(?:too )?(?:hard|easy|safe|dangerous|ok|okay|possible|allowed|difficult|wise|better"
-    r"|best|late|early|normal|common|fine|worth|useful|good|bad) (?:to|if (?:i|we|you))\b"
-    r"|\b(?:know how|tools|had) to\b"
-    r"|^what if (?:the|it|its|your|an?|there|one)\b"
-    r"|\bdo you (?:really |still |even )?(?:need|want|miss|hate|trust|remember|recommend|understand)\b(?! to)"
-    r"|\b(?:did|do|were|are) you (?:want|wish|plan|hope|going|planning|hoping) to (?!ask|know|say|tell)"
-    r"|\b(?:come|came|go|goes|belongs?) with\b|\bwhat do you think\b"
-    r"|\bwhat do you use .* for\??$|^how did you find (?!out)|\bwhat does .* mean\b"
-    r"|^what is the (?:purpose|meaning|point|use|function|price|cost|reason) of\b|\b(?:allowed|designed|intended) to\b"
-    r"|^how (?:important|useful|easy|difficult|hard|nice|expensive|safe|dangerous)\b"
-    r"|^(?:can|could|may|might) (?:the|your|its?|they)\b.* be [a-z]+ed\b"
-    r"|^how (?:was|were) (?:the|your) \w+\??$|^what time is it\??$|\bweather (?:like )?(?:today|here|there|outside)\??$"
+_NOT_KNOWN = either(
+    r"^why\b",
+    "^"
+    + one_of(
+        "what's",
+        "what is",
+        "may i have",
+        "tell me",
+        "give me",
+    )
+    + r" your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$",
+    r"^(?:should|must|shall|will there)\b",
+    r"^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)",
+    r"^who (?:told|said|asked)\b",
+    r"^who (?:is|was) (?!it|that|this|there|else|he|she)[a-z]+\??$",  # "Who is Anna?"
+    r"\bthe (?:shape|design|style|texture|smell|taste|price) of\b",
+    r"\bthe make\b(?! of)",  # a brand; not "the make of"
+    r"^what make\b",
+    r"\bwould you have \w",
+    r"\bwhere (?:is|are|was|were|does|do) (?:it|they|the [a-z]+) (?:come )?from\b",
+    r"\bwould you like (?!me )",
+    r"\bdo you (?:like|care|mind|love) ",
+    r"^how (?:do|can|could|should|would|might) (?:i|we|one)\b",
+    r"^how does .*\b(?:form|work|come about)\b",
+    r"what did (?:he|she|they) (?:do|say|think|want)\b",
+    r"\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b",
+    r"(?<! of)(?<!n't) yours\??$",  # "Is it yours?", not "that of yours"
+    r"\b"
+    + one_of(
+        "mine",
+        "whose (?!name)",
+        "belongs?",
+        "hurts?",
+        "aches?",
+        "painful|tired",
+        "(?<!'d )(?<!would )like (?:to|best|most|it when)",  # a liking, not a wish
+        r"(?<=you )likes?(?= (?:the|your|it)\b)",  # not "it looks like the ..."
+        "loves?",
+        "enjoys?",
+        r"prefer\w*",
+        "fond",
+        "favou?rite",
+        "beautiful|pretty|nice|lovely",
+        "made (?:of|from|in|by)",
+        "how deep",
+        "depth|insured|waterproof",
+        "good (?:at|with)",
+        "better at",
+        "interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid|married|rich",
+        "tastes?",
+        "delicious|costly|cheapest|worth",
+    )
+    + r"\b",
+    r"^how (?:likely|sure|certain)\b",
+    "^what makes you",
+    r"\bwere you (?:told|asked|advised)",
+    r"\bwould it take\b",
+    r"\bdid it help",
+    "^(?:is|was|would) it (?:be )?(?:too )?"
+    + one_of(
+        "hard|easy|safe|dangerous|ok|okay|possible|allowed|difficult|wise|better|best|late|early|normal",
+        "common|fine|worth|useful|good|bad",
+    )
+    + r" (?:to|if (?:i|we|you))\b",
+    r"\b(?:know how|tools|had) to\b",
+    r"^what if (?:the|it|its|your|an?|there|one)\b",
+    r"\bdo you (?:really |still |even )?"
+    + one_of("need|want|miss|hate|trust|remember|recommend|understand")
+    + r"\b(?! to)",
+    r"\b(?:did|do|were|are) you (?:want|wish|plan|hope|going|planning|hoping) to (?!ask|know|say|tell)",
+    r"\b(?:come|came|go|goes|belongs?) with\b",
+    r"\bwhat do you think\b",
+    r"\bwhat do you use .* for\??$",
+    "^how did you find (?!out)",  # an opinion
+    r"\bwhat does .* mean\b",
+    r"^what is the (?:purpose|meaning|point|use|function|price|cost|reason) of\b",
+    r"\b(?:allowed|designed|intended) to\b",
+    r"^how (?:important|useful|easy|difficult|hard|nice|expensive|safe|dangerous)\b",
+    r"^(?:can|could|may|might) (?:the|your|its?|they)\b.* be [a-z]+ed\b",  # "Can the seat be lowered?"
+    r"^how (?:was|were) (?:the|your) \w+\??$",
+    r"^what time is it\??$",
+    r"\bweather (?:like )?(?:today|here|there|outside)\??$",
 )
 """What nobody knows of anything, unless a value of a finding tells it."""
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .forms import either, one_of
 from .products import products
 from .sentences import Part
 from .told import PEOPLE
@@ -37,52 +38,104 @@ _SAY = (
 )
 _ANYONE = r"(?:somebody|someone|anybody|anyone|they|he|she)"
 _REPORTED = re.compile(
-    rf"\b(?:(?:my|our|your|the|a|an|another|other|some|most|many|last"
-    rf"|previous) (?:\w+ )?(?:{_OTHERS} (?:(?!you)\w+ )?{_SAY}"
-    rf"|{_FRIENDS} (?:once )?(?:ha[ds]|was|were))\b|(?:{_ANYONE}|people) (?:(?!you)\w+ )?{_SAY}\b"
-    rf"|(?:did|has|have|had|do|does|will|would|could|can) (?:i|we|{_ANYONE}) (?:\w+ )?{_SAY}\b"
-    r"|(?:i|we) (?:just |already |have |had )?(?:said|asked|told|wrote|mentioned|promised)\b"
-    r"|(?:i|we) (?:once )?had (?:a|another|one)|once (?:i|we) |(?:a|one|another|other|last|previous) (?:customer"
-    r"|client)s?"
-    r"|(?:imagine|suppose|supposing|assuming|pretend|if only|unless|let me guess)\b)"
+    r"\b"
+    + one_of(
+        r"(?:my|our|your|the|a|an|another|other|some|most|many|last|previous) (?:\w+ )?"
+        + one_of(
+            rf"{_OTHERS} (?:(?!you)\w+ )?{_SAY}",
+            rf"{_FRIENDS} (?:once )?(?:ha[ds]|was|were)",
+        )
+        + r"\b",
+        rf"(?:{_ANYONE}|people) (?:(?!you)\w+ )?{_SAY}\b",
+        rf"(?:did|has|have|had|do|does|will|would|could|can) (?:i|we|{_ANYONE}) (?:\w+ )?{_SAY}\b",
+        r"(?:i|we) (?:just |already |have |had )?(?:said|asked|told|wrote|mentioned|promised)\b",
+        "(?:i|we) (?:once )?had (?:a|another|one)",  # another case
+        "once (?:i|we) ",  # "Once I had ..."
+        "(?:a|one|another|other|last|previous) (?:customer|client)s?",
+        r"(?:imagine|suppose|supposing|assuming|pretend|if only|unless|let me guess)\b",
+    )
 )
 """What somebody else says, or what is only imagined."""
-_FRAME = re.compile(
-    r"\b(?:used to (?:think|believe|say|tell|advise|suspect|assume)|(?:i|we) (?:once|first|originally|initially) "
-    r"|(?:i|we)(?:'d| had| have)? (?:thought|believed|suspected|assumed|feared|expected|hoped|wondered)"
-    r"|(?:would|could|should|might|must) have (?!the\b|an?\b|us\b|it\b|them\b|both\b|your\b|its\b)|would've|could've"
-    r"|should've"
-    r"|(?:normally|usually|typically|often|sometimes|ordinarily),? (?:i|we|the|it|one|people)\b|in theory|theoretically"
-    r"|no use|useless|pointless|in vain|nonsense|myth|rumou?r|joking|kidding|just a joke"
-    r"|nobody|no one|hardly|unlikely|doubt\w*|disagree|false|untrue|wrong to|mistaken|exclude[ds]?|rul(?:e|ed|ing) out"
-    r"|(?:i|we) (?:don't|do not) (?:think|believe|suspect|suppose|see|say|mean)|even if|whether or not"
-    r"|(?:that|it|this|which) (?:won't|wouldn't|will not|would not|doesn't|does not|didn't|can't) (?:be enough|help"
-    r"|work|do"
-    r"|fix|solve|change|make)|(?<!^)(?:forget|never mind|ignore|skip) (?:about|it|that|the|your))\b"
-    r"|\b(?:impossible|absurd|strange|surprising|surprised|let's hope|i hope|we hope|but no\b|avoid|refuse|refrain"
-    r"|forbid"
-    r"|forbidden|under no circumstances|stop trying|too early|(?:can't|cannot) (?:ask|advise|recommend)|but (?:i|we)"
-    r" (?:wouldn't|don't|won't|can't|didn't)|in (?:other|some|most|many) cases|sometimes|occasionally|now and then"
-    r"|not (?:so |true |the case |be )*that|n't that|is not (?:what|why|the reason|the cause|it\b|so\b))"
-    r"|n't that\b|\b(?:cannot|can't|couldn't|could not) be that\b|^(?:had|were) (?:it|the|your|there|we|you)\b"
-    r"|\bif (?:it|the|your|there|we|you|i)\b[^,]*\b(?:were|had|would)\b"
+_FRAME = either(
+    r"\b"
+    + one_of(
+        "used to (?:think|believe|say|tell|advise|suspect|assume)",
+        "(?:i|we) (?:once|first|originally|initially) ",
+        "(?:i|we)(?:'d| had| have)? (?:thought|believed|suspected|assumed|feared|expected|hoped|wondered)",
+        r"(?:would|could|should|might|must) have (?!the\b|an?\b|us\b|it\b|them\b|both\b|your\b|its\b)",  # not "a leak"
+        "would've|could've|should've",
+        r"(?:normally|usually|typically|often|sometimes|ordinarily),? (?:i|we|the|it|one|people)\b",
+        "in theory",
+        "theoretically",
+        "no use",
+        "useless|pointless",
+        "in vain",
+        "nonsense|myth",
+        "rumou?r",
+        "joking|kidding",
+        "just a joke",
+        "nobody",
+        "no one",
+        "hardly|unlikely",
+        r"doubt\w*",
+        "disagree|false|untrue",
+        "wrong to",
+        "mistaken",
+        "exclude[ds]?",
+        "rul(?:e|ed|ing) out",
+        "(?:i|we) (?:don't|do not) (?:think|believe|suspect|suppose|see|say|mean)",
+        "even if",
+        "whether or not",
+        "(?:that|it|this|which) "
+        + one_of(
+            "won't|wouldn't",
+            "will not",
+            "would not",
+            "doesn't",
+            "does not",
+            "didn't|can't",
+        )
+        + " (?:be enough|help|work|do|fix|solve|change|make)",
+        "(?<!^)(?:forget|never mind|ignore|skip) (?:about|it|that|the|your)",  # in front it is ruled out
+    )
+    + r"\b",
+    r"\b"
+    + one_of(
+        "impossible|absurd|strange|surprising|surprised",
+        "let's hope",
+        "i hope",
+        "we hope",
+        r"but no\b",
+        "avoid|refuse|refrain|forbid|forbidden",
+        "under no circumstances",
+        "stop trying",
+        "too early",
+        "(?:can't|cannot) (?:ask|advise|recommend)",
+        "but (?:i|we) (?:wouldn't|don't|won't|can't|didn't)",
+        "in (?:other|some|most|many) cases",
+        "sometimes|occasionally",
+        "now and then",
+        "not (?:so |true |the case |be )*that",  # "It is not the case that ..."
+        "n't that",
+        r"is not (?:what|why|the reason|the cause|it\b|so\b)",
+    ),
+    r"n't that\b",
+    r"\b(?:cannot|can't|couldn't|could not) be that\b",  # "It cannot be that ..."
+    r"^(?:had|were) (?:it|the|your|there|we|you)\b",  # "Had it tripped, ..."
+    r"\bif (?:it|the|your|there|we|you|i)\b[^,]*\b(?:were|had|would)\b",
 )
 """Which makes what is stated or suggested no fact, or of another time."""
-_MINE = re.compile(
-    r"\bmy (?!guess|bet|opinion|view|impression|suspicion|diagnosis|money|theory|feeling|hunch|verdict|conclusion)"
-    r"|^(?:i|we)(?:'ve| have|'m| am)? (?:already |just )?(?:used|had|have|own|got|bought|saw|tried|changed|replaced"
-    r"|did|once"
-    r"|lost|broke|ran|repaired|fixed)\b"
+_MINE = either(
+    r"\bmy (?!guess|bet|opinion|view|impression|suspicion|diagnosis|money|theory|feeling|hunch|verdict|conclusion)",
+    "^(?:i|we)(?:'ve| have|'m| am)? (?:already |just )?"
+    + one_of("used|had|have|own|got|bought|saw|tried|changed|replaced|did|once|lost|broke|ran|repaired|fixed")
+    + r"\b",
 )
 """What the agent tells of itself."""
 _IF = re.compile(r"(?<!as )\bif\b(?! you (?:ask|want)| i may)")
 
 
-def _either(*forms: str) -> re.Pattern[str]:
-    return re.compile("|".join(forms))
-
-
-_RETRACTED = _either(
+_RETRACTED = either(
     r"\bbut (?:that|it|this)? ?(?:can't|cannot|couldn't|is not|isn't|wasn't|no)\b",
     r"\b(?:maybe|perhaps|though|or) not\b",
     r"\btake (?:that|it) back\b",
@@ -103,7 +156,7 @@ _YOU_SAY = re.compile(
     r"\byou(?:'ve| have|'d| had)? (?:just |already |once )?"
     r"(?:said|say|told|mentioned|wrote|think|thought|believe|assume|claim|suspect|feared|fear)\b"
 )
-_AGAINST = _either(
+_AGAINST = either(
     r"(?:^|, )(?:do not|don't|never) ",
     r"\bnot to\b",
     r"\b(?:i|we|you|one)(?: \w+)? (?:wouldn't|shouldn't|won't|mustn't|needn't|would not|should not)\b",
@@ -119,7 +172,7 @@ _I_THINK = re.compile(
     r"|shall)\b|i mean\b"
 )
 """How the agent says that it thinks so."""
-_WITHDRAWN = _either(
+_WITHDRAWN = either(
     r"^kidding\b",
     r"\bforget (?:i asked|it|that|this|the question|what i asked)\b",
     r"\bnever ?mind(?: that| it| then)?[.!]?$",
@@ -132,7 +185,7 @@ _WITHDRAWN = _either(
     r"\bthat was for (?:somebody|someone|another)\b",
 )
 """What takes a question back."""
-_ASKS_OTHERS = _either(
+_ASKS_OTHERS = either(
     r"\b(?:asks|asked|wonders|if i asked)\b",
     r"\b(?:don't|not) answer\b",
     r"\b(?:forgot|used|want(?:ed)?|tend) to ask\b",
@@ -187,11 +240,26 @@ _PRAISED = re.compile(
 )
 """What is said of a thing that was done, or went well."""
 _THEN = re.compile(
-    r"\b(?:yesterday|this morning|last (?:night|week|month|year|weekend|spring|summer|autumn|winter|time|\w+day)"
-    r"|in (?:spring|summer|autumn|winter|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december)|(?:days?|weeks?|months?|years?|hours?) ago|before the weekend|the other day|tomorrow"
-    r"|next (?:week|month|year|time|spring|summer|autumn|winter)|twice already"
-    r"|when (?:he|she|they|we|i) (?:was|were|came|visited)|(?:many|some|most|few|other) of (?:our|my))\b"
+    r"\b"
+    + one_of(
+        "yesterday",
+        "this morning",
+        r"last (?:night|week|month|year|weekend|spring|summer|autumn|winter|time|\w+day)",
+        "in "
+        + one_of(
+            "spring|summer|autumn|winter|january|february|march|april|may|june|july|august|september|october",
+            "november|december",
+        ),
+        "(?:days?|weeks?|months?|years?|hours?) ago",
+        "before the weekend",
+        "the other day",
+        "tomorrow",
+        "next (?:week|month|year|time|spring|summer|autumn|winter)",
+        "twice already",
+        "when (?:he|she|they|we|i) (?:was|were|came|visited)",
+        "(?:many|some|most|few|other) of (?:our|my)",
+    )
+    + r"\b"
 )
 """Another time than now, or other things of the kind."""
 

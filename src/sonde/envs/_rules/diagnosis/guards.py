@@ -1,7 +1,7 @@
 """What makes a support agent's message doubtful although its words point at something: then the customer does not know.
 
 Ours. The words of a message (`topics.py`) tell what it is about, not what it says of it. What may turn its
-sense has a file each; here they are put together, with what is denied or in order:
+sense is in other files; here it is put together, with what is denied or in order:
 
     The fuse hasn't tripped. The fuse is fine.    denied, in order
     I used to think that the fuse had tripped.    somebody else's thought, another time (`frames.py`)
@@ -22,10 +22,11 @@ from functools import lru_cache
 
 from .beside import beside
 from .deeds import a_later_step, another_deed, is_any_act
+from .forms import AS_IT_SHOULD, AUX, DENIAL, LEAD, NEGATION, WHEN, either, one_of
 from .frames import done, framed, reported
 from .opposites import opposed
 from .products import Query, products
-from .sentences import AS_IT_SHOULD, AUX, DENIAL, LEAD, NEGATION, WHEN, Part
+from .sentences import Part
 from .siblings import another_such, another_thing, foreign
 from .told import values
 from .topics import choose, lexicon
@@ -185,14 +186,29 @@ def _denial(name: str, cause: int, clause: str) -> bool:
     return " too " in clause[no.end() :] or all(frozenset(stems(w)) & named for w in well)
 
 
-_WELL = re.compile(
-    r"(?:\b(?:is|are|was|were|be|sits?|stands?|works?|looks?|seems?|has|have|holds?|fits?|runs?)\b"
-    r"|'s\b)[^,]*?\b(fine|okay|ok"
-    r"|good|new|fresh|whole(?! \w)|intact|tight|tightly|firm|firmly|fully|clean|clear|right(?! \w)|right size"
-    r"|right way|well"
-    r"|correct|correctly|properly|level|current|up to date|enough|plenty|in order|in place|works|working|healthy|strong"
-    r"|perfect|perfectly|safe|in its (?:groove|place|holder))\b"
-    r"|\b(works (?:well|fine|properly|perfectly)|works$|(?:where|as|how) (?:it|they) should)\b"
+_WELL = either(
+    one_of(
+        r"\b(?:is|are|was|were|be|sits?|stands?|works?|looks?|seems?|has|have|holds?|fits?|runs?)\b",
+        r"'s\b",
+    )
+    + r"[^,]*?\b("
+    + one_of(
+        "fine|okay|ok|good|new|fresh",
+        r"whole(?! \w)",  # not "the whole time"
+        "intact|tight|tightly|firm|firmly|fully|clean|clear",
+        r"right(?! \w)",
+        "right size",
+        "right way",
+        "well|correct|correctly|properly|level|current",
+        "up to date",
+        "enough|plenty",
+        "in order",
+        "in place",
+        "works|working|healthy|strong|perfect|perfectly|safe",
+        "in its (?:groove|place|holder)",
+    )
+    + r")\b",
+    r"\b(works (?:well|fine|properly|perfectly)|works$|(?:where|as|how) (?:it|they) should)\b",
 )
 
 

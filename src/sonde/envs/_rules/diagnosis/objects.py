@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from .forms import LEAD, WHEN
 from .products import Cause, products
-from .sentences import LEAD, WHEN
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs, words
 

@@ -15,8 +15,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from .forms import WH, one_of
 from .products import Finding, products
-from .sentences import WH
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs
 
@@ -30,16 +30,38 @@ _ABOUT_YOU = re.compile(
 )
 """What asks about the customer, or the calendar."""
 _IDIOM = re.compile(
-    r"\b(?:(?:have|catch|caught|got|had|with) a (?:bad |nasty )?cold|under the weather|on the other hand|at hand"
-    r"|(?:give|lend) \w+ a hand|(?:out of|in|on|about|had|have|have the|good) time|in (?:the long|the short) run"
-    r"|at the end of the day|in (?:charge|the end|the first place)|an? (?:ring|idea) to|spell check\w*"
-    r"|take (?:part|place|turns|(?:an? |the |any |some )?(?:picture|photo)s?"
-    r"|a (?:shower|bath|walk|break|seat|look round))|have cold feet"
-    r"|(?:fall|fell) (?:asleep|in love|ill)|on the (?:same|other) page"
-    r"|by (?:the way|heart)|lose (?:touch|count)|in (?:touch|light of)|for the record|in bed"
-    r"|(?:heart|stomach|back|ear|eye|skin|lung|sleep|knee) (?:trouble|problems?|pains?|diseases?|attacks?)"
-    r"|(?:full|new|half) moon|(?:big|huge) fan)\b"
-    r"(?! (?:of|it|that|the|when|does|did) )"
+    r"\b"
+    + one_of(
+        "(?:have|catch|caught|got|had|with) a (?:bad |nasty )?cold",
+        "under the weather",
+        "on the other hand",
+        "at hand",
+        r"(?:give|lend) \w+ a hand",
+        "(?:out of|in|on|about|had|have|have the|good) time",
+        "in (?:the long|the short) run",
+        "at the end of the day",
+        "in (?:charge|the end|the first place)",
+        "an? (?:ring|idea) to",
+        r"spell check\w*",
+        "take "
+        + one_of(
+            "part|place|turns",
+            "(?:an? |the |any |some )?(?:picture|photo)s?",
+            "a (?:shower|bath|walk|break|seat|look round)",
+        ),
+        "have cold feet",
+        "(?:fall|fell) (?:asleep|in love|ill)",
+        "on the (?:same|other) page",
+        "by (?:the way|heart)",
+        "lose (?:touch|count)",
+        "in (?:touch|light of)",
+        "for the record",
+        "in bed",
+        "(?:heart|stomach|back|ear|eye|skin|lung|sleep|knee) (?:trouble|problems?|pains?|diseases?|attacks?)",
+        "(?:full|new|half) moon",
+        "(?:big|huge) fan",
+    )
+    + r"\b(?! (?:of|it|that|the|when|does|did) )"
 )
 """Where a word of a thing says something else."""
 

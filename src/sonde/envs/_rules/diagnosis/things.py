@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from .forms import WH
 from .products import products
-from .sentences import WH
 from .told import all_said, known, named_by, told_of, values
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs, words
