@@ -1,8 +1,9 @@
 """Questions beside the point: they name a thing that can be asked about, and ask something else.
 
 Ours. Each guard is one way in which this happens; any of them leaves the question without an answer. Those about
-persons and times are in `persons.py`, those about another thing or property in `things.py`, those that say of it what
-is told of nothing in `predicates.py`, those that only share a word with it in `modifiers.py`; here are the rest.
+persons and times are in `persons.py`, those about another thing or property in `things.py`, those that only share a
+word with it in `modifiers.py`, those that have a word of it in another sense in `senses.py`, those about all of its
+kind in `occasions.py`; here are the rest.
 
     Is the milk on the inner wall?   about another thing
     Is the drive blue?               the colour of another thing
@@ -16,14 +17,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .frames import NOT_KNOWN
-from .modifiers import only_answered, other_doer, other_head, other_modifier, other_predicate
+from .forms import AUX, LEAD, TAG, WH, WHEN, either, one_of
+from .modifiers import only_answered, other_doer, other_modifier
 from .occasions import all_of_them
 from .persons import PERSONS
-from .predicates import PREDICATES
 from .products import products
 from .senses import other_sense
-from .sentences import AUX, LEAD, TAG, WH, WHEN
 from .things import SUBJECT, THINGS, noun_of
 from .told import all_said, explains, known, values
 from .topics import choose, lexicon
@@ -33,15 +32,101 @@ from .vocabulary import TOKEN, stems, weighs
 def beside(name: str, finding: int, text: str) -> bool:
     """Whether a question, in lower case, is not about what is known of this finding."""
     bare = LEAD.sub("", WHEN.sub("", TAG.sub("?", text) if "," in text else text))
-    return any(guard(name, finding, bare) for guard in _GUARDS) or _not_the_same(name, finding, text)
+    return any(guard(name, finding, bare) for guard in _GUARDS)
 
 
 # --- what nobody knows -----------------------------------------------------------------------------------------------
 
 
+_NOT_KNOWN = either(
+    r"^why\b",
+    "^"
+    + one_of(
+        "what's",
+        "what is",
+        "may i have",
+        "tell me",
+        "give me",
+    )
+    + r" your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$",
+    r"^(?:should|must|shall|will there)\b",
+    r"^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)",
+    r"^who (?:told|said|asked)\b",
+    r"^who (?:is|was) (?!it|that|this|there|else|he|she)[a-z]+\??$",  # "Who is Anna?"
+    r"\bthe (?:shape|design|style|texture|smell|taste|price) of\b",
+    r"\bthe make\b(?! of)",  # a brand; not "the make of"
+    r"^what make\b",
+    r"\bwould you have \w",
+    r"\bwhere (?:is|are|was|were|does|do) (?:it|they|the [a-z]+) (?:come )?from\b",
+    r"\bwould you like (?!me )",
+    r"\bdo you (?:like|care|mind|love) ",
+    r"^how (?:do|can|could|should|would|might) (?:i|we|one)\b",
+    r"^how does .*\b(?:form|work|come about)\b",
+    r"what did (?:he|she|they) (?:do|say|think|want)\b",
+    r"\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b",
+    r"(?<! of)(?<!n't) yours\??$",  # "Is it yours?", not "that of yours"
+    r"\b"
+    + one_of(
+        "mine",
+        "whose (?!name)",
+        "belongs?",
+        "hurts?",
+        "aches?",
+        "painful|tired",
+        "(?<!'d )(?<!would )like (?:to|best|most|it when)",  # a liking, not a wish
+        r"(?<=you )likes?(?= (?:the|your|it)\b)",  # not "it looks like the ..."
+        "loves?",
+        "enjoys?",
+        r"prefer\w*",
+        "fond",
+        "favou?rite",
+        "beautiful|pretty|nice|lovely",
+        "made (?:of|from|in|by)",
+        "how deep",
+        "depth|insured|waterproof",
+        "good (?:at|with)",
+        "better at",
+        "interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid|married|rich",
+        "tastes?",
+        "delicious|costly|cheapest|worth",
+    )
+    + r"\b",
+    r"^how (?:likely|sure|certain)\b",
+    "^what makes you",
+    r"\bwere you (?:told|asked|advised)",
+    r"\bwould it take\b",
+    r"\bdid it help",
+    "^(?:is|was|would) it (?:be )?(?:too )?"
+    + one_of(
+        "hard|easy|safe|dangerous|ok|okay|possible|allowed|difficult|wise|better|best|late|early|normal",
+        "common|fine|worth|useful|good|bad",
+    )
+    + r" (?:to|if (?:i|we|you))\b",
+    r"\b(?:know how|tools|had) to\b",
+    r"^what if (?:the|it|its|your|an?|there|one)\b",
+    r"\bdo you (?:really |still |even )?"
+    + one_of("need|want|miss|hate|trust|remember|recommend|understand")
+    + r"\b(?! to)",
+    r"\b(?:did|do|were|are) you (?:want|wish|plan|hope|going|planning|hoping) to (?!ask|know|say|tell)",
+    r"\b(?:come|came|go|goes|belongs?) with\b",
+    r"\bwhat do you think\b",
+    r"\bwhat do you use .* for\??$",
+    "^how did you find (?!out)",  # an opinion
+    r"\bwhat does .* mean\b",
+    r"^what is the (?:purpose|meaning|point|use|function|price|cost|reason) of\b",
+    r"\b(?:allowed|designed|intended) to\b",
+    r"^how (?:important|useful|easy|difficult|hard|nice|expensive|safe|dangerous)\b",
+    r"^(?:can|could|may|might) (?:the|your|its?|they)\b.* be [a-z]+ed\b",  # "Can the seat be lowered?"
+    r"^how (?:was|were) (?:the|your) \w+\??$",
+    r"^what time is it\??$",
+    r"\bweather (?:like )?(?:today|here|there|outside)\??$",
+)
+"""What nobody knows of anything, unless a value of a finding tells it."""
+
+
 def _unknown(name: str, finding: int, bare: str) -> bool:
     """Whether it asks for what nobody knows of anything, such as an owner, unless a value tells it."""
-    odd = NOT_KNOWN.search(bare)
+    odd = _NOT_KNOWN.search(bare)
     if not odd:
         return False
     if odd[0].startswith(("how", "why", "who is", "who was")):
@@ -97,22 +182,12 @@ def _other_subject(name: str, finding: int, bare: str) -> bool:
         noun = noun[:-1]  # the last word is said of it
     topics = lexicon(name).findings
     said = [s for s in stems(" ".join(noun)) if (weighs(s) or s in _PARTS) and s not in _BLANK]
-    own = [s for s in said if s in _named(name, finding)]
-    if not said or own:
-        return bool(own) and not re.search(r"^\w+ an? ", bare) and _shown(name, finding, own)
+    if not said or any(s in _named(name, finding) for s in said):
+        return False
     if not all(s in topics.background for s in said):
         return True
     asks = products()[name].findings[finding].asks
     return rest in _PLACED and bare.startswith(("is ", "are ", "was ", "were ")) and not _PLACE.search(asks)
-
-
-def _shown(name: str, finding: int, own: Sequence[str]) -> bool:
-    """Whether something is only named as what may be shown: "Is the door open?" where the picture of one may be lit."""
-    asks = products()[name].findings[finding].asks
-    return bool(_SIGN.search(asks)) and frozenset(own) <= values(name, finding) - frozenset(stems(asks))
-
-
-_SIGN = re.compile(r"\b(?:symbol|picture|icon|sign|lit|letter)\b")
 
 
 def _other_kind(name: str, finding: int, bare: str) -> bool:
@@ -124,15 +199,6 @@ def _other_kind(name: str, finding: int, bare: str) -> bool:
     asked = frozenset(stems(" ".join(_WHICH.findall(all_said(products()[name].findings[finding])))))
     own = asked | _named_first(name, finding) - _places(name, finding) | lexicon(name).findings.background
     return not known(name, finding, noun[0]) or not own & frozenset(noun)
-
-
-_WHICH_OF = re.compile(r"(?:which|what) (?:one )?of (?:the|your|these|those|its) ([a-z]+)")
-
-
-def _which_of(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks which one of several things, of which the finding does not tell: "Which of the switches ...?"."""
-    found = _WHICH_OF.match(bare)
-    return bool(found) and _named(name, finding).isdisjoint(stems(found[1]))
 
 
 _WORKERS = frozenset(("technician", "worker"))
@@ -247,17 +313,6 @@ def _other_object(name: str, finding: int, bare: str) -> bool:
     return any(finding not in lex.findings.strength.get(s, {}) and s not in known for s in odd)
 
 
-_OTHER = re.compile(r"\b(?:another|different|other|new|second) ([a-z-]+)")
-
-
-def _not_the_same(name: str, finding: int, bare: str) -> bool:
-    """Whether it names another thing where all is about the same one: "Does it charge with a different cable?"."""
-    told = all_said(products()[name].findings[finding])
-    same = frozenset(stems(" ".join(re.findall(r"\bsame ([a-z-]+)", told))))
-    other = frozenset(stems(" ".join(_OTHER.findall(told))))
-    return any(frozenset(stems(m[1])) & (same - other) for m in _OTHER.finditer(bare))
-
-
 _HOW_MANY = re.compile(r"\bhow many ([a-z-]+)(?: ([a-z-]+))?")
 
 
@@ -274,11 +329,8 @@ def _other_count(name: str, finding: int, bare: str) -> bool:
 _GUARDS = (
     *PERSONS,
     *THINGS,
-    *PREDICATES,
     other_modifier,
     other_doer,
-    other_head,
-    other_predicate,
     only_answered,
     all_of_them,
     other_sense,
@@ -289,7 +341,6 @@ _GUARDS = (
     _unknown,
     _other_subject,
     _other_kind,
-    _which_of,
     _coloured,
     _other_event,
     _has,

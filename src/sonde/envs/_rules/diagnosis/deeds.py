@@ -3,10 +3,8 @@
 Ours. Each guard is one way in which this happens; any of them makes the suggestion doubtful.
 
     Wash the hose in cold water.               to another thing (`objects.py`)
-    Press the key until it says twenty.        another number than that of the fix
     Let the children rinse it.                 a person of whom the fix does not speak
     Replace the lamp's plug.                   a part of which it does not speak
-    Print the letter on the carton.            a verb of which nothing is known
     Press test.                                only what the fix says to do after the main thing
     Clean the lens.                            two words that the fix has, which it never joins
     Would you like a mirror?                   a thing of which it does not speak is offered
@@ -16,9 +14,8 @@ from __future__ import annotations
 
 import re
 
-from .objects import SURE, deeds, other_object, own_words
+from .objects import deeds, other_object
 from .products import Cause, products
-from .sentences import LEAD, WHEN
 from .things import noun_of
 from .told import PEOPLE
 from .topics import choose, lexicon
@@ -66,9 +63,9 @@ def is_any_act(verb: str) -> bool:
 def another_deed(name: str, cause: int, text: str) -> bool:
     """Whether a suggestion, in lower case, is to do something else than the fix of this cause."""
     found, points = products()[name].causes[cause], choose(text, lexicon(name).fixes).points
-    if _other_number(text, own_words(found)) or _named_beside(name, cause, text) or _offered(found, text):
+    if _named_beside(name, cause, text) or _offered(found, text):
         return True
-    return (points < SURE and _unheard(text, own_words(found))) or any(
+    return any(
         other_object(name, cause, verb, noun, points) or _never_so(found, text, verb) for verb, noun in deeds(text)
     )
 
@@ -102,48 +99,6 @@ def _named_beside(name: str, cause: int, text: str) -> bool:
     owners = [s for one, two in owned for s in (*filter(weighs, one), *(t for t in two if t in _PARTS))]
     background = lexicon(name).fixes.background
     return any(cause not in fixes.get(s, {}) and s not in background for s in (*persons, *things, *owners))
-
-
-_FIRST = re.compile(
-    r"([a-z]+) (?:the|your|its|this|that|these|those|both|all|an?|another|some|any) "
-    r"(?!.*\b(?:is|are|was|were|has|have)\b)"
-)
-
-
-def _unheard(text: str, own: str) -> bool:
-    """Whether it begins with a verb of which nothing is known: "Print the letter on the carton."."""
-    first, known = _FIRST.match(LEAD.sub("", WHEN.sub("", text))), words()
-    return (
-        bool(first)
-        and first[1] not in known.act | known.ask | known.stop
-        and not set(stems(first[1])) & set(stems(own))
-    )
-
-
-_NUMBERS = {
-    **{
-        word: str(3 + i)
-        for i, word in enumerate(TOKEN.findall("three four five six seven eight nine ten eleven twelve"))
-    },
-    **{
-        word: str(20 + 10 * i) for i, word in enumerate(TOKEN.findall("twenty thirty forty fifty sixty seventy eighty"))
-    },
-    **{"fifteen": "15", "ninety": "90", "zero": "0", "nought": "0", "hundred": "100"},
-}
-"""Small numbers are left out: "one" is often a pronoun."""
-_NUMBER = re.compile(rf"\b(?:{'|'.join(_NUMBERS)}|[3-9]|\d\d+)\b")
-_UNITS = ("second", "minute", "hour", "day", "week", "month")
-_TIMES = re.compile(
-    r"\b(?:an?|\d+|one|two|half|" + "|".join(_NUMBERS) + r"|few|some) (second|minute|hour|day|week|month)s?\b"
-)
-
-
-def _other_number(text: str, own: str) -> bool:
-    """Whether it says another number, or length of time, than the fix: "Press it until it says twenty minutes."."""
-    said, mine = ({_NUMBERS.get(n, n) for n in _NUMBER.findall(t)} for t in (text, own))
-    lasts, takes = ([_UNITS.index(unit) for unit in _TIMES.findall(t)] for t in (text, own))
-    apart = lasts and takes and all(abs(one - other) > 1 for one in lasts for other in takes)
-    return bool((said and mine and not said & mine and not (lasts and takes)) or apart)
 
 
 _STEP = re.compile(r",? and |, |,? then ")

@@ -15,7 +15,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from .sentences import LEAD, TAG, plain
+from .forms import LEAD, TAG
+from .sentences import plain
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _COURTESY = re.compile(

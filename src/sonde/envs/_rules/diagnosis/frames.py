@@ -1,4 +1,4 @@
-"""Frames that make a sentence say something of somebody else, another time, or nothing at all.
+"""Frames that make a sentence say something of somebody else, another time, what was done, or nothing at all.
 
 Ours. Tables of forms, and one closed list: what the agent says of itself in a diagnosis must be that it thinks so.
 
@@ -7,6 +7,9 @@ Ours. Tables of forms, and one closed list: what the agent says of itself in a d
     Last week the fuse had tripped.                  another time
     I almost wrote that the fuse has tripped.        not what one says who thinks so
     You shouldn't pull the plug.                     advice against it
+    The cookies have been cleared.                   what was done, in the passive
+    You pushed the hook down this morning.           or by a person
+    Glad to hear that the code is typed in.          praise
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .forms import either, one_of
 from .products import products
 from .sentences import Part
-from .topics import lexicon
+from .told import PEOPLE
 from .vocabulary import stems
 
 _FRIENDS = (
@@ -34,52 +38,104 @@ _SAY = (
 )
 _ANYONE = r"(?:somebody|someone|anybody|anyone|they|he|she)"
 _REPORTED = re.compile(
-    rf"\b(?:(?:my|our|your|the|a|an|another|other|some|most|many|last"
-    rf"|previous) (?:\w+ )?(?:{_OTHERS} (?:(?!you)\w+ )?{_SAY}"
-    rf"|{_FRIENDS} (?:once )?(?:ha[ds]|was|were))\b|(?:{_ANYONE}|people) (?:(?!you)\w+ )?{_SAY}\b"
-    rf"|(?:did|has|have|had|do|does|will|would|could|can) (?:i|we|{_ANYONE}) (?:\w+ )?{_SAY}\b"
-    r"|(?:i|we) (?:just |already |have |had )?(?:said|asked|told|wrote|mentioned|promised)\b"
-    r"|(?:i|we) (?:once )?had (?:a|another|one)|once (?:i|we) |(?:a|one|another|other|last|previous) (?:customer"
-    r"|client)s?"
-    r"|(?:imagine|suppose|supposing|assuming|pretend|if only|unless|let me guess)\b)"
+    r"\b"
+    + one_of(
+        r"(?:my|our|your|the|a|an|another|other|some|most|many|last|previous) (?:\w+ )?"
+        + one_of(
+            rf"{_OTHERS} (?:(?!you)\w+ )?{_SAY}",
+            rf"{_FRIENDS} (?:once )?(?:ha[ds]|was|were)",
+        )
+        + r"\b",
+        rf"(?:{_ANYONE}|people) (?:(?!you)\w+ )?{_SAY}\b",
+        rf"(?:did|has|have|had|do|does|will|would|could|can) (?:i|we|{_ANYONE}) (?:\w+ )?{_SAY}\b",
+        r"(?:i|we) (?:just |already |have |had )?(?:said|asked|told|wrote|mentioned|promised)\b",
+        "(?:i|we) (?:once )?had (?:a|another|one)",  # another case
+        "once (?:i|we) ",  # "Once I had ..."
+        "(?:a|one|another|other|last|previous) (?:customer|client)s?",
+        r"(?:imagine|suppose|supposing|assuming|pretend|if only|unless|let me guess)\b",
+    )
 )
 """What somebody else says, or what is only imagined."""
-_FRAME = re.compile(
-    r"\b(?:used to (?:think|believe|say|tell|advise|suspect|assume)|(?:i|we) (?:once|first|originally|initially) "
-    r"|(?:i|we)(?:'d| had| have)? (?:thought|believed|suspected|assumed|feared|expected|hoped|wondered)"
-    r"|(?:would|could|should|might|must) have (?!the\b|an?\b|us\b|it\b|them\b|both\b|your\b|its\b)|would've|could've"
-    r"|should've"
-    r"|(?:normally|usually|typically|often|sometimes|ordinarily),? (?:i|we|the|it|one|people)\b|in theory|theoretically"
-    r"|no use|useless|pointless|in vain|nonsense|myth|rumou?r|joking|kidding|just a joke"
-    r"|nobody|no one|hardly|unlikely|doubt\w*|disagree|false|untrue|wrong to|mistaken|exclude[ds]?|rul(?:e|ed|ing) out"
-    r"|(?:i|we) (?:don't|do not) (?:think|believe|suspect|suppose|see|say|mean)|even if|whether or not"
-    r"|(?:that|it|this|which) (?:won't|wouldn't|will not|would not|doesn't|does not|didn't|can't) (?:be enough|help"
-    r"|work|do"
-    r"|fix|solve|change|make)|(?<!^)(?:forget|never mind|ignore|skip) (?:about|it|that|the|your))\b"
-    r"|\b(?:impossible|absurd|strange|surprising|surprised|let's hope|i hope|we hope|but no\b|avoid|refuse|refrain"
-    r"|forbid"
-    r"|forbidden|under no circumstances|stop trying|too early|(?:can't|cannot) (?:ask|advise|recommend)|but (?:i|we)"
-    r" (?:wouldn't|don't|won't|can't|didn't)|in (?:other|some|most|many) cases|sometimes|occasionally|now and then"
-    r"|not (?:so |true |the case |be )*that|n't that|is not (?:what|why|the reason|the cause|it\b|so\b))"
-    r"|n't that\b|\b(?:cannot|can't|couldn't|could not) be that\b|^(?:had|were) (?:it|the|your|there|we|you)\b"
-    r"|\bif (?:it|the|your|there|we|you|i)\b[^,]*\b(?:were|had|would)\b"
+_FRAME = either(
+    r"\b"
+    + one_of(
+        "used to (?:think|believe|say|tell|advise|suspect|assume)",
+        "(?:i|we) (?:once|first|originally|initially) ",
+        "(?:i|we)(?:'d| had| have)? (?:thought|believed|suspected|assumed|feared|expected|hoped|wondered)",
+        r"(?:would|could|should|might|must) have (?!the\b|an?\b|us\b|it\b|them\b|both\b|your\b|its\b)",  # not "a leak"
+        "would've|could've|should've",
+        r"(?:normally|usually|typically|often|sometimes|ordinarily),? (?:i|we|the|it|one|people)\b",
+        "in theory",
+        "theoretically",
+        "no use",
+        "useless|pointless",
+        "in vain",
+        "nonsense|myth",
+        "rumou?r",
+        "joking|kidding",
+        "just a joke",
+        "nobody",
+        "no one",
+        "hardly|unlikely",
+        r"doubt\w*",
+        "disagree|false|untrue",
+        "wrong to",
+        "mistaken",
+        "exclude[ds]?",
+        "rul(?:e|ed|ing) out",
+        "(?:i|we) (?:don't|do not) (?:think|believe|suspect|suppose|see|say|mean)",
+        "even if",
+        "whether or not",
+        "(?:that|it|this|which) "
+        + one_of(
+            "won't|wouldn't",
+            "will not",
+            "would not",
+            "doesn't",
+            "does not",
+            "didn't|can't",
+        )
+        + " (?:be enough|help|work|do|fix|solve|change|make)",
+        "(?<!^)(?:forget|never mind|ignore|skip) (?:about|it|that|the|your)",  # in front it is ruled out
+    )
+    + r"\b",
+    r"\b"
+    + one_of(
+        "impossible|absurd|strange|surprising|surprised",
+        "let's hope",
+        "i hope",
+        "we hope",
+        r"but no\b",
+        "avoid|refuse|refrain|forbid|forbidden",
+        "under no circumstances",
+        "stop trying",
+        "too early",
+        "(?:can't|cannot) (?:ask|advise|recommend)",
+        "but (?:i|we) (?:wouldn't|don't|won't|can't|didn't)",
+        "in (?:other|some|most|many) cases",
+        "sometimes|occasionally",
+        "now and then",
+        "not (?:so |true |the case |be )*that",  # "It is not the case that ..."
+        "n't that",
+        r"is not (?:what|why|the reason|the cause|it\b|so\b)",
+    ),
+    r"n't that\b",
+    r"\b(?:cannot|can't|couldn't|could not) be that\b",  # "It cannot be that ..."
+    r"^(?:had|were) (?:it|the|your|there|we|you)\b",  # "Had it tripped, ..."
+    r"\bif (?:it|the|your|there|we|you|i)\b[^,]*\b(?:were|had|would)\b",
 )
 """Which makes what is stated or suggested no fact, or of another time."""
-_MINE = re.compile(
-    r"\bmy (?!guess|bet|opinion|view|impression|suspicion|diagnosis|money|theory|feeling|hunch|verdict|conclusion)"
-    r"|^(?:i|we)(?:'ve| have|'m| am)? (?:already |just )?(?:used|had|have|own|got|bought|saw|tried|changed|replaced"
-    r"|did|once"
-    r"|lost|broke|ran|repaired|fixed)\b"
+_MINE = either(
+    r"\bmy (?!guess|bet|opinion|view|impression|suspicion|diagnosis|money|theory|feeling|hunch|verdict|conclusion)",
+    "^(?:i|we)(?:'ve| have|'m| am)? (?:already |just )?"
+    + one_of("used|had|have|own|got|bought|saw|tried|changed|replaced|did|once|lost|broke|ran|repaired|fixed")
+    + r"\b",
 )
 """What the agent tells of itself."""
 _IF = re.compile(r"(?<!as )\bif\b(?! you (?:ask|want)| i may)")
 
 
-def _either(*forms: str) -> re.Pattern[str]:
-    return re.compile("|".join(forms))
-
-
-_RETRACTED = _either(
+_RETRACTED = either(
     r"\bbut (?:that|it|this)? ?(?:can't|cannot|couldn't|is not|isn't|wasn't|no)\b",
     r"\b(?:maybe|perhaps|though|or) not\b",
     r"\btake (?:that|it) back\b",
@@ -100,7 +156,7 @@ _YOU_SAY = re.compile(
     r"\byou(?:'ve| have|'d| had)? (?:just |already |once )?"
     r"(?:said|say|told|mentioned|wrote|think|thought|believe|assume|claim|suspect|feared|fear)\b"
 )
-_AGAINST = _either(
+_AGAINST = either(
     r"(?:^|, )(?:do not|don't|never) ",
     r"\bnot to\b",
     r"\b(?:i|we|you|one)(?: \w+)? (?:wouldn't|shouldn't|won't|mustn't|needn't|would not|should not)\b",
@@ -116,7 +172,7 @@ _I_THINK = re.compile(
     r"|shall)\b|i mean\b"
 )
 """How the agent says that it thinks so."""
-_WITHDRAWN = _either(
+_WITHDRAWN = either(
     r"^kidding\b",
     r"\bforget (?:i asked|it|that|this|the question|what i asked)\b",
     r"\bnever ?mind(?: that| it| then)?[.!]?$",
@@ -129,7 +185,7 @@ _WITHDRAWN = _either(
     r"\bthat was for (?:somebody|someone|another)\b",
 )
 """What takes a question back."""
-_ASKS_OTHERS = _either(
+_ASKS_OTHERS = either(
     r"\b(?:asks|asked|wonders|if i asked)\b",
     r"\b(?:don't|not) answer\b",
     r"\b(?:forgot|used|want(?:ed)?|tend) to ask\b",
@@ -137,55 +193,6 @@ _ASKS_OTHERS = _either(
     r"\b(?:other|many|some|most) customers\b",
 )
 """What comes before a colon where the question after it is only told of."""
-_ELSEWHEN = _either(
-    r"^(?:last|next|this time last) (?:week|month|year|time|summer|winter)\b",
-    r"^(?:\w+ )?(?:years?|months?|weeks?|days?) ago\b",
-    r"^(?:for|with) (?:most|other|some|many) ",
-    r"^if (?:it|the [a-z]+|you|your [a-z]+|that) (?:were|was|had)\b",
-    r"\bwhen you bought it\b",
-    r"^before it (?:broke|failed|stopped|started|went)\b",
-    r"\b(?:on|with|at|in|of) my (?!end|side|screen|list|records|notes)",
-    r"^(?:on|with|at|in) (?:your|the|a) (?:old|previous|last|former|neighbour|friend|brother|sister|next|second)\b",
-    r"\b(?:won't|not going to|don't need to|needn't|don't have to|never) (?:ask|know)\b",
-)
-"""Another time or thing than the one at hand, or no wish to know."""
-_LONG_AGO = re.compile(
-    r"\b(?:last (?:year|month|week|summer|winter|spring|autumn|christmas)|yesterday|(?:years?|months?|weeks?) ago"
-    r"|originally|back then|as a child|in (?:january|february|march|april|june|july|august|september|october|november"
-    r"|december|19\d\d|20\d\d))\b"
-)
-"""A time that has passed."""
-NOT_KNOWN = re.compile(
-    r"^why\b|^(?:what's|what is|may i have|tell me|give me) your (?:\w+ )?(?:number|address|name|password|pin)[.?!]?$"
-    r"|^(?:should|must|shall|will there)\b|^(?:how|what|where|when|which)(?: \w+)? should (?!i know|we know)"
-    r"|^who (?:told|said|asked)\b|^who (?:is|was) (?!it|that|this|there|else|he|she)[a-z]+\??$"
-    r"|\bthe (?:shape|design|style|texture|smell|taste|price) of\b|\bthe make\b(?! of)|^what make\b"
-    r"|\bwould you have \w|\bwhere (?:is|are|was|were|does|do) (?:it|they|the [a-z]+) (?:come )?from\b"
-    r"|\bwould you like (?!me )|\bdo you (?:like|care|mind|love) |^how (?:do|can|could|should|would|might) (?:i|we"
-    r"|one)\b"
-    r"|^how does .*\b(?:form|work|come about)\b|what did (?:he|she|they) (?:do|say|think|want)\b"
-    r"|\b(?:a|two|three|some|many|few) (?:years?|months?|weeks?) ago\b|(?<! of)(?<!n't) yours\??$|\b(?:mine"
-    r"|whose (?!name)|belongs?|hurts?|aches?|painful|tired"
-    r"|(?<!'d )(?<!would )like (?:to|best|most|it when)"
-    r"|(?<=you )likes?(?= (?:the|your|it)\b)|loves?|enjoys?|prefer\w*|fond"
-    r"|favou?rite|beautiful|pretty|nice|lovely|made (?:of|from|in|by)|how deep|depth|insured|waterproof"
-    r"|good (?:at|with)|better at|interesting|important|necessary|famous|comfortable|pleased|satisfied|happy|afraid"
-    r"|married|rich|tastes?|delicious|costly|cheapest|worth)\b"
-    r"|^how (?:likely|sure|certain)\b|^what makes you|\bwere you (?:told|asked|advised)|\bwould it take\b|\bdid it help"
-    r"|^(?:is|was|would) it (?:be )?(?:too )?(?:hard|easy|safe|dangerous|ok|okay|possible|allowed|difficult|wise|better"
-    r"|best|late|early|normal|common|fine|worth|useful|good|bad) (?:to|if (?:i|we|you))\b"
-    r"|\b(?:know how|tools|had) to\b"
-    r"|^what if (?:the|it|its|your|an?|there|one)\b"
-    r"|\bdo you (?:really |still |even )?(?:need|want|miss|hate|trust|remember|recommend|understand)\b(?! to)"
-    r"|\b(?:did|do|were|are) you (?:want|wish|plan|hope|going|planning|hoping) to (?!ask|know|say|tell)"
-    r"|\b(?:come|came|go|goes|belongs?) with\b|\bwhat do you think\b"
-    r"|\bwhat do you use .* for\??$|^how did you find (?!out)|\bwhat does .* mean\b"
-    r"|^what is the (?:purpose|meaning|point|use|function|price|cost|reason) of\b|\b(?:allowed|designed|intended) to\b"
-    r"|^how (?:important|useful|easy|difficult|hard|nice|expensive|safe|dangerous)\b"
-    r"|^(?:can|could|may|might) (?:the|your|its?|they)\b.* be [a-z]+ed\b"
-    r"|^how (?:was|were) (?:the|your) \w+\??$|^what time is it\??$|\bweather (?:like )?(?:today|here|there|outside)\??$"
-)
-"""What nobody knows of anything, unless a value of a finding tells it."""
 
 
 def withdrawn(parts: Sequence[Part]) -> bool:
@@ -197,12 +204,6 @@ def withdrawn(parts: Sequence[Part]) -> bool:
     )
 
 
-def elsewhen(name: str, finding: int, text: str) -> bool:
-    """Whether a question is about another time or thing than the one at hand, and that is not what is known."""
-    found, strength = _ELSEWHEN.search(text) or _LONG_AGO.search(text), lexicon(name).findings.strength
-    return bool(found) and not any(finding in strength.get(s, {}) for s in stems(found[0]))
-
-
 def reported(text: str) -> bool:
     """Whether a sentence tells what somebody else says, or what is only imagined."""
     return bool(_REPORTED.search(text))
@@ -211,7 +212,7 @@ def reported(text: str) -> bool:
 def framed(name: str, cause: int, part: Part) -> bool:
     """Whether a suggestion or diagnosis stands in a frame that makes it none."""
     text, found = part.text, products()[name].causes[cause]
-    if _FRAME.search(text) or _RETRACTED.search(text) or _others(name, cause, text):
+    if _FRAME.search(text) or _RETRACTED.search(text):
         return True
     if part.form != "state":
         return False
@@ -222,12 +223,58 @@ def framed(name: str, cause: int, part: Part) -> bool:
     )
 
 
-_KIN = re.compile(rf"(?<!from a )(?<!from your )\b(?!other|people|person){_FRIENDS}(?:'s)?\b")
+# --- told as done ----------------------------------------------------------------------------------------------------
+
+_TRADES = r"(?:engineer|technician|electrician|fitter|plumber|mechanic|service|organiser|driver|workshop|shop)"
+_DID = (
+    re.compile(r"\b(?:has|have|had|was|were)(?: already| just| recently| now)* (?:been )?([a-z]+(?:ed|t|en|n))\b"),
+    re.compile(r"\b(?!turned|switched|plugged|pressed|used|opened|loosened)([a-z]{3,}(?<!e)ed)\b"),
+    re.compile(r"\b(?:you|i|we|they|he|she)(?:'ve|'d| have| had)?(?: already| just| recently| then)* ([a-z]+)\b"),
+    re.compile(rf"\b(?:our|my|your|the) {_TRADES} ([a-z]+ed)\b"),
+)
+"""What tells of a deed: passives, verbs in the past, and what a person does."""
+_PRAISED = re.compile(
+    r"^that (?:the|your|our|you|it|we|they|somebody)\b|^for [a-z]+ing\b"
+    r"|\b(?:well done|good job|i hear$|glad|pleased|delighted|relieved"
+    r"|nice to (?:hear|see|know)|good to (?:hear|see|know|read)|i (?:read|hear|gather) (?:that )?you)\b"
+)
+"""What is said of a thing that was done, or went well."""
+_THEN = re.compile(
+    r"\b"
+    + one_of(
+        "yesterday",
+        "this morning",
+        r"last (?:night|week|month|year|weekend|spring|summer|autumn|winter|time|\w+day)",
+        "in "
+        + one_of(
+            "spring|summer|autumn|winter|january|february|march|april|may|june|july|august|september|october",
+            "november|december",
+        ),
+        "(?:days?|weeks?|months?|years?|hours?) ago",
+        "before the weekend",
+        "the other day",
+        "tomorrow",
+        "next (?:week|month|year|time|spring|summer|autumn|winter)",
+        "twice already",
+        "when (?:he|she|they|we|i) (?:was|were|came|visited)",
+        "(?:many|some|most|few|other) of (?:our|my)",
+    )
+    + r"\b"
+)
+"""Another time than now, or other things of the kind."""
 
 
-def _others(name: str, cause: int, text: str) -> bool:
-    """Whether it is about another person, of whom the fix and the cause do not speak."""
-    lex = lexicon(name)
-    named = frozenset(lex.fixes.strength) | frozenset(lex.causes.strength)
-    said = [s for m in _KIN.finditer(text) for s in stems(m[0])]
-    return any(s not in named for s in said)
+_PERSON_HAS = re.compile(rf"\b(?:your|our|my|the) ({PEOPLE}|{_TRADES}) (?:has|have|had|was|were|is|are)\b")
+"""What a person did, or is doing."""
+
+
+def done(name: str, cause: int, text: str) -> bool:
+    """Whether a statement tells that the fix was done: "The cookies have been cleared."."""
+    found = products()[name].causes[cause]
+    wrong = frozenset(stems(" ".join((found.what, *found.cues))))
+    own = frozenset(stems(" ".join((found.fix_what, *found.fix_cues, *found.suggestions)))) - wrong
+    if any(not wrong & frozenset(stems(m[1])) for m in _PERSON_HAS.finditer(text)):
+        return True
+    if _PRAISED.search(text) or any(not wrong & frozenset(stems(m[0])) for m in _THEN.finditer(text)):
+        return True
+    return any(own & frozenset(stems(m[1])) for did in _DID for m in did.finditer(text))

@@ -1,12 +1,12 @@
 """What makes a support agent's message doubtful although its words point at something: then the customer does not know.
 
 Ours. The words of a message (`topics.py`) tell what it is about, not what it says of it. What may turn its
-sense has a file each; here they are put together, with what is denied or in order:
+sense is in other files; here it is put together, with what is denied or in order:
 
     The fuse hasn't tripped. The fuse is fine.    denied, in order
     I used to think that the fuse had tripped.    somebody else's thought, another time (`frames.py`)
-    So you have flipped the lever, well done.     told as done (`reports.py`)
-    The fuse of the garage is loose.              a foreign thing (`foreign.py`)
+    So you have flipped the lever, well done.     told as done (`frames.py`)
+    The fuse of the garage is loose.              a foreign thing (`siblings.py`)
     Flip the lever down.                          the opposite (`opposites.py`)
     Flip the pan.                                 another deed (`deeds.py`)
     Flip the lower lever.                         another such (`siblings.py`)
@@ -22,13 +22,12 @@ from functools import lru_cache
 
 from .beside import beside
 from .deeds import a_later_step, another_deed, is_any_act
-from .foreign import foreign, of_another
-from .frames import elsewhen, framed, reported
+from .forms import AS_IT_SHOULD, AUX, DENIAL, LEAD, NEGATION, WHEN, either, one_of
+from .frames import done, framed, reported
 from .opposites import opposed
-from .products import Cause, Query, products
-from .reports import done
-from .sentences import AS_IT_SHOULD, AUX, DENIAL, LEAD, NEGATION, WHEN, Part
-from .siblings import another_such, another_thing
+from .products import Query, products
+from .sentences import Part
+from .siblings import another_such, another_thing, foreign
 from .told import values
 from .topics import choose, lexicon
 from .vocabulary import every_stem, stems, weighs, words
@@ -54,9 +53,7 @@ def doubtful(name: str, query: Query, part: Part) -> bool:
         return True
     if query.kind == "finding":
         return part.form in ("ask", "either", "try") and (
-            beside(name, query.target, part.text)
-            or _supposes(name, query.target, part.text)
-            or elsewhen(name, query.target, LEAD.sub("", part.text))
+            beside(name, query.target, part.text) or _supposes(name, query.target, part.text)
         )
     if framed(name, query.target, part) or foreign(name, _ASIDE.sub(" ", part.text)):
         return True
@@ -66,7 +63,6 @@ def doubtful(name: str, query: Query, part: Part) -> bool:
             or _says_else(name, query.target, part.text)
             or _denied(name, query.target, part.text)
             or _well(name, query.target, part.text)
-            or of_another(name, query.target, _ASIDE.sub(" ", part.text))
         )
     if opposed(name, "fix", query.target, _told_to_do(part.text)) or _later(name, query.target, part.text):
         return True
@@ -168,30 +164,10 @@ def _says_else(name: str, cause: int, text: str) -> bool:
     last = [m[1] for m in _SAID_OF.finditer(_ASIDE.sub(" ", text))]
     said = [s for s in (stems(rest) for rest in last if not _SAME.match(rest)) if s]
     other = bool(said) and not any(own & frozenset(s) for s in said)
-    return other or "made of" in text or _of_the_effect(found, text)
+    return other or "made of" in text
 
 
 _SAME = re.compile(r"(?:what|why|where|there|on our|at our|(?:switched|turned) on|active|activated|enabled)\b")
-
-
-_SUBJECT = re.compile(
-    r"(?:^|, )(?:the|your|its|my) ([a-z' -]+?) (?:is|are|was|were|has|have|had)\b(?!.* (?:by|with|from|of) )"
-)
-_EFFECT = re.compile(r", | (?:and|so|so that|which) ")
-
-
-def _of_the_effect(found: Cause, text: str) -> bool:
-    """Whether a statement is about a thing that the cause only has an effect on."""
-    cause, *_ = _EFFECT.split(found.what)
-    said, after = frozenset(stems(text)), frozenset(stems(found.what)) - frozenset(stems(cause))
-    cues = [cue for cue in map(frozenset, map(stems, found.cues[:-1])) if cue <= said or not cue & after]
-    main = frozenset(stems(cause)).union(*cues)
-    rest = frozenset(stems(found.what)) - main
-    subjects = [(m[0], stems(m[1])) for m in _SUBJECT.finditer(text)]
-    odd = [clause for clause, said in subjects if said and rest.issuperset(said)]
-    return bool(odd) and not any(
-        main & frozenset(stems(c)) for c in text.split(",") if not any(o.strip(", ") in c for o in odd)
-    )
 
 
 def _denial(name: str, cause: int, clause: str) -> bool:
@@ -206,26 +182,33 @@ def _denial(name: str, cause: int, clause: str) -> bool:
     ):
         return False
     named = frozenset(stems(" ".join((found.what, *found.cues))))
-    if _enough_of(clause, " ".join(text for text in (found.what, *found.cues) if not DENIAL.search(text))):
-        return True
     well = [m[0] for m in AS_IT_SHOULD.finditer(clause, no.end())]
     return " too " in clause[no.end() :] or all(frozenset(stems(w)) & named for w in well)
 
 
-def _enough_of(clause: str, own: str) -> bool:
-    """Whether a clause says that there is not enough of what there is too much of: "It isn't dark enough."."""
-    said = (s for m in re.finditer(r"(?:n't|\bnot) ([a-z]+) enough\b", clause) for s in stems(m[1]))
-    return any(s in stems(own) for s in said)
-
-
-_WELL = re.compile(
-    r"(?:\b(?:is|are|was|were|be|sits?|stands?|works?|looks?|seems?|has|have|holds?|fits?|runs?)\b"
-    r"|'s\b)[^,]*?\b(fine|okay|ok"
-    r"|good|new|fresh|whole(?! \w)|intact|tight|tightly|firm|firmly|fully|clean|clear|right(?! \w)|right size"
-    r"|right way|well"
-    r"|correct|correctly|properly|level|current|up to date|enough|plenty|in order|in place|works|working|healthy|strong"
-    r"|perfect|perfectly|safe|in its (?:groove|place|holder))\b"
-    r"|\b(works (?:well|fine|properly|perfectly)|works$|(?:where|as|how) (?:it|they) should)\b"
+_WELL = either(
+    one_of(
+        r"\b(?:is|are|was|were|be|sits?|stands?|works?|looks?|seems?|has|have|holds?|fits?|runs?)\b",
+        r"'s\b",
+    )
+    + r"[^,]*?\b("
+    + one_of(
+        "fine|okay|ok|good|new|fresh",
+        r"whole(?! \w)",  # not "the whole time"
+        "intact|tight|tightly|firm|firmly|fully|clean|clear",
+        r"right(?! \w)",
+        "right size",
+        "right way",
+        "well|correct|correctly|properly|level|current",
+        "up to date",
+        "enough|plenty",
+        "in order",
+        "in place",
+        "works|working|healthy|strong|perfect|perfectly|safe",
+        "in its (?:groove|place|holder)",
+    )
+    + r")\b",
+    r"\b(works (?:well|fine|properly|perfectly)|works$|(?:where|as|how) (?:it|they) should)\b",
 )
 
 

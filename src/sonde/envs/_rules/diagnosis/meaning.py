@@ -10,17 +10,25 @@ import re
 from collections.abc import Sequence
 
 from .deeds import does
+from .forms import ABOUT, AUX, DIAGNOSIS, FINE, LEAD, NEGATION, TAG, WH, WHEN, either, one_of
 from .products import Query, products
-from .sentences import ABOUT, AUX, DIAGNOSIS, FINE, LEAD, NEGATION, TAG, WH, WHEN, Part, heads
+from .sentences import Part, heads
 from .topics import MANY, NOTHING, Pick, Topics, between, choose, explained, fits, lexicon, tells
 from .vocabulary import TOKEN, every_stem, stems, weighs
 
-_VAGUE = re.compile(
-    r" (?:or|and) |\b(?:any|some)(?:thing|one|body)\b|\b(?:only|both|always|never|every|everything|all)\b"
-    r"|\b(?:more|less|fewer|longer|older|newer|higher|lower|rather|better|worse) than\b|\b(?:under|over|at least) \d"
-    r"|\b(?:no|none|nothing|nobody|neither|without|hardly|barely|instead|too|except|unless|but|although|even"
-    r"|other than)\b"
-    r"|\b(?:have|did) you (?:ever |already )?(?:check|measure|look|try|tried|examine|inspect|notice)"
+_VAGUE = either(
+    " (?:or|and) ",
+    r"\b(?:any|some)(?:thing|one|body)\b",
+    r"\b(?:only|both|always|never|every|everything|all)\b",
+    r"\b(?:more|less|fewer|longer|older|newer|higher|lower|rather|better|worse) than\b",
+    r"\b(?:under|over|at least) \d",
+    r"\b"
+    + one_of(
+        "no|none|nothing|nobody|neither|without|hardly|barely|instead|too|except|unless|but|although|even",
+        "other than",
+    )
+    + r"\b",
+    r"\b(?:have|did) you (?:ever |already )?(?:check|measure|look|try|tried|examine|inspect|notice)",
 )
 """Questions that "yes" and "no" would not answer, or not alone."""
 

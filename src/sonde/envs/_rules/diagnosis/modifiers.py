@@ -4,11 +4,8 @@ Ours. Each guard is one way in which this happens; any of them leaves the questi
 
     Does the fridge door shut tightly?   of the oven's door it is told: a word right before a thing of the finding must
                                          be of the finding, the product, its symptom or an opening, or a plain one
-    Is the garden hose in place?         where it stops is told: the last word of the subject must be known likewise
-    Does the kettle whistle?             the first one, too, not only from an answer
-    Does the drummer hum?                only the drummer's cable is named
+    Does the kettle whistle?             the first word of the subject must be known likewise, not only from an answer
     When did they open the bypass?       only an answer has these words
-    Is the scarf woolly?                 a scarf is only an occasion of which it is told
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from .products import Finding, products
-from .told import all_said, told_of
+from .told import told_of
 from .topics import lexicon
 from .vocabulary import TOKEN, english, stems, weighs, words
 
@@ -61,8 +58,8 @@ _SUBJECT = re.compile(
 
 
 def other_doer(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks what something does or is that only an answer names, or nothing, or that is only an owner: "Does
-    the kettle whistle?", "Is the allotment far away?", "Does the drummer hum?"."""
+    """Whether it asks what something does or is that only an answer names, or nothing: "Does the kettle whistle?", "Is
+    the allotment far away?"."""
     found = _SUBJECT.match(bare)
     tokens = TOKEN.findall(found[1]) if found else []
     end = next((i for i, token in enumerate(tokens) if token in _ENDS), len(tokens))
@@ -70,7 +67,7 @@ def other_doer(name: str, finding: int, bare: str) -> bool:
     if "'" in first or first in _acts() or (not _plain(then) and _is(then, _heads(name, finding))):
         return False  # what stands before a thing, another guard looks at
     known = _named(name, finding) | lexicon(name).findings.background
-    return any(s not in known for s in stems(first)) or _only_owns(name, finding, first)
+    return any(s not in known for s in stems(first))
 
 
 @lru_cache(maxsize=1 << 10)
@@ -84,21 +81,7 @@ def _named(name: str, finding: int) -> frozenset[str]:
 _PLACED = re.compile(r"(?:from|at|in|on|near|out of) ")
 
 
-_IS = re.compile(
-    r"(?:so |and |but )?(?:is|are|was|were)(?:n't)? (?:still )?(?:the|your|its|both|all) ([a-z0-9' -]+?) "
-    r"(?:in|on|at|from|near|under|behind|beside|inside|above|below|to)\b"
-)
-
-
 _PARTICIPLE = re.compile(r"(?:ed|ing|sent|taken|kept|left|held|made|put|worn|torn|gone|back|up|down)$")
-
-
-def other_head(name: str, finding: int, bare: str) -> bool:
-    """Whether its subject ends with a thing of nothing known: "Is the garden hose in place?"."""
-    found = _IS.match(bare)
-    tokens = TOKEN.findall(found[1]) if found else []
-    last = tokens[-1] if len(tokens) > 1 and not _ENDS.intersection(tokens) else ""
-    return bool(last) and last not in _acts() and not _PARTICIPLE.search(last) and not _allowed(name, finding, last)
 
 
 def only_answered(name: str, finding: int, bare: str) -> bool:
@@ -114,24 +97,6 @@ def _own(found: Finding) -> frozenset[str]:
     answers = frozenset(stems(" ".join(found.answers)))
     cues = (cue for cue in found.cues if not answers.issuperset(stems(cue)))
     return frozenset(stems(" ".join((found.asks, *found.values, *found.questions[:-3], *found.more, *cues))))
-
-
-_IS_SO = re.compile(r"(?:is|are|was|were) (?:the|your) ([a-z-]+) (?:very |too |quite )?([a-z-]+)\??$")
-
-
-def other_predicate(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks what a thing is like that is only a value or goes with one: "Is the scarf woolly?"."""
-    found, said = products()[name].findings[finding], _IS_SO.match(bare)
-    if not said or not frozenset(stems(said[1])).isdisjoint(stems(found.asks)):
-        return False
-    own = _named(name, finding) - frozenset(stems(said[1]))
-    odd = [s for s in stems(said[2]) if s not in own]
-    return bool(odd) and not any(s in scale and scale & own for s in odd for scale in words().scales)
-
-
-def _only_owns(name: str, finding: int, word: str) -> bool:
-    said = f"{products()[name].product} {all_said(products()[name].findings[finding])}"
-    return f"{word}'s" in said and not re.search(rf"\b{word}s?\b(?!')", said)
 
 
 def _before_a_thing(name: str, finding: int, bare: str) -> Iterator[str]:

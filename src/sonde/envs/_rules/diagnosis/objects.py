@@ -4,8 +4,6 @@ Ours. A suggestion is read as verbs, each with the noun that follows it. The nou
 
     Wash the hose in cold water.           a thing of another fix
     Warm the milk with a hair dryer.       a thing of which nothing is known
-    Plug the hub into another port.        what the fix does without
-    Break the broom handle.                what the fix is done with
     Choose the jam setting.                what went wrong, done on purpose
     Delete our app. Wash the mower.        the product itself, of which the fix means a part
 """
@@ -15,8 +13,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from .forms import LEAD, WHEN
 from .products import Cause, products
-from .sentences import LEAD, WHEN
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs, words
 
@@ -75,8 +73,6 @@ def other_object(name: str, cause: int, verb: str, noun: str, points: float) -> 
     if verb == "give" or all(s in fixes.background for s in heavy):
         others = verb not in ("leave", "keep", "hold", "give", "let")
         return others and (_the_only(name, found, noun) or _instead_of(name, found, verb, stems(noun)))
-    if _is_tool(found, verb, noun) or _set_aside(found, noun):
-        return True
     if not any(cause in fixes.strength.get(s, {}) for s in heavy):
         return points < SURE or any(fixes.strength.get(s) or not _points_to(name, cause, s) for s in heavy)
     head = heavy[-1]
@@ -84,27 +80,10 @@ def other_object(name: str, cause: int, verb: str, noun: str, points: float) -> 
     return (strange and weighs(head) and points < SURE) or _the_wrong(found, verb, heavy)
 
 
-def _is_tool(found: Cause, verb: str, noun: str) -> bool:
-    """Whether a thing is only what the fix is done with, or where: "Break the broom handle."."""
-    thing = TOKEN.findall(noun)[-1]
-    with_it = re.search(rf"\b(?:with|at|from) (?:an? |the )?(?:[a-z-]+ ){{0,2}}{thing}(?:,| and |$)", found.fix_what)
-    if bool(with_it) and verb in TOKEN.findall(found.fix_what):
-        return True
-    where = rf"\b(?:in|from|on) (?:the|your) (?:[a-z-]+ )?{thing}\b"
-    return verb in _GONE and bool(re.search(where, found.fix_what)) and verb not in TOKEN.findall(own_words(found))
-
-
-def _set_aside(found: Cause, noun: str) -> bool:
-    """Whether the fix does without it: "Plug the hub into another port."."""
-    return any(re.search(rf"\bwithout (?:the |a )?{word}\b", own_words(found)) for word in TOKEN.findall(noun))
-
-
 _PARTWISE = frozenset(
     TOKEN.findall("wash clean rinse wipe brush soak dry oil scrub vacuum replace remove delete empty")
 )
 """What is rarely done to all of a product."""
-_GONE = frozenset(TOKEN.findall("delete remove empty discard sell return replace break cut"))
-"""What is not done to the place of a thing: "Delete the address book." for an entry in it."""
 _ITSELF = frozenset(stems("machine device unit product appliance"))
 
 

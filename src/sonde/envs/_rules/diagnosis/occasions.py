@@ -19,8 +19,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from .forms import LEAD, WH, WHEN
 from .products import products
-from .sentences import LEAD, WH, WHEN, Part
+from .sentences import Part
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs, words
 

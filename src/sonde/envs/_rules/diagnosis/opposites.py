@@ -10,17 +10,26 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from .forms import DENIAL, either, one_of
 from .products import Cause, products
-from .sentences import DENIAL
 from .vocabulary import TOKEN, stems, words
 
-_PARTICLE = re.compile(
-    r"\b(on|off|in|out|up|down)(?= *(?:$|[,.;:?!)]|(?:and|again|for|at|with|until|till|to|by|from|once|before|when"
-    r"|while"
-    r"|then|as|so|completely|fully|overnight|now|of|back)\b))"
-    r"|\b(?:turn|switch|put|take|pull|push|plug|screw|pour|shift|keep|set|twist|lift|bring)(?:s|ed|ing)?"
-    r" (?:it |them |back )?(off|out|up|down)\b|\b(?:turn|switch|plug|push|pour|screw)(?:s|ed|ing)? (?:it |them "
-    r"|back )?(on|in)\b"
+_PARTICLE = either(
+    r"\b(on|off|in|out|up|down)(?= *"
+    + one_of(
+        "$",
+        "[,.;:?!)]",
+        one_of(
+            "and|again|for|at|with|until|till|to|by|from|once|before|when|while|then|as|so|completely|fully",
+            "overnight|now|of|back",
+        )
+        + r"\b",
+    )
+    + ")",
+    r"\b"
+    + one_of("turn|switch|put|take|pull|push|plug|screw|pour|shift|keep|set|twist|lift|bring")
+    + r"(?:s|ed|ing)? (?:it |them |back )?(off|out|up|down)\b",
+    r"\b(?:turn|switch|plug|push|pour|screw)(?:s|ed|ing)? (?:it |them |back )?(on|in)\b",
 )
 _PLUGGED = (
     ("+plugged", re.compile(r"\bplug(?:ged)? (?:it |them |the [a-z]+ )?(?:back |straight )?in(?:to)?\b")),

@@ -6,7 +6,7 @@ Ours. Each guard is one way in which this happens; any of them leaves the questi
     Did you drop your computer?          another thing of the customer's
     Does your neighbour's cooker burn?   somebody else's thing
     Does your nephew use the app?        a person who is only named in an answer to something else
-    What strings do you use?             which of many, and nobody told
+    Does your friend own such a drive?   what another person does
     Where will you go next month?        what is still to come
 """
 
@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 
 from .products import Finding, products
-from .told import PEOPLE, all_said, called, explains, told_of, values
+from .told import PEOPLE, all_said, called, explains, told_of
 from .topics import lexicon
-from .vocabulary import TOKEN, stems, weighs, words
+from .vocabulary import TOKEN, stems, weighs
 
 _YOU_DO = re.compile(
     r"\b(?:do|did|have|had|can) (?:you|he|she|they|i|we) (?:\w+ly |ever |also |already |just |still |even |always "
@@ -43,24 +43,13 @@ def _own_doing(name: str, finding: int, bare: str) -> bool:
     """Whether it asks what the customer does, and that is not known: "Did you hurt your hand?"."""
     acts = [d for d in _YOU_DO.finditer(bare) if d[1] not in _SENSES]
     found = products()[name].findings[finding]
-    ours, told, states = _of_customer(found), all_said(found), values(name, finding)
+    ours, told = _of_customer(found), all_said(found)
     return any(
-        not (ours or d[2]) or not told_of(name, finding, said[0]) or _only_a_state(d[1], states, told)
+        not (ours or d[2]) or not told_of(name, finding, said[0])
         if (said := stems(d[1]))
         else d[1] not in TOKEN.findall(told)
         for d in acts
     )
-
-
-def _only_a_state(verb: str, known: frozenset[str], told: str) -> bool:
-    """Whether a verb is known as what something is like, and not as what is done: "Have you cleaned the filter?"."""
-    return verb.endswith("ed") and _is_state(verb, known, told)
-
-
-def _is_state(verb: str, known: frozenset[str], told: str) -> bool:
-    done = re.search(rf"\b(?:i|you|we)(?:'ve|'d)? (?:\w+ )?{verb[:4]}", told)
-    states = {s for s in stems(verb) if s in known and any(s in scale for scale in words().scales)}
-    return bool(states) and not done
 
 
 def _of_customer(found: Finding) -> bool:
@@ -114,23 +103,6 @@ def _others_own(name: str, finding: int, bare: str) -> bool:
     return False
 
 
-_WHICH = re.compile(r"(?:what|which) (?:kind of |sort of |type of )?([a-z' -]+?) (?:do|did|have|will) you ([a-z]+)")
-_USES = re.compile(r"\b(?:you|i|we) (?:use|put|take|fill)\b")
-_PERCEIVED = frozenset(TOKEN.findall("see hear feel smell notice find get read observe"))
-
-
-def _chosen(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks which of several things the customer uses, and that is not told: "What strings do you use?"."""
-    asked, found, background = _WHICH.match(bare), products()[name].findings[finding], lexicon(name).findings.background
-    if not asked or asked[2] in _PERCEIVED:
-        return False
-    noun = frozenset(stems(asked[1])) - background
-    if asked[2] == "use" and not noun & frozenset(stems(found.asks)) and not _USES.search(all_said(found)):
-        return True
-    own = frozenset(stems(" ".join((found.asks, *found.questions[:-3], *found.values))))
-    return any(weighs(s) and s not in own for s in noun) or not (stems(asked[2]) and explains(name, finding, asked[2]))
-
-
 _NAMED = re.compile(rf"\b{PEOPLE}\b")
 
 
@@ -148,31 +120,6 @@ def _only_named(name: str, finding: int, bare: str) -> bool:
 _OF_PERSON = re.compile(rf"(?:do|does|did|has|have|had|can|could|is|are|was|were) (?:the|your|any) {PEOPLE}\b(?!')")
 
 
-_ANYBODY = re.compile(
-    r"\b(?:has|have|had|did|does|do) (?:(?:some|any|every|no)(?:body|one)|people)( else)?"
-    r" (?:(?:ever|just|already|recently|been) )*([a-z]+)"
-)
-
-
-def _by_anybody(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks what anybody did, and nobody is told to have: "Has anybody repaired it?"."""
-    return any(
-        any(not told_of(name, finding, s) for s in stems(m[2])) or (m[1] and m[2] in _LOOKS)
-        for m in _ANYBODY.finditer(bare)
-        if m[2] not in _SENSES or m[1]
-    )
-
-
-_LOOKS = frozenset(("look", "looked", "see", "seen", "check", "checked", "touch", "touched", "know", "known"))
-_HOW_YOU = re.compile(r"how (?:do|did) you (?:usually |normally |always )?([a-z]+)")
-
-
-def _how_you_do(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks how something is done of which only the state is told: "How do you clean the mesh?"."""
-    found, told = _HOW_YOU.match(bare), all_said(products()[name].findings[finding])
-    return bool(found) and _is_state(found[1], values(name, finding), told)
-
-
 _TO_COME = re.compile(
     r"\bwill (?:you|he|she|they|we|there)\b|\b(?:are|is|were|was) (?:you|he|she|they) (?:\w+ )?going"
     r" (?:to|on|away|abroad)\b"
@@ -187,4 +134,17 @@ def _to_come(name: str, finding: int, bare: str) -> bool:
     return bool(found) and found[0] not in all_said(products()[name].findings[finding])
 
 
-PERSONS = (_own_doing, _others_own, _owned, _chosen, _by_anybody, _how_you_do, _only_named, _to_come)
+_MINDS = frozenset(("own", "like", "want", "know", "need", "think"))
+_PERSON_DOES = re.compile(
+    rf"(?:do|does|did|has|have|had|can|could) (?:the|your|an?|any) {PEOPLE} "
+    r"(?:also |ever |already )?(?!say\b|been\b)([a-z]+)"
+)
+
+
+def _person_does(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what another person does, and that is not told: "Does your friend own such a drive?"."""
+    found = _PERSON_DOES.match(bare)
+    return bool(found) and (found[1] in _MINDS or not explains(name, finding, found[1]))
+
+
+PERSONS = (_own_doing, _others_own, _owned, _only_named, _to_come, _person_does)

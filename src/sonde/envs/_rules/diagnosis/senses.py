@@ -4,7 +4,6 @@ Ours. A stem stands for a verb and a noun, for what a thing does and for what is
 which a question takes the other one; any of them leaves it without an answer.
 
     Did you drop the phone?               done by the customer; of the percentage it is told that it drops
-    Has the phone been dropped?           done to the product, likewise
     Does the machine drain?               the finding tells how the kitchen sink drains
     Do you take the box in on arrival?    of the ice packs on arrival it has only the occasion
 """
@@ -16,8 +15,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from .forms import WH, one_of
 from .products import Finding, products
-from .sentences import WH
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs
 
@@ -31,21 +30,42 @@ _ABOUT_YOU = re.compile(
 )
 """What asks about the customer, or the calendar."""
 _IDIOM = re.compile(
-    r"\b(?:(?:have|catch|caught|got|had|with) a (?:bad |nasty )?cold|under the weather|on the other hand|at hand"
-    r"|(?:give|lend) \w+ a hand|(?:out of|in|on|about|had|have|have the|good) time|in (?:the long|the short) run"
-    r"|at the end of the day|in (?:charge|the end|the first place)|an? (?:ring|idea) to|spell check\w*"
-    r"|take (?:part|place|turns|(?:an? |the |any |some )?(?:picture|photo)s?"
-    r"|a (?:shower|bath|walk|break|seat|look round))|have cold feet"
-    r"|(?:fall|fell) (?:asleep|in love|ill)|on the (?:same|other) page"
-    r"|by (?:the way|heart)|lose (?:touch|count)|in (?:touch|light of)|for the record|in bed"
-    r"|(?:heart|stomach|back|ear|eye|skin|lung|sleep|knee) (?:trouble|problems?|pains?|diseases?|attacks?)"
-    r"|(?:full|new|half) moon|(?:big|huge) fan)\b"
-    r"(?! (?:of|it|that|the|when|does|did) )"
+    r"\b"
+    + one_of(
+        "(?:have|catch|caught|got|had|with) a (?:bad |nasty )?cold",
+        "under the weather",
+        "on the other hand",
+        "at hand",
+        r"(?:give|lend) \w+ a hand",
+        "(?:out of|in|on|about|had|have|have the|good) time",
+        "in (?:the long|the short) run",
+        "at the end of the day",
+        "in (?:charge|the end|the first place)",
+        "an? (?:ring|idea) to",
+        r"spell check\w*",
+        "take "
+        + one_of(
+            "part|place|turns",
+            "(?:an? |the |any |some )?(?:picture|photo)s?",
+            "a (?:shower|bath|walk|break|seat|look round)",
+        ),
+        "have cold feet",
+        "(?:fall|fell) (?:asleep|in love|ill)",
+        "on the (?:same|other) page",
+        "by (?:the way|heart)",
+        "lose (?:touch|count)",
+        "in (?:touch|light of)",
+        "for the record",
+        "in bed",
+        "(?:heart|stomach|back|ear|eye|skin|lung|sleep|knee) (?:trouble|problems?|pains?|diseases?|attacks?)",
+        "(?:full|new|half) moon",
+        "(?:big|huge) fan",
+    )
+    + r"\b(?! (?:of|it|that|the|when|does|did) )"
 )
 """Where a word of a thing says something else."""
 
 
-_BEEN = re.compile(r"\b(?:it|the [a-z ]+|your [a-z ]+) (?:ever |just |already )?been ([a-z]+)\b")
 _DOER = re.compile(r"(?:i|i've|i'd|you|you've|we|we've|to|have|has|had|been|was|were|is|are|it's|get|got|he|she|they)")
 _DONE = re.compile(r"[a-z]{2,}(?:ed|en)|(?:put|cut|set|bent|held|built|bought|fell|shut|worn|torn|spilt|lit)")
 
@@ -58,17 +78,10 @@ def other_sense(name: str, finding: int, bare: str) -> bool:
         bool(about_you and not own & frozenset(stems(about_you[0])))
         or bool(_IDIOM.search(bare))
         or any(_undone(name, finding, m[1], bare) for m in _BY_YOU.finditer(bare))
-        or any(_undone(name, finding, m[1], bare) for m in _BEEN.finditer(bare) if _is_product(name, m[0]))
         or _of_another(name, finding, bare)
         or _only_the_occasion(name, finding, bare)
-        or _of_any(name, finding, bare)
         or _owner(name, finding, bare)
     )
-
-
-def _is_product(name: str, passive: str) -> bool:
-    subject = stems(passive.partition(" been ")[0])
-    return lexicon(name).findings.background.issuperset(subject)
 
 
 def _undone(name: str, finding: int, act: str, bare: str) -> bool:
@@ -78,17 +91,11 @@ def _undone(name: str, finding: int, act: str, bare: str) -> bool:
         return False  # "What time do you arrive?"
     said = frozenset(s for s in stems(act) if finding in topics.strength.get(s, {})) - _ANY_DEED
     event = f"{act}s" in found.asks.split() and not found.asks.startswith(("how ", "whether ", "which "))
-    if not said or event or said & _deeds(name, finding) or _cited(found, said, bare):
+    if not said or event or said & _deeds(name, finding):
         return False
     by_name = said if any(act in (t, f"{t}s", t.removesuffix("s")) for t in _tokens(found.values)) else frozenset[str]()
     values = (frozenset(stems(value)) - by_name for value in found.values)
     return not any(value and value <= frozenset(stems(bare)) for value in values)
-
-
-def _cited(found: Finding, verb: frozenset[str], bare: str) -> bool:
-    """Whether a question has words of the finding as they are told, not only the verb."""
-    cues = (cue for cue in found.cues if " " in cue or not stems(cue))
-    return any(cue in bare and frozenset(stems(cue)) != verb for cue in cues)
 
 
 def _tokens(texts: Sequence[str]) -> list[str]:
@@ -121,7 +128,7 @@ def _of_another(name: str, finding: int, bare: str) -> bool:
     topics = lexicon(name).findings
     said = (s for s in stems(bare) if finding in topics.strength.get(s, {}) and s not in topics.background)
     verb = frozenset(stems(asks[2]))
-    return frozenset(said) - _AWAY <= verb and not _cited(found, verb, bare)
+    return frozenset(said) - _AWAY <= verb
 
 
 _YOU_DO = re.compile(
@@ -139,27 +146,6 @@ def _only_the_occasion(name: str, finding: int, bare: str) -> bool:
     own = frozenset(stems(" ".join((head, *found.cues[:-1], *found.values, *found.answers))))
     said = frozenset(s for s in stems(bare) if finding in lexicon(name).findings.strength.get(s, {})) - background
     return bool(rest) and bool(said) and any(map(weighs, said)) and not said & own
-
-
-_ANY = re.compile(
-    r"^(?:is there|are there|is it|(?:do|did|have|would) you (?:\w+ )?(?:have|got|see|hear|want|like|go to|been to))"
-    r" (?:an?|any|some|two|the)\b"
-)
-_WHETHER = re.compile(
-    r"\b(?:no|none|not|yes|nothing|nobody|absent|lit|dark|empty|clear|clean|some|any|off|on|shown|bare)\b"
-)
-
-
-def _of_any(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks if there is such a thing anywhere, by one word of a finding that tells of a certain one."""
-    found, topics = products()[name].findings[finding], lexicon(name).findings
-    values = " ".join(found.values)
-    if not _ANY.match(bare) or _WHETHER.search(values):
-        return False
-    said = frozenset(s for s in stems(bare) if finding in topics.strength.get(s, {})) - topics.background
-    told = frozenset(_tokens(found.values)) & frozenset(TOKEN.findall(bare))
-    placed = re.search(r" (?:on|in|under|from|at|around) (?:it|them)\??$", bare)
-    return len(said) == 1 and not told and not placed and not said & frozenset(stems(values))
 
 
 _OF = re.compile(r"^what(?:'s| is) the [a-z]+ of (?:the|your) ([a-z]+)\??$")

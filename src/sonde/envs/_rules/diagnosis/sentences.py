@@ -10,48 +10,11 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .forms import AS_IT_SHOULD, AUX, DENIAL, DIAGNOSIS, LEAD, NEGATION, TAG, WH, WHEN, either, one_of
 from .vocabulary import stems, words
 
 LONGEST = 2_000
 """Characters that are read; messages of the game are shorter."""
-
-WH = r"(?:what|which|how|where|who|whose|why|when)"
-AUX = (
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|might"
-    r"|isn't|aren't|doesn't|don't|didn't|haven't|hasn't)"
-)
-DENIAL = re.compile(r"\b(?:not|never|cannot|nor|no|none|nothing|nobody|neither|without|far from|anything but)\b|n't\b")
-AS_IT_SHOULD = re.compile(
-    r"\b(?:right|properly|correctly|well|enough|good|level|straight|tight|tightly|firmly|fully|clean|closed|shut|evenly"
-    r"|any ?more|any longer|longer|allow\w*|let|sit\w*|reach\w*|connect\w*|work\w*|charg\w*|listen\w*|correct|fast|fit"
-    r"|fits|paid|true|even|flush|get\w*|up to date|seal\w*|hold\w*|match\w*|run|running|open|opens|turned on"
-    r"|switched on"
-    r"|in place|aligned|set|balanced|able|free|yours|send\w*|see|reading|enabled|pushed|pressed|plugged|inserted)\b"
-)
-"""What is well: without it something is wrong."""
-NEGATION = re.compile(r"\b(?:not(?! disturb)|never|no need|cannot|nor)\b|n't\b")
-TAG = re.compile(
-    r"(?:, (?:right|correct|am i right|is it|does it|do you|have you|is there|are they|do they|has it|was it|did it)"
-    r"|,? (?:isn't it|doesn't it|don't you|haven't you|isn't there|aren't they|don't they|hasn't it|or not))\?$"
-)
-WHEN = re.compile(
-    r"^(?:if|when(?! (?:did|do|does|is|are|was|were|has|have|had|will|can)\b)|once|after|while|as soon as|with|on|over"
-    r"|from|before|during|in|under|at|to) [^,?]*, "
-)
-LEAD = re.compile(
-    r"^(?:(?:please|kindly|just|simply|maybe|perhaps|now|then|so|ok|okay|and|also|first"
-    r"|next(?! (?:week|month|year|time|door|summer|winter|morning|to))"
-    r"|good|right|great|alright|well|hm+"
-    r"|all right|one more thing|if i may|just to be sure|thanks|thank you|sorry|let me see|let's see|i see|sure|hello"
-    r"|hi|in that case|for a start|to start|secondly|finally|otherwise|alternatively)[,.!]?\s+)+"
-)
-DIAGNOSIS = re.compile(
-    r"^(?:is|could|might|may|can) (?:the|your|this) (?:whole |actual |real )?"
-    r"(?:problem|cause|issue|reason|culprit|fault) (?:be |is |that )?"
-)
-ABOUT = re.compile(r"^(?:me|us|to|more|about|of|regarding|concerning)\b|\bknow (?:more )?about\b|^next i would\b")
-"""What is left of a question that was cut off."""
-FINE = re.compile(r"\b(?:enough|(?<!too )fine|all right|in order|okay|ok)\b")
 _IN_ORDER = re.compile(
     r"\b(?:is|are|looks?|seems?|works?|was) (?:\w+ )?(?:fine|okay|ok|all right|healthy|in order|innocent|plentiful"
     r"|perfect"
@@ -70,32 +33,56 @@ _IMAGINE = re.compile(
 _YOU = re.compile(
     r"(?:could|can|would|will|might) you (?:(?:please|kindly|just|maybe|perhaps|also|now|then|try to|once) )*(\w+)"
 )
-_TELL = re.compile(
-    rf"\b(?:tell (?:me|us)|let (?:me|us) know) (?:if|whether|about|more|something|a bit|{WH})\b"
-    r"|\b(?:check|see|confirm|verify|test|try|find out|know|wondering|wonder|sure|look) (?:if|whether)\b"
-    rf"|\b(?:check|see|look|find out) {WH}\b"
-    r"|\b(?:like|want|need|help me|may i|can i|could i) (?:to )?(?:know|ask|hear|learn)\b|\bsay (?:a|some)\b"
-    r"|\bwalk (?:me|us)\b"
-    r"|\bhappen to know\b|\bi wonder\b|\bcan you (?:see|hear|feel|smell|remember)\b"
+_TELL = either(
+    rf"\b(?:tell (?:me|us)|let (?:me|us) know) (?:if|whether|about|more|something|a bit|{WH})\b",
+    r"\b(?:check|see|confirm|verify|test|try|find out|know|wondering|wonder|sure|look) (?:if|whether)\b",
+    rf"\b(?:check|see|look|find out) {WH}\b",
+    r"\b(?:like|want|need|help me|may i|can i|could i) (?:to )?(?:know|ask|hear|learn)\b",
+    r"\bsay (?:a|some)\b",
+    r"\bwalk (?:me|us)\b",
+    r"\bhappen to know\b",
+    r"\bi wonder\b",
+    r"\bcan you (?:see|hear|feel|smell|remember)\b",
 )
 _OURS = r"(?:technician|engineer|workshop|shop|fitter|plumber|electrician|service|specialist|dealer|organiser)s?"
-_SUGGEST = re.compile(
-    r"\byou (?:should|could|can|may|might|need to|have to|must|want to|had better|ought to)\b"
-    r"|\b(?:would you like|do you want) (?:me |us )?to\b|\bwould you mind\b|\bif you agree\b"
-    r"|^(?:why don't|why not|what if we)\b|\b(?:should|ought to|must|need a|need to)\b"
-    r"|^(?:shall|should|may|can|could|let) (?:i|we|me|us) |^let's\b"
-    r"|\b(?:i|we)(?:'ll| will| can| could| would|'d)(?! like to (?:know|ask)) "
-    r"|\b(?:i|we) (?:suggest|recommend|advise|propose)\b|\bmy (?:advice|suggestion|recommendation) is\b"
-    r"|\bstep is to\b|\btime to\b|\brecommend\b|^try \w+ing\b|^try to\b"
-    rf"|\b{_OURS} (?:should|will|can|could|must|has to|just|needs to)\b"
+_SUGGEST = either(
+    r"\byou (?:should|could|can|may|might|need to|have to|must|want to|had better|ought to)\b",
+    r"\b(?:would you like|do you want) (?:me |us )?to\b",
+    r"\bwould you mind\b",
+    r"\bif you agree\b",
+    r"^(?:why don't|why not|what if we)\b",
+    r"\b(?:should|ought to|must|need a|need to)\b",
+    "^(?:shall|should|may|can|could|let) (?:i|we|me|us) ",
+    r"^let's\b",
+    r"\b(?:i|we)(?:'ll| will| can| could| would|'d)(?! like to (?:know|ask)) ",
+    r"\b(?:i|we) (?:suggest|recommend|advise|propose)\b",
+    r"\bmy (?:advice|suggestion|recommendation) is\b",
+    r"\bstep is to\b",
+    r"\btime to\b",
+    r"\brecommend\b",
+    r"^try \w+ing\b",
+    r"^try to\b",
+    rf"\b{_OURS} (?:should|will|can|could|must|has to|just|needs to)\b",
 )
 _AS_IT_SHOULD_BE = re.compile(r"\b(?:where|as|how|like|what|when|than) (?:it|they|that|everything) should\b")
 _VERB_FIRST = re.compile(
-    r"^(?!(?:(?:al)?most|all|half|both|only|perhaps|maybe|with|without|in|on|at|by|from|of|to|for|not|like|this|that"
-    r"|there|here|so|then|now|and|but|or|if|as|probably|just|it)\b)[a-z]+ "
-    r"(?:the|your|its|both|all|a|an|another|some|any) "
-    r"(?!(?:(?!\b(?:until|so|before|while|if|when|after|because)\b).)*\b(?:is|are|was|were|has|have|had|does|do|did"
-    r"|seems?|must|may|might|could|can|isn't|aren't|gets?|got)\b)"
+    "^(?!"
+    + one_of(
+        "(?:al)?most",
+        "all|half|both|only|perhaps|maybe|with|without|in|on|at|by|from|of|to|for|not|like|this|that",
+        "there|here|so|then|now|and|but|or|if|as|probably|just|it",
+    )
+    + r"\b)[a-z]+ (?:the|your|its|both|all|a|an|another|some|any) (?!(?:(?!\b"
+    + one_of("until|so|before|while|if|when|after|because")
+    + r"\b).)*\b"
+    + one_of(
+        "is|are|was|were|has|have|had|does|do|did",
+        "seems?",
+        "must|may|might|could|can|isn't|aren't",
+        "gets?",
+        "got",
+    )
+    + r"\b)"
 )
 """A command by a verb that is not known: it begins with it, and no other may be the verb."""
 _POLITE = re.compile(r"\b(?:please|kindly)\b")
@@ -123,11 +110,26 @@ _AND_SEE = re.compile(
 _REPORT = re.compile(r"\band (?:then )?(?:describe|tell (?:me|us)|let (?:me|us) know|report)\b")
 """An instruction of which the result is asked for."""
 _RULED_OUT = re.compile(
-    r"^(?:don't|do not|never|no need|forget|ignore|skip|apart from|aside from|besides|disregard"
-    r"|not (?:the|your|a|about)\b|(?:it|that|this|there|what)(?:'s| is| was| has| does)? (?:not|no)\b"
-    r"|(?:it|that|this|there) \w+n't\b|i(?:'m| am) not|i (?:don't|do not|didn't)"
-    r"|you (?:don't|do not|need not|needn't|must not|mustn't|haven't)|we (?:don't|do not)|leave the \w+[.]?$"
-    r"|leave (?:that|it)\b)"
+    "^"
+    + one_of(
+        "don't",
+        "do not",
+        "never",
+        "no need",
+        "forget|ignore|skip",
+        "apart from",
+        "aside from",
+        "besides|disregard",
+        r"not (?:the|your|a|about)\b",
+        r"(?:it|that|this|there|what)(?:'s| is| was| has| does)? (?:not|no)\b",
+        r"(?:it|that|this|there) \w+n't\b",
+        "i(?:'m| am) not",
+        "i (?:don't|do not|didn't)",
+        "you (?:don't|do not|need not|needn't|must not|mustn't|haven't)",
+        "we (?:don't|do not)",
+        r"leave the \w+[.]?$",
+        r"leave (?:that|it)\b",
+    )
 )
 _HEAD = re.compile(rf"(?:^|, |\band |, and )(?:{WH}|{AUX} (?:you|the|it|there|your))\b")
 _WAIT = re.compile(
@@ -137,11 +139,31 @@ _WAIT = re.compile(
 )
 _OWNED = re.compile(r"\b(?:for )?how long have you (?:had|owned|been using)\b")
 _FILLER = re.compile(
-    r",? (?:(?:every|each|this|last|any|next|one more|one|most of the|all the) time|at the moment|at present"
-    r"|right now|these days|of late|by any chance|by chance|for (?:instance|example)"
-    r"|if you don't mind|if possible|if you like|if i may|at (?:some|any) (?:point|time)"
-    r"|by now|so far|from now on|for a (?:bit|while"
-    r"|moment|minute|second)|to be (?:safe|sure|on the safe side)|over there|on your end)(?=[.,!?;]|$)"
+    ",? "
+    + one_of(
+        "(?:every|each|this|last|any|next|one more|one|most of the|all the) time",
+        "at the moment",
+        "at present",
+        "right now",
+        "these days",
+        "of late",
+        "by any chance",
+        "by chance",
+        "for (?:instance|example)",
+        "if you don't mind",
+        "if possible",
+        "if you like",
+        "if i may",
+        "at (?:some|any) (?:point|time)",
+        "by now",
+        "so far",
+        "from now on",
+        "for a (?:bit|while|moment|minute|second)",
+        "to be (?:safe|sure|on the safe side)",
+        "over there",
+        "on your end",
+    )
+    + "(?=[.,!?;]|$)"
 )
 _SEEMS = re.compile(
     r"\b(?:(?:to|for) me )?(?:it|that) (?:sounds|looks|seems|appears|would seem)(?: to me)? (?:as if|as though|like"
@@ -152,12 +174,16 @@ _SEEMS = re.compile(
 _SEEM_WORDS = ("sound", "look", "seem", "appear", "afraid", " with you", " by you", " for you", "what ")
 """Without one of these there is nothing for `_SEEMS`, which costs time."""
 _WOULD_YOU = re.compile(r", (?:would|will|could|can) you(?: please)?\?$|\b(?:have|give it|give) a (?:go|try)\b")
-_PERSONAL = re.compile(
-    r"(?:how|how old|where|who) are you(?: doing| from| today)?\?|are you (?:(?:still|at|right) )?(?:home|alone|online"
-    r"|happy|angry"
-    r"|there|ready|busy|sure|okay|ok|well)\b|how (?:is|are) your \w+(?: today)?\?|did you (?:sleep|eat|rest)\b"
-    r"|(?:can|do) you (?:hear|see|understand) me\b"
-    r"|what(?:'s| is) your (?:full |last )?name\b|what have you tried\b"
+_PERSONAL = either(
+    r"(?:how|how old|where|who) are you(?: doing| from| today)?\?",
+    "are you (?:(?:still|at|right) )?"
+    + one_of("home|alone|online|happy|angry|there|ready|busy|sure|okay|ok|well")
+    + r"\b",
+    r"how (?:is|are) your \w+(?: today)?\?",
+    r"did you (?:sleep|eat|rest)\b",
+    r"(?:can|do) you (?:hear|see|understand) me\b",
+    r"what(?:'s| is) your (?:full |last )?name\b",
+    r"what have you tried\b",
 )
 _LOOKING = frozenset(("check", "look", "test", "examine", "inspect", "verify", "see", "compare", "find", "share"))
 _NOT_DOING = re.compile(r"\b(?:yet|now|don't|do not(?! disturb)|never)\b")

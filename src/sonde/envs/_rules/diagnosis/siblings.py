@@ -1,13 +1,15 @@
-"""Messages about another thing of the same kind as the one that is known.
+"""Messages about another thing of the same kind as the one that is known, or about a thing of which nothing is known.
 
-Ours. Each guard is one way in which this happens; any of them leaves the message unread.
+Ours. The words of a cause may be said of anything: "The screw of the lamp is loose." tells nothing about a chair. Each
+guard is one way in which this happens; any of them leaves the message unread. A noun that occurs in nothing that is
+said of the product, its causes, fixes and findings, is known by its place: after an article, a possessive or a
+preposition.
 
     Is the right lever out?                  the other one of two
-    Turn the key in the lock of the garage.  one of something else
     Push the power cable in.                 one that belongs to something else
     Wait for five minutes.                   another length of time
     Put two fresh batteries in the keyboard. a thing that is no part of it
-    Wash the mower in soapy water.           all of it, and not the part
+    The fuse of the garage is loose.         a thing of which the product knows nothing
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ _SIDES = (
 _SIDE = re.compile(
     r"\b(left|right|front|rear|back|upper|lower|top|bottom|inner|outer|inside|outside) (?!one\b)([a-z]{3,})\b"
 )
-_OF = re.compile(r"\b(?!top|bottom|corners?|middle|edge|end|back|side)[a-z]+ of (?:the|your) ([a-z]+)\b")
 _UNITS = tuple(frozenset((unit, f"{unit}s")) for unit in ("second", "minute", "hour", "day", "week", "month", "year"))
 _LASTS = re.compile(r"\bwait (?:for )?(?:[\w-]+ ){0,3}?((?:second|minute|hour|day|week|month|year)s?)\b")
 _BELONGS = "power|brake|car|keyboard|kitchen|bathroom|bedroom|cellar|garden|garage|office|desk|ceiling|window|roof|oil"
@@ -40,7 +41,7 @@ _WHERE = frozenset(stems("top bottom front rear back side left right middle corn
 def another_such(name: str, query: Query, text: str) -> bool:
     """Whether a question, suggestion or diagnosis, in lower case, names a thing beside the one that it is taken for."""
     told = _told(name, query.kind == "finding", query.target)
-    return _other_side(text, told) or _belongs_elsewhere(text, told) or _of_nothing(name, text)
+    return _other_side(text, told) or _belongs_elsewhere(text, told)
 
 
 def another_thing(name: str, cause: int, text: str) -> bool:
@@ -63,14 +64,6 @@ def _other_side(text: str, told: str) -> bool:
 
 def _opposite(side: str) -> frozenset[str]:
     return frozenset(o for a, b in _SIDES for one, other in ((a, b), (b, a)) if side in one for o in other)
-
-
-def _of_nothing(name: str, text: str) -> bool:
-    """Whether what it names is of a thing of which nothing is known: "Turn the key in the lock of the garage."."""
-    lex = lexicon(name)
-    known = (lex.findings.strength, lex.fixes.strength, lex.causes.strength, lex.findings.background)
-    said = (s for m in _OF.finditer(text) for s in stems(m[1]))
-    return any(weighs(s) and s not in _WHERE and not any(s in words for words in known) for s in said)
 
 
 def _belongs_elsewhere(text: str, told: str) -> bool:
@@ -101,3 +94,38 @@ def _told(name: str, asked: bool, target: int) -> str:
         cause = products()[name].causes[target]
         said = (cause.what, *cause.cues, cause.fix_what, *cause.fix_cues, *cause.suggestions, *cause.more)
     return " ".join(said).lower()
+
+
+# --- of nothing that is known ----------------------------------------------------------------------------------------
+
+_NOUN = re.compile(
+    r"\b(?:the|your|an?|my|its|his|her|our|their|of|in|on|under|at|by|with|from|for) (?!the |your |an? |my |its |our )"
+    r"(?:(?:front|rear|back|top|bottom|side|new|old|small|big|large|second|other|first) )?([a-z]+)(?![-a-z0-9'])"
+)
+_TOOL = re.compile(r"\bwith an? [a-z]+")
+_THINGS = frozenset(stems("lamp plug display screen key button"))
+"""Things that nearly every product has, and not this one."""
+_ANY = frozenset(
+    stems(
+        "evening morning night file appointment reservation suspicion classic matter touch notch spoonful cloth bell"
+        " hook tool blockage dish hand finger sort kind type same different next least audio mark fn id stale together"
+        " splinter box piece bit rear half"
+    )
+)
+"""What may be named beside anything."""
+
+
+def foreign(name: str, text: str) -> bool:
+    """Whether a sentence in lower case names a thing of which nothing is known."""
+    named = (s for m in _NOUN.finditer(_TOOL.sub("", text)) for s in stems(m[1]))
+    known = _known(name)
+    return any((weighs(s) or s in _THINGS) and s not in _ANY and s not in known for s in named)
+
+
+@lru_cache(maxsize=128)
+def _known(name: str) -> frozenset[str]:
+    """All words of the product that say something."""
+    lex, product = lexicon(name), products()[name]
+    said = (lex.findings.strength, lex.fixes.strength, lex.causes.strength, lex.findings.background)
+    opened = stems(" ".join((*product.openings, *(c.done + " " + c.failed for c in product.causes))))
+    return frozenset(opened).union(*said)

@@ -3,21 +3,20 @@
 Ours. Each guard is one way in which this happens; any of them leaves the question without an answer.
 
     When did the parcel arrive?              it is told what arrived
-    Is the back of the tablet scratched?     of its glass it is told
     Is there a crack in the jug?             no crack is told of
     Is the fridge's door open?               the freezer's is
-    Does the computer click?                 the drive does
+    Is the lamp in the fridge an LED?        no kind of lamp is told of
+    Have you tried a tripod for the camera?  a thing that only goes with it
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
+from .forms import WH
 from .products import products
-from .sentences import WH
-from .told import all_said, called, known, named_by, told_of, values
+from .told import all_said, known, named_by, told_of, values
 from .topics import lexicon
 from .vocabulary import TOKEN, stems, weighs, words
 
@@ -48,24 +47,6 @@ def noun_of(said: str) -> tuple[tuple[str, ...], str]:
 def _other_property(name: str, finding: int, bare: str) -> bool:
     """Whether it asks for a property that is not told: "When did the parcel arrive?", where it is told what arrived."""
     return not named_by(name, finding, bare)
-
-
-_PART = re.compile(
-    r"\b(?:the|its|your) (?:other |upper |lower |left |right )?"
-    r"(back|front|rear|bottom|top|left|right|inside|outside|underside|sides?|corners?|edges?|middle)"
-    r"(?= of\b|\?|,|$| (?:is|are|was|were|look|feel|get|scratch|crack|dirty|clean|warm|hot|damaged|bent)| [a-z]+ed\b)"
-)
-_SAME_PART = {"rear": "back", "lowest": "bottom", "underside": "bottom", "rim": "edge"}
-
-
-def _other_part(name: str, finding: int, bare: str) -> bool:
-    """Whether it is about a side or end of a thing of which nothing is told: "Is the back of it scratched?"."""
-    told = {_part(t) for t in TOKEN.findall(all_said(products()[name].findings[finding]))}
-    return any(_part(m[1]) not in told for m in _PART.finditer(bare))
-
-
-def _part(word: str) -> str:
-    return _SAME_PART.get(word, word).removesuffix("s")
 
 
 _EXISTS = re.compile(
@@ -124,32 +105,6 @@ def _own(name: str, finding: int) -> frozenset[str]:
     return frozenset(stems(" ".join((product.product, found.asks, *found.values, *found.questions[:-3], *found.cues))))
 
 
-@cache
-def _devices() -> frozenset[str]:
-    """What the products are called, and some things beside them."""
-    names = frozenset(s for product in products().values() for s in stems(product.product.split()[-1]))
-    return frozenset(filter(weighs, names)).union(
-        stems("computer tablet kettle oven phone car radio television washer dryer")
-    )
-
-
-def _other_device(name: str, finding: int, bare: str) -> bool:
-    """Whether its subject is another product, which does not belong to what is known: "Does the computer click?"."""
-    found, strength = SUBJECT.match(bare), lexicon(name).findings.strength
-    first, *rest = (stems(" ".join(noun_of(found[1])[0][:2])) if found else []) or [""]
-    goes_on = any(finding in strength.get(s, {}) for s in rest)  # "the thermostat head"
-    return first in _devices() and not goes_on and first not in _own(name, finding)
-
-
-_AT = re.compile(r"\b(?:from|to|onto|near|with|on) (?:the|your|an?|my|our) ([a-z'-]+(?: [a-z'-]+)*)")
-
-
-def _other_place(name: str, finding: int, bare: str) -> bool:
-    """Whether it names something at a thing of which nothing is told: "Is there a picture from the aerial?"."""
-    places = (stems(" ".join(noun_of(m[1])[0])) for m in _AT.finditer(bare))
-    return any(any(map(weighs, said)) and not any(known(name, finding, s) for s in said) for said in places)
-
-
 _WHAT_IS_IN = re.compile(r"^what(?:'s| is| are| was| were) (?:in|inside|on) (?:the|your|an?) ")
 _CONTENTS = re.compile(
     r"^what (?:is|was|sticks|lies) (?:in|on|inside)\b"
@@ -163,20 +118,6 @@ def _contents(name: str, finding: int, bare: str) -> bool:
     return bool(_WHAT_IS_IN.match(bare)) and not (
         _CONTENTS.search(found.asks) or any(_WHAT_IS_IN.match(question.lower()) for question in found.questions[:-3])
     )
-
-
-_BESIDE = re.compile(r"\b(behind|above|inside|outside|beside|between) (?:the|your|its) ([a-z-]+)")
-_ALIKE = {
-    **dict.fromkeys(("next", "near", "by"), "beside"),
-    **{"over": "above", "inner": "inside", "outer": "outside", "back": "behind"},
-}
-
-
-def _beside(name: str, finding: int, bare: str) -> bool:
-    """Whether it is about what is beside a thing, and that is not told: "Is there dust behind the windows?"."""
-    found = products()[name].findings[finding]
-    asks, told = frozenset(stems(found.asks)), {_ALIKE.get(t, t) for t in TOKEN.findall(all_said(found))}
-    return any(_ALIKE.get(m[1], m[1]) not in told and asks & frozenset(stems(m[2])) for m in _BESIDE.finditer(bare))
 
 
 _YES_NO = re.compile(
@@ -199,18 +140,6 @@ def _landmark(name: str, finding: int, bare: str) -> bool:
     said = frozenset(s for s in stems(bare) if finding in strength.get(s, {})) - lexicon(name).findings.background
     own = values(name, finding).union(stems(head))
     return bool(said) and said <= frozenset(stems(" ".join(rest))) and not said & own
-
-
-_IS = re.compile(r"(?:so |and |but )?(?:is|are|was|were)(?:n't)? (?:the|your|its|all|both) ([a-z0-9' -]+)")
-
-
-def _the_whole(name: str, finding: int, bare: str) -> bool:
-    """Whether it asks what the product is like, and that is only told of a part: "Are your records dusty?"."""
-    found = _IS.match(bare)
-    noun, rest = noun_of(found[1]) if found else ((), "")
-    whole, last = frozenset(stems(" ".join(noun[:-1]))), frozenset(stems(" ".join(noun[-1:])))
-    own = called(name, finding).union(stems(products()[name].findings[finding].asks))
-    return bool(whole and last) and not rest and whole <= lexicon(name).findings.background - own and not last & own
 
 
 _DOES = re.compile(r"(?:so |and |but )?(?:do|does|did|has|have|had|can|could|will)(?:n't)? (?:the|your|its|both|all) ")
@@ -238,37 +167,6 @@ def _other_deed(name: str, finding: int, bare: str) -> bool:
     return any(odd) and not opposed and last not in _DOES_ANYTHING and not last.endswith("ly")
 
 
-_IS_SO = re.compile(r"(?:is|are|was|were) (?:the|your) ([a-z-]+) [a-z-]+\??$")
-
-
-def _only_names(name: str, finding: int, bare: str) -> bool:
-    """Whether its subject only names another thing: "Is the wall green?", where the wall adapter's light is told of."""
-    subject, found = _IS_SO.match(bare), products()[name].findings[finding]
-    texts = (found.asks, *found.questions[:-3], *found.values, *found.cues)
-    pairs = [pair for text in texts for pair in itertools.pairwise((*TOKEN.findall(text.lower()), ""))]
-    after = [second for first, second in pairs if subject and first == subject[1]]
-    return bool(after) and all(stems(word) and not _VERBAL.search(word) and word not in _verbs() for word in after)
-
-
-_VERBAL = re.compile(r"(?:ed|ing)$")
-
-
-@cache
-def _verbs() -> frozenset[str]:
-    return frozenset(f"{verb}s" for verb in words().act)
-
-
-_YOURS = re.compile(r"(?:do|does|did|is|are|was|were|has|have) your (?:own )?([a-z-]+)\b(?!')")
-
-
-def _yours(name: str, finding: int, bare: str) -> bool:
-    """Whether it is about a thing of the customer's that only an answer names: "Does your stomach gurgle?"."""
-    found = _YOURS.match(bare)
-    return bool(found) and not all(
-        s in lexicon(name).told[finding] or s in lexicon(name).findings.background for s in stems(found[1]) if weighs(s)
-    )
-
-
 _LOCATED = re.compile(r" (?:in|on|at|of|under|beside|behind|round|below|near|inside) ")
 _WHERE = re.compile(
     r"\b(?:in|on|at|over|round|above|inside|under|next to|beside) (?:the|your|an?) (?!hands?\b|place\b|home\b)"
@@ -285,36 +183,46 @@ def _elsewhere(name: str, finding: int, bare: str) -> bool:
     return any(any(map(weighs, said)) and not any(known(name, finding, s) for s in said) for said in places)
 
 
-_LARGE_SMALL = (("big", "large", "huge"), ("small", "tiny", "little"))
-_TOP_BOTTOM = (("top", "upper", "highest"), ("bottom", "lower", "lowest"))
+_THAN = re.compile(r"\b(?:better|worse|less|(?!other|rather|after|never|ever|whether)[a-z]+er|more [a-z]+) than\b")
 
 
-def _other_one(name: str, finding: int, bare: str) -> bool:
-    """Whether it is about the other one of two such things: "the top drawer", where the lowest one is known."""
-    said, told = (set(itertools.pairwise(TOKEN.findall(t))) for t in (bare, products()[name].findings[finding].asks))
-    return any(
-        (b, noun) in told and not any((other, noun) in said for other in two)
-        for one, two in (_LARGE_SMALL, _LARGE_SMALL[::-1], _TOP_BOTTOM, _TOP_BOTTOM[::-1])
-        for adjective, noun in said
-        if adjective in one
-        for b in two
-    )
+def _compared(name: str, finding: int, bare: str) -> bool:
+    """Whether it compares things, unless that is told, or a size is: "Is the tank bigger than fifty litres?"."""
+    return bool(_THAN.search(bare)) and not _THAN.search(all_said(products()[name].findings[finding]))
+
+
+_IS_A = re.compile(
+    r"(?:(?:is|are|was|were) )?(?:the|your|its|that|this) (?:[a-z'-]+ )?(?!(?:at|in|on|by|with) )[a-z'-]+"
+    r"(?: (?:in|on|at|of|under) (?:the|your|its) [a-z'-]+)?"
+    r"(?: is| was)? an? (?!bit|little|lot)([a-z' -]+)\??$"
+)
+
+
+def _called(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what kind of thing something is, and that is not told: "Is the tree a birch?"."""
+    found = _IS_A.match(bare)
+    return bool(found) and not values(name, finding) & frozenset(stems(found[1]))
+
+
+_TRIED = re.compile(r"(?:have|did) you (?:ever |already )?tr(?:y|ied) (?:an?|another|some|the|your) ([a-z' -]+)")
+
+
+def _tried(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks if a thing of which nothing is told was tried: "Have you tried a tripod for the camera?"."""
+    found = _TRIED.match(bare)
+    noun = [s for s in stems(" ".join(noun_of(found[1])[0])) if weighs(s)] if found else []
+    return bool(noun) and not known(name, finding, noun[-1])
 
 
 THINGS = (
-    _other_place,
     _contents,
-    _beside,
     _landmark,
     _elsewhere,
-    _other_one,
-    _only_names,
-    _yours,
-    _the_whole,
     _other_deed,
     _other_property,
-    _other_part,
     _no_such,
     _other_owner,
-    _other_device,
+    _compared,
+    _called,
+    _tried,
 )
