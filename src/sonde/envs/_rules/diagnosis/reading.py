@@ -23,7 +23,7 @@ from functools import lru_cache
 from .everyday import everyday
 from .frames import withdrawn
 from .guards import doubtful
-from .meaning import UNKNOWN, meant, value_named
+from .meaning import UNCLEAR, UNKNOWN, meant, value_named
 from .occasions import off_occasion
 from .products import Product, Query, products
 from .sentences import Part, plain
@@ -41,7 +41,7 @@ def read(name: str, said: str) -> Query:
     if text.startswith("about ") or _repeats(name, text):
         return UNKNOWN
     parts = sentences(text)
-    query = _sure(name, meant(name, parts), parts)
+    query = _one_thing(_sure(name, meant(name, parts), parts), parts)
     query = query if not query.proposed or english(text) else UNKNOWN
     return _asked_of_all(name, text) or query if query == UNKNOWN else query
 
@@ -51,6 +51,17 @@ def _asked_of_all(name: str, text: str) -> Query | None:
     product = products()[name]
     said = everyday(name, product.product, text)
     return Query("finding", product.finding(said[1:])) if said.startswith("=") else None
+
+
+_JOINED = re.compile(r"[,;:]| (?:and|or|then|but|plus|also) ")
+
+
+def _one_thing(query: Query, parts: Sequence[Part]) -> Query:
+    """A message of one clause asks for one thing, also where its words point at several: it is not understood."""
+    meant = [p for p in parts if p.form not in ("talk", "out", "state")]
+    if query.kind != "several" or len(meant) > 1 or any(_JOINED.search(p.text) for p in meant):
+        return query
+    return UNKNOWN if any(p.form in ("ask", "either") for p in meant) else UNCLEAR
 
 
 def _sure(name: str, query: Query, parts: Sequence[Part]) -> Query:

@@ -51,7 +51,7 @@ _SUGGEST = either(
     r"\bwould you mind\b",
     r"\bif you agree\b",
     r"^(?:why don't|why not|what if we)\b",
-    r"\b(?:should|ought to|must|need a|need to)\b",
+    r"(?<!\bthere )\b(?:should|ought to|must|need a|need to)\b",
     "^(?:shall|should|may|can|could|let) (?:i|we|me|us) ",
     r"^let's\b",
     r"\b(?:i|we)(?:'ll| will| can| could| would|'d)(?! like to (?:know|ask)) ",

@@ -5,8 +5,8 @@ Ours. Replies of the second kind follow from the message and from what everybody
 symptom and the openings and what can be asked, and never from the cause or the findings of the case: they are true of
 every case, and tell nothing. What every agent asks ("how old is it?") has an answer of each product
 (`everyday.py`). A message that asks for nothing in particular ("what happened?") hears how things stand; who
-asks what is not known may hear about what the customer could tell something. The table of messages and replies is
-`data/customer_service_talk.toml`.
+asks what is not known may hear about what the customer could tell something, and does so if the message names it. The
+table of messages and replies is `data/customer_service_talk.toml`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from .everyday import everyday
 from .products import GOAL, Product, Query, told
+from .vocabulary import stems
 
 _HEARD: Final = 600
 """Characters of a message that matter here."""
@@ -73,15 +74,28 @@ def small_talk(product: Product, kind: str, said: str) -> str:
     if kind in ("unknown", "unclear", "talk") and (own := everyday(product.id, product.product, said)):
         return own
     number = _digest(said)
-    things = [f.asks for f in product.findings if not _YOU.search(f.asks)] or [product.product]
+    thing, named = _thing(product, said, number // 11)
     words = {
         "symptom": product.symptom,
         "product": product.product,
         "opening": product.openings[number // 7 % len(product.openings)],
-        "thing": things[number // 11 % len(things)],
+        "thing": thing,
     }
     forms = _forms(kind, f" {said[:_HEARD].lower()} ".replace("\u2019", "'"))
+    if named:
+        forms = [form for form in forms if "{thing}" in form] or forms
     return _START.sub(lambda found: found[0].upper(), forms[number % len(forms)].format_map(words))
+
+
+def _thing(product: Product, said: str, number: int) -> tuple[str, bool]:
+    """What the customer could tell something about: what shares most words with the message, if one does, or any."""
+    known = [f for f in product.findings if not _YOU.search(f.asks)]
+    if not known:
+        return product.product, False
+    heard = frozenset(stems(said[:_HEARD])).difference(stems(f"{product.product} {product.symptom}"))
+    shared = [len(heard.intersection(stems(" ".join((f.asks, *f.cues))))) for f in known]
+    near = [f for f, n in zip(known, shared, strict=True) if n == max(shared)]
+    return near[number % len(near)].asks, max(shared) > 0
 
 
 def _forms(kind: str, text: str) -> Sequence[str]:
