@@ -13,15 +13,18 @@ from functools import lru_cache
 from ..checks import plain
 from .atlas import atlas
 from .claims import opposite
-from .customs import FAITHS, languages
+from .customs import FAITHS, languages, of_country
+from .facts import far_from, widened
+from .facts import of_land as of_land_told
 from .fame import country_known
 from .gist import gist
 from .lands import of_land
+from .local import ranked
 from .named import vague
 from .nations import of_nation
 from .nature import ranges
 from .patterns import built, opening
-from .replies import REFUSED, Asked, Guess, Query, Silent
+from .replies import REFUSED, Asked, Guess, Query, Silent, Told
 from .sayings import NEARBY, Said, saying
 from .slips import slip
 from .text import Form, form, tidy
@@ -88,6 +91,11 @@ def query(message: str) -> Query:
     >>> [query(m).topic for m in ("Is it in Europe?", "Paris, France!", "What is its name?", "Is it blurple?")]
     ['continent', 'guess', 'refuse', 'unknown']
     """
+    found, read = _query(message), form(message)
+    return of_land_told(found, read.said) if read and isinstance(found, Told) else ranked(found)
+
+
+def _query(message: str) -> Query:
     found, read = _read(message), form(message)
     if read is None:
         return found
@@ -357,8 +365,9 @@ def _in_country(found: Query | None) -> Query | None:
     """What is asked of the whole country."""
     if not isinstance(found, Asked) or not any(claim.label for claim in found.claims):
         own = isinstance(found, Asked) and all("its country" in claim.words for claim in found.claims)
+        found = widened(found)
         return found if found is not None and (own or found.topic in _OF_COUNTRIES) else None
-    claims = tuple(country_known(claim, claim.label) if claim.label else claim for claim in found.claims)
+    claims = tuple(country_known(claim, claim.label) if claim.label else of_country(claim) for claim in found.claims)
     return Asked(claims, found.how, found.negated)
 
 
@@ -373,7 +382,6 @@ _FAR = re.compile(
 
 
 def _far(text: str) -> Query | None:
-    from .facts import far_from
     from .words import town
 
     m = _FAR.fullmatch(text)
