@@ -225,7 +225,7 @@ def language(name: str, sole: bool, official: bool, label: str) -> Claim:
 
 def _spoken(wanted: frozenset[str], own: Sequence[str], sole: bool, said: Truth) -> Truth:
     """Of a city with languages of its own: the first may be the main one, none of them is denied."""
-    told = [bool(wanted & {_speech(name)}) for name in own]
+    told = [not wanted.isdisjoint((_speech(name), _SAME.get(_speech(name), ""))) for name in own]
     if not sole:
         return True if any(told) else said
     return said if told[0] or (said is False and not any(told)) else None
@@ -384,6 +384,6 @@ def of_country(claim: Claim) -> Claim:
 def told_faith(c: City) -> str | None:
     """What is told of the main religion of a city."""
     own = faith(c)
-    if own is not None:
-        return None if own == "?" else f"The main religion here: {_FAITH_NAMES[own]}"
+    if own not in (None, "?"):
+        return f"The main religion here: {_FAITH_NAMES[own]}"
     return None if c.land.religion is None else f"The main religion of my country: {c.land.religion}"

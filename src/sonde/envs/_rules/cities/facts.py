@@ -360,7 +360,19 @@ def of_land(told: Told, text: str) -> Told:
     return _OF_LAND.get(told, told) if _WIDE.search(text) else told
 
 
-def widened(found: Query | None) -> Query | None:
+_NATION = re.compile(r"(?<!part of the )(?<!part of your )\b(?:country|nation|national|official)\b", re.I)
+
+
+def nationwide(spoken: str) -> bool:
+    """Whether a message speaks of the country.
+
+    >>> nationwide("Are most people in your country Catholic?"), nationwide("Are most people there Catholic?")
+    (True, False)
+    """
+    return _NATION.search(spoken) is not None
+
+
+def widened(found: Query) -> Query:
     """What has been read as asked of the city, asked of the country."""
     if isinstance(found, Asked):
         return Asked(tuple(map(of_country, found.claims)), found.how, found.negated)

@@ -53,7 +53,8 @@ BO Cochabamba; Sucre; Potosi: Spanish, Quechua
 BO Santa Cruz de la Sierra: Spanish
 CN Guangzhou: Cantonese, Mandarin
 CN Lhasa: Tibetan, Mandarin
-CN Urumqi; Kashgar: Uyghur, Mandarin
+CN Urumqi: Mandarin, Uyghur
+CN Kashgar: Uyghur, Mandarin
 ID Surabaya; Yogyakarta: Javanese, Indonesian
 ID Bandung: Sundanese, Indonesian
 NG Lagos; Ibadan: Yoruba, English

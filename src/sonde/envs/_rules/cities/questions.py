@@ -14,8 +14,7 @@ from ..checks import plain
 from .atlas import atlas
 from .claims import opposite
 from .customs import FAITHS, languages, of_country
-from .facts import far_from, widened
-from .facts import of_land as of_land_told
+from .facts import far_from, nationwide, widened
 from .fame import country_known
 from .gist import gist
 from .lands import of_land
@@ -24,7 +23,7 @@ from .named import vague
 from .nations import of_nation
 from .nature import ranges
 from .patterns import built, opening
-from .replies import REFUSED, Asked, Guess, Query, Silent, Told
+from .replies import REFUSED, Asked, Guess, Query, Silent
 from .sayings import NEARBY, Said, saying
 from .slips import slip
 from .text import Form, form, tidy
@@ -92,7 +91,7 @@ def query(message: str) -> Query:
     ['continent', 'guess', 'refuse', 'unknown']
     """
     found, read = _query(message), form(message)
-    return of_land_told(found, read.said) if read and isinstance(found, Told) else ranked(found)
+    return ranked(widened(found) if read and nationwide(read.spoken) else found)
 
 
 def _query(message: str) -> Query:
@@ -365,8 +364,7 @@ def _in_country(found: Query | None) -> Query | None:
     """What is asked of the whole country."""
     if not isinstance(found, Asked) or not any(claim.label for claim in found.claims):
         own = isinstance(found, Asked) and all("its country" in claim.words for claim in found.claims)
-        found = widened(found)
-        return found if found is not None and (own or found.topic in _OF_COUNTRIES) else None
+        return widened(found) if found is not None and (own or found.topic in _OF_COUNTRIES) else None
     claims = tuple(country_known(claim, claim.label) if claim.label else of_country(claim) for claim in found.claims)
     return Asked(claims, found.how, found.negated)
 
