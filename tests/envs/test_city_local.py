@@ -119,7 +119,7 @@ def test_what_is_asked_is_told(name: str, message: str, start: str) -> None:
         "Which country is your closest ally?",
         "Which is the closest country by population?",
         "Was there an earthquake yesterday?",
-        "Was there an earthquake in your country?",
+        "Was there an earthquake in the neighbouring country?",
         "Was there a siege by the Turks last week?",
         "Was there a gold rush for shares?",
         "Was there an earthquake drill?",
@@ -128,6 +128,11 @@ def test_what_is_asked_is_told(name: str, message: str, start: str) -> None:
         "Did it attack in World War II?",
         "Was it attacked by critics?",
         "Was it attacked in the second half?",
+        "Was it known for early church music?",
+        "Was it important in late Christianity?",
+        "Were early Christians eaten there?",
+        "Do churches close early there?",
+        "Was it against early Christianity?",
         "Did Scots conquer it?",
         "Did Scots settle the bill?",
         "Do Scots drink in it?",
@@ -153,6 +158,7 @@ def test_what_asks_something_else_is_left_alone(message: str) -> None:
         "Honolulu, United States",
         "Dunedin, New Zealand",
         "Basel, Switzerland",
+        "Antakya, Turkey",
         "Bloemfontein, South Africa",
     ):
         assert asked.reply(asked.value(city(name))) == UNKNOWN, name
