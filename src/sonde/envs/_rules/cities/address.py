@@ -92,7 +92,9 @@ _RULES = tuple(
         (r"is (?:mother tongue|first language) ", "is native language "),
         (r"what (?:do|would|can) (?:you|P|people|locals|residents|they|inhabitants|natives) "
          r"(?:(?:like|love|tend|prefer|enjoy) to |mostly |often |regularly |traditionally )*eat"
-         r"(?: (?:most|often|for (?:breakfast|lunch|dinner)|at home))?$", "what do P eat"),
+         r"(?: (?:most|often|for (?:lunch|dinner)|at home))?$", "what do P eat"),
+        (r"what (?:do|would) (?:you|P|people|locals|residents|they) (?:(?:usually|typically|often|normally) )?"
+         r"(?:eat|have) (?:for|at) breakfast$", "what do P eat for breakfast"),
         (r"((?:what|which) (?:sports?|food|foods|dish|dishes)) do you (?=(?:play|watch|like|eat|enjoy)\b)",
          r"\1 do P "),
         # open questions

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from ..checks import plain
 from .atlas import City, Country, Truth, atlas
 from .claims import Claim
+from .local import faith, spoken
 
 # --- language, money, roads, religion --------------------------------------------------------------------------------
 
@@ -36,6 +38,8 @@ _SAME = {
     "burmese": "burmese",
     "creole": "creole|haitian creole",
     "te reo": "maori",
+    "sotho": "sesotho|sotho",
+    "setswana": "tswana|setswana",
     "serbo croatian": "serbian|croatian|bosnian|montenegrin",
     "bahasa malaysia": "malay",
     "brazilian portuguese": "portuguese",
@@ -59,7 +63,7 @@ _MORE_SPEECH = {
     "LK": "tamil",
     "IL": "arabic russian",
     "US": "spanish hawaiian navajo",
-    "PK": "punjabi sindhi pashto balochi kashmiri gujarati",
+    "PK": "punjabi sindhi pashto balochi kashmiri gujarati saraiki",
     "CN": "cantonese tibetan uyghur mongolian korean kazakh",
     "GB": "welsh gaelic irish",
     "FR": "catalan basque breton alsatian",
@@ -68,7 +72,7 @@ _MORE_SPEECH = {
     "ID": "javanese sundanese balinese malay",
     "PH": "cebuano tagalog",
     "NG": "yoruba hausa igbo",
-    "ZA": "zulu xhosa afrikaans",
+    "ZA": "zulu xhosa afrikaans sesotho sotho tswana setswana",
     "NO": "sami",
     "SE": "sami finnish",
     "FI": "sami",
@@ -200,6 +204,12 @@ def language(name: str, sole: bool, official: bool, label: str) -> Claim:
     truths = {code: of_land(land) for code, land in atlas().countries.items()}
 
     def truth(c: City) -> Truth:
+        own = spoken(c)
+        if own is None or (official and not sole):
+            return at_large(c)
+        return _spoken(wanted | {name}, own, sole, at_large(c))
+
+    def at_large(c: City) -> Truth:
         if wanted & _BESIDES.get(c.name, frozenset()) and truths[c.land.code] is None:
             return None if sole or official else True
         by_region = c.land.code in ("CH", "BE", "CA") and not official
@@ -211,6 +221,14 @@ def language(name: str, sole: bool, official: bool, label: str) -> Claim:
 
     how = "the main language" if sole else "an official language" if official else "spoken"
     return Claim("language", truth, f"{label} [is|is not] {how} in my city")
+
+
+def _spoken(wanted: frozenset[str], own: Sequence[str], sole: bool, said: Truth) -> Truth:
+    """Of a city with languages of its own: the first may be the main one, none of them is denied."""
+    told = [not wanted.isdisjoint((_speech(name), _SAME.get(_speech(name), ""))) for name in own]
+    if not sole:
+        return True if any(told) else said
+    return said if told[0] or (said is False and not any(told)) else None
 
 
 def _main(land: Country, own: set[str], wanted: frozenset[str]) -> Truth:
@@ -336,3 +354,36 @@ def religion(word: str) -> Claim:
         )
 
     return Claim("religion", truth, f"{_FAITH_NAMES[kind]} [is|is not] the main religion of my country")
+
+
+def local_religion(word: str) -> Claim:
+    """The main religion where one asks of the city: as in the country, unless the city is known to differ. Then what it
+    has is told, and what only the country has is neither said nor denied."""
+    kind, of_land = _FAITHS[word], religion(word)
+
+    def truth(c: City) -> Truth:
+        own, said = faith(c), of_land.truth(c)
+        if own is None or (said is None and own == "?"):
+            return said
+        if own == kind:
+            return True
+        return False if said is False and own not in ("?", _BRANCHES.get(kind)) else None
+
+    words = f"{_FAITH_NAMES[kind]} [is the main religion here|is not the main religion of my country]"
+    return Claim("religion", truth, words)
+
+
+def of_country(claim: Claim) -> Claim:
+    """The claim as it is made of the whole country: of the main religion that is another one."""
+    for word, kind in _FAITHS.items():
+        if claim.words.startswith(f"{_FAITH_NAMES[kind]} [is the main religion here"):
+            return religion(word)
+    return claim
+
+
+def told_faith(c: City) -> str | None:
+    """What is told of the main religion of a city."""
+    own = faith(c)
+    if own not in (None, "?"):
+        return f"The main religion here: {_FAITH_NAMES[own]}"
+    return None if c.land.religion is None else f"The main religion of my country: {c.land.religion}"

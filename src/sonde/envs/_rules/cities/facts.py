@@ -5,12 +5,16 @@ Ours. No fact holds a name of the city, of its country or its people (languages 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import cache
 
 from ..checks import mentions, plain
 from .atlas import City, atlas, kilometres
+from .customs import of_country, told_faith
 from .letters import spellings
-from .replies import Told
+from .local import closest, rank, spoken
+from .replies import Asked, Query, Told
 
 
 def joined(items: list[str]) -> str:
@@ -72,7 +76,8 @@ def _capital(c: City) -> str | None:
     if c.capital is None:
         return None
     if c.capital:
-        return "My city is the capital of its country"
+        kind = rank(c)
+        return "My city is the capital of its country" if kind is None else kind[:1].upper() + kind[1:]
     return (
         "My city is the capital of a part of its country, not of the country"
         if isinstance(c.seat, str)
@@ -81,7 +86,11 @@ def _capital(c: City) -> str | None:
 
 
 def _language(c: City) -> str | None:
-    names = [name for name in c.land.languages if not mentions(name, c.secrets)]
+    return _speaking(c, spoken(c) or c.land.languages)
+
+
+def _speaking(c: City, languages: Sequence[str]) -> str | None:
+    names = [name for name in languages if not mentions(name, c.secrets)]
     return f"People speak {joined(names)}" if names else None
 
 
@@ -94,6 +103,10 @@ def _currency(c: City) -> str | None:
 
 
 def _religion(c: City) -> str | None:
+    return told_faith(c)
+
+
+def _religion_of_land(c: City) -> str | None:
     return None if c.land.religion is None else f"The main religion of my country: {c.land.religion}"
 
 
@@ -193,6 +206,12 @@ def _cuisine(c: City) -> str | None:
     return f"Typical food: {joined(dishes[:4])}" if dishes else None
 
 
+def _meals(c: City) -> str | None:
+    """Asked of one meal: the food is told, not that it is eaten then."""
+    told = _cuisine(c)
+    return told and told.replace("Typical food: ", "Typical food, at whatever time of the day: ")
+
+
 def _known(c: City) -> str | None:
     return f"What my city is known for: {'; '.join(c.known)}"
 
@@ -260,8 +279,9 @@ def _geography(c: City) -> str | None:
 
 
 def _culture(c: City) -> str | None:
-    faith = [f"The main religion of my country: {c.land.religion}"] if c.land.religion else []
-    return ". ".join([*filter(None, [_language(c)]), *faith, f"What my city is known for: {'; '.join(c.known[:2])}"])
+    return ". ".join(
+        [*filter(None, [_language(c), told_faith(c)]), f"What my city is known for: {'; '.join(c.known[:2])}"]
+    )
 
 
 def _drives(c: City) -> str | None:
@@ -298,6 +318,7 @@ OPEN: dict[str, Told] = {
     "currency": Told("currency", _currency),
     "religion": Told("religion", _religion),
     "neighbours": Told("neighbours", _neighbours),
+    "closest": Told("neighbours", closest),
     "coast": Told("coast", _coast),
     "island": Told("island", _island),
     "elevation": Told("elevation", _elevation),
@@ -308,6 +329,7 @@ OPEN: dict[str, Told] = {
     "longitude": Told("longitude", _longitude),
     "timezone": Told("timezone", _timezone),
     "cuisine": Told("cuisine", _cuisine),
+    "meals": Told("cuisine", _meals),
     "landmarks": Told("landmarks", _known),
     "history": Told("history", _history),
     "rulers": Told("history", _rulers),
@@ -325,6 +347,36 @@ OPEN: dict[str, Told] = {
     "initial": Told("letters", _initial),
     "final": Told("letters", _final),
 }
+
+_OF_LAND = {
+    OPEN["language"]: Told("language", lambda c: _speaking(c, c.land.languages)),
+    OPEN["religion"]: Told("religion", _religion_of_land),
+}
+_WIDE = re.compile(r"\b(?:N|official|national|country|nation|inN)\b")
+
+
+def of_land(told: Told, text: str) -> Told:
+    """The fact of the whole country, where a text in the one form asks of that."""
+    return _OF_LAND.get(told, told) if _WIDE.search(text) else told
+
+
+_NATION = re.compile(r"(?<!part of the )(?<!part of your )\b(?:country|nation|national|official)\b", re.I)
+
+
+def nationwide(spoken: str) -> bool:
+    """Whether a message speaks of the country.
+
+    >>> nationwide("Are most people in your country Catholic?"), nationwide("Are most people there Catholic?")
+    (True, False)
+    """
+    return _NATION.search(spoken) is not None
+
+
+def widened(found: Query) -> Query:
+    """What has been read as asked of the city, asked of the country."""
+    if isinstance(found, Asked):
+        return Asked(tuple(map(of_country, found.claims)), found.how, found.negated)
+    return of_land(found, "inN") if isinstance(found, Told) else found
 
 
 @cache

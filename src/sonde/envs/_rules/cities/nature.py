@@ -145,13 +145,20 @@ CLIMATE_WORDS = frozenset(_CLIMATES)
 
 
 _TOLD = {
-    "rainy": "Bergen; Glasgow; Galway; Vancouver; Manchester; Seattle; Limerick; Cork; Kuching; Douala; Freetown",
+    "rainy": "Bergen; Glasgow; Galway; Vancouver; Manchester; Seattle; Limerick; Cork; Kuching; Douala; Freetown; "
+    "Bilbao; Santiago de Compostela",
     "snow": "Boston; New York City; Philadelphia; Munich; Zurich; Bern; Innsbruck; Salzburg; Vienna; Prague; Berlin; "
     "Sofia; Denver; Salt Lake City; Kabul; Tehran; Leipzig; Dresden; Copenhagen; Belgrade; Pittsburgh; Cincinnati; "
     "Albany; Oslo; Chicago; Calgary; Yerevan; Ankara; Bishkek; Almaty; Urumqi; Hohhot; Lanzhou; Bergen; "
-    "Gothenburg; Nuremberg",
+    "Gothenburg; Nuremberg; Srinagar",
+    "cold": "Srinagar",
 }
 """Cities of mixed climates that are known for it."""
+
+
+def _never_snowy(c: City) -> bool:
+    """Dry and hot, low, and in or next to the tropics."""
+    return c.climate in ("BWh", "BSh") and abs(c.lat) <= 25.5 and c.elevation is not None and c.elevation < 400
 
 
 def climate(kind: str) -> Claim:
@@ -161,7 +168,7 @@ def climate(kind: str) -> Claim:
     def truth(c: City) -> Truth:
         if c.climate in yes or c.id in atlas().chosen(told):
             return True
-        return False if c.climate in no else None
+        return False if c.climate in no or (kind == "snow" and _never_snowy(c)) else None
 
     return Claim("climate", truth, f"my city {words}")
 
@@ -184,6 +191,8 @@ HEMISPHERES = {
 EQUATOR = Claim("latitude", lambda c: limits(abs(c.lat), 6, 15), "my city [is|is not] close to the equator")
 
 ON_EQUATOR = Claim("latitude", lambda c: limits(abs(c.lat), 0.25, 3), "my city [is|is not] on the equator")
+
+FAR_FROM_EQUATOR = Claim("latitude", lambda c: limits(abs(c.lat), 35, 12), "my city [is|is not] far from the equator")
 
 TROPICS = Claim("latitude", lambda c: limits(abs(c.lat), 23.3, 23.6), "my city [is|is not] between the tropics")
 

@@ -29,8 +29,8 @@ from . import (
     where,
 )
 from .claims import Claim, both, either, opposite
-from .facts import OPEN
-from .replies import Query
+from .facts import OPEN, of_land
+from .replies import Query, Told
 from .slots import Built, choice, fixed, group, metro, one
 from .words import NUMBER, UNIT, group_eu
 
@@ -64,7 +64,7 @@ def _table(section: str) -> tuple[tuple[Lazy, Built], ...]:
 
 
 @cache
-def _opening() -> tuple[tuple[Lazy, Query], ...]:
+def _opening() -> tuple[tuple[Lazy, Told], ...]:
     return tuple((Lazy(pattern), OPEN[name]) for name, pattern in _sections()["open"])
 
 
@@ -86,7 +86,9 @@ def built(section: str, text: str) -> Query | None:
 def opening(text: str) -> Query | None:
     """The fact that answers an open question."""
     rows = (_opening()[i] for i in fitting(_heads("open"), opened(text)))
-    return next((told for pattern, told in rows if pattern.may_fit(text) and pattern.compiled.fullmatch(text)), None)
+    fits = (told for pattern, told in rows if pattern.may_fit(text) and pattern.compiled.fullmatch(text))
+    found = next(fits, None)
+    return None if found is None else of_land(found, text)
 
 
 def _both(topic: str, words: str, *claims: Claim) -> Built:
@@ -100,6 +102,9 @@ def builders() -> Mapping[str, Built]:
         "capital": fixed(where.CAPITAL),
         "seat": fixed(where.SEAT),
         "government": fixed(where.GOVERNMENT),
+        "one-capital": fixed(where.ONE_CAPITAL),
+        "near-border": fixed(where.NEAR_BORDER),
+        "far-from-equator": fixed(nature.FAR_FROM_EQUATOR),
         "state-capital": matters.ask_state_capital,
         "capital_of": matters.ask_capital_of,
         "capital_here": matters.ask_capital_here,

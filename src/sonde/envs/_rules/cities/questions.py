@@ -13,10 +13,12 @@ from functools import lru_cache
 from ..checks import plain
 from .atlas import atlas
 from .claims import opposite
-from .customs import FAITHS, languages
+from .customs import FAITHS, languages, of_country
+from .facts import far_from, nationwide, widened
 from .fame import country_known
 from .gist import gist
 from .lands import of_land
+from .local import ranked
 from .named import vague
 from .nations import of_nation
 from .nature import ranges
@@ -88,6 +90,11 @@ def query(message: str) -> Query:
     >>> [query(m).topic for m in ("Is it in Europe?", "Paris, France!", "What is its name?", "Is it blurple?")]
     ['continent', 'guess', 'refuse', 'unknown']
     """
+    found, read = _query(message), form(message)
+    return ranked(widened(found) if read and nationwide(read.spoken) else found)
+
+
+def _query(message: str) -> Query:
     found, read = _read(message), form(message)
     if read is None:
         return found
@@ -357,8 +364,8 @@ def _in_country(found: Query | None) -> Query | None:
     """What is asked of the whole country."""
     if not isinstance(found, Asked) or not any(claim.label for claim in found.claims):
         own = isinstance(found, Asked) and all("its country" in claim.words for claim in found.claims)
-        return found if found is not None and (own or found.topic in _OF_COUNTRIES) else None
-    claims = tuple(country_known(claim, claim.label) if claim.label else claim for claim in found.claims)
+        return widened(found) if found is not None and (own or found.topic in _OF_COUNTRIES) else None
+    claims = tuple(country_known(claim, claim.label) if claim.label else of_country(claim) for claim in found.claims)
     return Asked(claims, found.how, found.negated)
 
 
@@ -373,7 +380,6 @@ _FAR = re.compile(
 
 
 def _far(text: str) -> Query | None:
-    from .facts import far_from
     from .words import town
 
     m = _FAR.fullmatch(text)

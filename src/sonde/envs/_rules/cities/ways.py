@@ -58,7 +58,9 @@ def ask_currency(m: Match) -> Query | None:
 
 
 def ask_religion(m: Match) -> Query | None:
-    return several(slot(m), lambda t: customs.religion(t) if t in customs.FAITHS else None)
+    of_land = m.string.startswith("N ") or " N" in m.string or "country" in m.string
+    claim = customs.religion if of_land else customs.local_religion
+    return several(slot(m), lambda t: claim(t) if t in customs.FAITHS else None)
 
 
 def ask_flag(m: Match) -> Query | None:
@@ -139,7 +141,8 @@ def ask_drive(m: Match) -> Query | None:
 
 def ask_faithful(m: Match) -> Query | None:
     word = slot(m)
-    return one(customs.religion(word)) if word in customs.FAITHS else None
+    claim = customs.religion if " N" in m.string else customs.local_religion
+    return one(claim(word)) if word in customs.FAITHS else None
 
 
 def ask_flagged(m: Match) -> Query | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
+from ..checks import plain
 from .atlas import City, Truth, all_of, any_of, atlas, kilometres, listed
 from .claims import Claim, limits
+from .local import rank
 
 # --- place -----------------------------------------------------------------------------------------------------------
 
@@ -199,6 +202,43 @@ def borders(least: int, most: int, words: str) -> Claim:
 
     return Claim("neighbours", truth, words)
 
+
+_AT_BORDER = (
+    "Geneva; Basel; Strasbourg; El Paso; San Diego; Tijuana; Niagara Falls; Detroit; Trieste; Bratislava; Lille; "
+    "Lahore; Amritsar; Kinshasa; Brazzaville; Vientiane; Asuncion; Bangui; N'Djamena; Gibraltar; Monaco; "
+    "San Sebastian; Liege; Luxembourg; Vaduz; Lome; Maseru; Salzburg; Edirne; Eilat; Aqaba"
+)
+_BORDERS_ARGUED = frozenset(["IT", "VA", "IL", "PS", "HK", "SG", "BH", "TT", "JO"])
+"""Where a person would argue whether a border is near: around enclaves, in disputed lands and across a strait."""
+
+
+@cache
+def _border_cities() -> frozenset[int]:
+    """Cities at a border: those named above, and those within 30 km of a city in a country across it."""
+    cities = atlas().cities
+    near = (
+        c.id
+        for c in cities
+        if c.land.code not in _BORDERS_ARGUED
+        and any(o.land.name in c.land.neighbours and abs(o.lat - c.lat) < 1 and kilometres(c, o) < 30 for o in cities)
+    )
+    return frozenset(near) | atlas().chosen("; ".join(x for x in _AT_BORDER.split("; ") if plain(x) in atlas().by_name))
+
+
+def _near_border(c: City) -> Truth:
+    if c.id in _border_cities():
+        return True
+    return False if not c.land.neighbours and c.land.code not in _UNCOUNTED | _BORDERS_ARGUED else None
+
+
+NEAR_BORDER = Claim("neighbours", _near_border, "my city [is|is not] near a border with another country")
+"""Of cities farther from the next it is not known: they may be near a border all the same."""
+
+ONE_CAPITAL = Claim(
+    "capital",
+    lambda c: True if rank(c) else False if c.capital is False else None,
+    "my city [is one of the capitals|is not a capital] of its country",
+)
 
 # --- distances -------------------------------------------------------------------------------------------------------
 
