@@ -132,8 +132,7 @@ def _unknown(name: str, finding: int, bare: str) -> bool:
     if odd[0].startswith(("how", "why", "who is", "who was")):
         return True
     said = bare[odd.start() :] if odd[0].startswith("made") else odd[0]
-    own = values(name, finding).union(stems(products()[name].findings[finding].asks))
-    return own.isdisjoint(stems(said))
+    return values(name, finding).isdisjoint(stems(said))
 
 
 _OPEN = re.compile(

@@ -7,6 +7,8 @@ Ours. Each guard is one way in which this happens; any of them leaves the questi
     Does your neighbour's cooker burn?   somebody else's thing
     Does your nephew use the app?        a person who is only named in an answer to something else
     Does your friend own such a drive?   what another person does
+    Does anyone else use your account?   what anybody does
+    How do you measure your rooms?       how the customer does something
     Where will you go next month?        what is still to come
 """
 
@@ -147,4 +149,23 @@ def _person_does(name: str, finding: int, bare: str) -> bool:
     return bool(found) and (found[1] in _MINDS or not explains(name, finding, found[1]))
 
 
-PERSONS = (_own_doing, _others_own, _owned, _only_named, _to_come, _person_does)
+_ANYBODY_DOES = re.compile(r"\b(?:has|have|had|did|does|do|is) (?:some|any|every)(?:body|one)(?: else)?(?!')\b")
+_SOMEBODY = re.compile(r"\b(?:(?:some|any|every|no)(?:body|one)|no one|else|who|others?|people|family|visitors?)\b")
+
+
+def _anybody_does(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks what anybody does, and nobody is told of: "Does anyone else use your account?"."""
+    return bool(_ANYBODY_DOES.search(bare)) and not _SOMEBODY.search(all_said(products()[name].findings[finding]))
+
+
+_HOW_YOU = re.compile(r"how (?:do|did) you (?!know|mean|find)[a-z]+ ")
+_HOW = re.compile(r"\b(?:how|way|method|manner)\b")
+
+
+def _how_you_do(name: str, finding: int, bare: str) -> bool:
+    """Whether it asks how the customer does something, and that is not told: "How do you measure your rooms?"."""
+    found = products()[name].findings[finding]
+    return bool(_HOW_YOU.match(bare)) and not _HOW.search(" ".join((found.asks, *found.questions[:-3])).lower())
+
+
+PERSONS = (_own_doing, _others_own, _owned, _only_named, _to_come, _person_does, _anybody_does, _how_you_do)

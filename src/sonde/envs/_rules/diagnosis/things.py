@@ -5,6 +5,7 @@ Ours. Each guard is one way in which this happens; any of them leaves the questi
     When did the parcel arrive?              it is told what arrived
     Is there a crack in the jug?             no crack is told of
     Is the fridge's door open?               the freezer's is
+    Does the computer click?                 the drive may
     Is the lamp in the fridge an LED?        no kind of lamp is told of
     Have you tried a tripod for the camera?  a thing that only goes with it
 """
@@ -12,7 +13,7 @@ Ours. Each guard is one way in which this happens; any of them leaves the questi
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from .forms import WH
 from .products import products
@@ -103,6 +104,23 @@ def _own(name: str, finding: int) -> frozenset[str]:
     product = products()[name]
     found = product.findings[finding]
     return frozenset(stems(" ".join((product.product, found.asks, *found.values, *found.questions[:-3], *found.cues))))
+
+
+@cache
+def _devices() -> frozenset[str]:
+    """What the products are called, and some things beside them."""
+    names = frozenset(s for product in products().values() for s in stems(product.product.split()[-1]))
+    return frozenset(filter(weighs, names)).union(
+        stems("computer tablet kettle oven phone car radio television washer dryer")
+    )
+
+
+def _other_device(name: str, finding: int, bare: str) -> bool:
+    """Whether its subject is another product, which does not belong to what is known: "Does the computer click?"."""
+    found, strength = SUBJECT.match(bare), lexicon(name).findings.strength
+    first, *rest = (stems(" ".join(noun_of(found[1])[0][:2])) if found else []) or [""]
+    goes_on = any(finding in strength.get(s, {}) for s in rest)  # "the thermostat head"
+    return first in _devices() and not goes_on and first not in _own(name, finding)
 
 
 _WHAT_IS_IN = re.compile(r"^what(?:'s| is| are| was| were) (?:in|inside|on) (?:the|your|an?) ")
@@ -222,6 +240,7 @@ THINGS = (
     _other_property,
     _no_such,
     _other_owner,
+    _other_device,
     _compared,
     _called,
     _tried,
