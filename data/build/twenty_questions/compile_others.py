@@ -4,8 +4,8 @@ A guess of one of them is wrong of every topic, save those of which that is not 
 beside it as another name, what shares its last word, and, since names that WordNet lacks may mean the same, topics of
 the same sort unless both are words of it. Yes are the topics that are a kind of it ("is it a finch?" of a canary).
 
-A line is `name|flag|base|yes|unsure`: `a` for what is a guess only with an article, the number of a line `= MASK`, from 0 on
-(hexadecimal, bit i for topic i), and numbers of topics.
+A line is `name|flag|base|yes|unsure`: `a` for what is a guess only with an article, the number of a line `= MASK`
+(from 0 on; hexadecimal, bit i for topic i), and numbers of topics.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from compile import all_kinds, told_kinds
-from kb import Topic, read_books
+from kb import read_books
 from resolve import Resolver
 from wordnet import FILES, WordNet
 
@@ -38,9 +38,14 @@ APART = ("fictional_character", "work", "organisation")
 """Whose topics may be such a thing without being of its root: a meerkat in a film, a puma as a brand."""
 SENSES = {**FILES, "pursuit": (4,)}
 PLAIN = frozenset(
-    "the of and a in at on war battle treaty conference siege bombing massacre revolution attack disaster king dr mr"
-    " mrs miss princess prince captain rebellion accident agreement congress wars uprising affair trial scandal".split()
-)
+    (
+        "the", "of", "and", "a", "in", "at", "on", "war", "battle",
+        "treaty", "conference", "siege", "bombing", "massacre", "revolution", "attack", "disaster", "king",
+        "dr", "mr", "mrs", "miss", "princess", "prince", "captain", "rebellion", "accident",
+        "agreement", "congress", "wars", "uprising", "affair", "trial", "scandal",
+    )
+)  # fmt: skip
+"""Words that make no two proper names the same."""
 
 
 class Thing(NamedTuple):
@@ -81,13 +86,12 @@ class Relations:
         self.general = {k for row in self.above for k in row}
         self.senses = [{s for n in (t.name, *t.aka) for s in self.senses_of(n)} for t in self.topics]
         self.closures = [{c for s in own for c in self.closure(s)} for own in self.senses]
-        self.listed = [any(self.files(s, r) for s in self.senses[i] for r in roots[i : i + 1])
-                       for i in range(len(roots))]  # fmt: skip
+        self.listed = [any(self.files(s, r) for s in own) for own, r in zip(self.senses, roots, strict=True)]
         self.parts = [{w for n in (t.name, *t.aka) for w in _tokens(n)} for t in self.topics]
         self.heads = [{_tokens(n)[-1] for n in (t.name, *t.aka) if _tokens(n)} for t in self.topics]
-        self.unnamed = self.untold(folder)
+        self.unnamed = self.adjectives(folder)
 
-    def untold(self, folder: Path) -> set[str]:
+    def adjectives(self, folder: Path) -> set[str]:
         """Words that are adjectives or verbs as well."""
         rows = [(folder / name).read_text("latin-1").splitlines() for name in ("index.adj", "index.verb")]
         return {line.split()[0].replace("_", " ") for row in rows for line in row if not line.startswith(" ")}
@@ -102,9 +106,9 @@ class Relations:
     def files(self, sense: str, root: str) -> bool:
         return self.words._synsets[sense][0] in SENSES.get(root, ())
 
-    def beside(self, own: set[str], other: set[str]) -> bool:
-        """Whether two things stand below the same word."""
-        return bool(self.parents(own) & self.parents(other))
+    def alike(self, root: str, own: set[str], i: int) -> bool:
+        """Whether a thing and a topic of its root stand below the same word, so that one may be called the other."""
+        return root in LOOSE and root in self.branches[i] and bool(self.parents(own) & self.parents(self.senses[i]))
 
     def parents(self, senses: set[str]) -> set[str]:
         return {p for s in senses for p in self.words._synsets[s][2]}
@@ -129,15 +133,18 @@ class Relations:
         for i, topic in enumerate(self.topics):
             if not named and name.lower() in self.above[i]:
                 yes.append(i)
-            elif topic.name in near or self.senses[i] & over or own & self.closures[i] or self.akin(i, tokens, named):
-                unsure.append(i)
-            elif root in LOOSE and root in self.branches[i] and self.beside(own, self.senses[i]):
-                unsure.append(i)
-            elif self.homely(topic, over, i):
+            elif (
+                topic.name in near
+                or self.senses[i] & over
+                or own & self.closures[i]
+                or self.akin(i, tokens, named)
+                or self.homely(over, i)
+                or self.alike(root, own, i)
+            ):
                 unsure.append(i)
         return yes, unsure
 
-    def homely(self, topic: Topic, over: set[str], i: int) -> bool:
+    def homely(self, over: set[str], i: int) -> bool:
         """Whether both are bred: a dog may be of one breed and used as another."""
         if "animal" not in self.branches[i]:
             return False
