@@ -12,7 +12,7 @@ from . import clauses, joins
 from .english import base, is_base
 from .phrases import PREPOSITIONS, asked, at_home, key, place_key
 from .queries import Query, negated, strong
-from .regions import born, native, region, within
+from .regions import belonging, born, native, region, within
 from .topics import name_key
 from .wordlists import word_set
 
@@ -153,6 +153,8 @@ def _related(words: Words) -> Query | None:
     if at is None:
         return None
     direct = asked(f"is:{key(words)}")
+    if tuple(words[:2]) == ("part", "of") and (name := region(list(words[2:]))) is not None:
+        direct = direct or belonging(name)
     return direct or related(words[at + 1 :])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from ..partition import bits
-from . import facts, years
+from . import facts, happenings, others, years
 from .english import base, is_participle
 from .phrases import DROPPED, asked, at_home, key
 from .queries import Query, all_of, atom
@@ -65,7 +65,8 @@ def _whole(words: tuple[str, ...]) -> Query | None:
         return _adjective(words[0])
     exact = _topics(words) or _by_name(words)
     rest, kind = bare(words)
-    return _named(tuple(rest), kind, exact) if rest else None
+    found = _named(tuple(rest), kind, exact) if rest else None
+    return others.guessed(rest, len(rest) < len(words)) if found is None and rest else found
 
 
 def _adjective(word: str) -> Query | None:
@@ -135,7 +136,8 @@ def base_noun(word: str) -> str:
 
 def _topics(words: Sequence[str]) -> int:
     """The topics that this is a name of."""
-    return knowledge().lookup.get(name_key(" ".join(words)), 0)
+    name = name_key(" ".join(words))
+    return knowledge().lookup.get(name, 0) or happenings.meant(name)
 
 
 def _by_name(words: Sequence[str]) -> int:
@@ -160,7 +162,7 @@ def _label(topics: int) -> str:
 def guess_for(guess: int) -> Query:
     knows, label = knowledge(), _label(guess)
     below = knows.kinds.get(label.lower(), 0) & ~guess
-    unsure = knows.above(guess) | knows.may_be(label) | _close(guess) | _may_be(guess)
+    unsure = knows.above(guess) | knows.may_be(label) | _close(guess) | _may_be(guess) | happenings.about(guess)
     no = knows.all & ~(guess | below | unsure)
     return Query(f"it={label}", 0 if label.lower() in _VAGUE else below, no, guess, 1, label)
 

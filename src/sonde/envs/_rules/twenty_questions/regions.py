@@ -249,6 +249,15 @@ def _continents(name: str) -> Sequence[str]:
     return _GROUPS[name][1] if name in _GROUPS else (name,)
 
 
+def belonging(name: str) -> Query | None:
+    """As in "part of Italy", "belong to Italy": of places in one nation only; what is in several is part of none."""
+    if name not in nations():
+        return None
+    there, places = within(name), knowledge().roots["place"] & ~knowledge().known("country").yes
+    alone = places & knowledge().listed("country") & ~_several("country")
+    return atom(f"part of {name}", Known(there.yes & alone, there.no & places))
+
+
 _HISTORY = re.compile(
     r"(?:(?:an? |the )?(?:\w+ )?(?:part|event|figure|person|episode|moment|chapter|war|battle|king|queen|ruler|leader) "
     r"|something |someone |important )?(?:of|in|from) (?:(?:the )?history of (?:the )?(.+)|(?:the )?(.+) history)"

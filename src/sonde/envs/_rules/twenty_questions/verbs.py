@@ -12,7 +12,7 @@ from . import clauses, forms, sizes
 from .english import is_participle, tokens
 from .phrases import PREPOSITIONS, asked, key
 from .queries import Query, negated, weak
-from .regions import region, within
+from .regions import belonging, region, within
 from .topics import knowledge
 from .wordlists import word_set
 
@@ -113,6 +113,8 @@ def _involved(first: str, rest: Words, depth: int) -> Query | None:
         return None
     if first == "involve" and (name := region(list(tail))) is not None:
         return weak(within(name), "involves")
+    if first == "belong" and rest[0] == "to" and (name := region(list(tail))) is not None:
+        return belonging(name)
     found = asked(f"do:{first} {key(rest)}") or asked(f"do:{first} {key(tail)}")
     if found is None and first in ("involve", "concern", "relate", "pertain", "deal"):
         return forms.related(tail)
