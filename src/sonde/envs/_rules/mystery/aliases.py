@@ -32,7 +32,7 @@ def named(frame: Frame, marked: str) -> str:
     >>> named(frame, "ask the second suspect what is in the place where the body was found .")
     'ask @p1 what is in @l0 .'
     """
-    marked = _CALLED.sub(lambda found: found[1] + _titles(frame).get(found[2], found[2]), marked)
+    marked = _CALLED.sub(lambda found: _called(frame, *filter(None, found.groups())), marked)
     if "suspect" in marked or "witness" in marked:
         marked = _COUNTED.sub(lambda found: _counted(frame, found), marked)
         marked = _ONLY.sub(lambda found: _only(frame, found), marked)
@@ -49,6 +49,12 @@ def _counted(frame: Frame, found: re.Match[str]) -> str:
         last = found["count"].split()[-1]
         number = int(last) - 1 if last.isdigit() else _NUMBERS.index(last)
     return people[number] if 0 <= number < len(people) else found[0]
+
+
+def _called(frame: Frame, before: str, word: str = "") -> str:
+    """What comes before a word, and whom the word calls; nothing may come before."""
+    before, word = (before, word) if word else ("", before)
+    return before + _titles(frame).get(word, word)
 
 
 @lru_cache(maxsize=256)

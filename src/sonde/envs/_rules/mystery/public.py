@@ -27,6 +27,8 @@ from .words import template
 _SAID = wordings("public")
 _PERSON, _LOOKS, _WHICH = _SAID.test("person"), _SAID.test("looks"), _SAID.test("which")
 _TURNS, _OUTSIDER = _SAID.test("turns"), _SAID.test("outsider")
+_HAPPENED = words("murder crime")
+"""Words of names that are no things."""
 _PLAIN = re.compile(r"(?<!@)\b[a-z]+")
 _THING = re.compile(r"@(?![pv]\d? 's|v\W*$)")
 
@@ -68,7 +70,7 @@ def _marked(frame: Frame, said: str) -> str:
 @lru_cache(maxsize=256)
 def _known(frame: Frame) -> frozenset[str]:
     """All words of names and spots in a case."""
-    return frozenset((*lexicon(frame).by_word, *words_of(frame.where), *words_of(frame.near)))
+    return frozenset((*lexicon(frame).by_word, *words_of(frame.where), *words_of(frame.near))) - _HAPPENED
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
