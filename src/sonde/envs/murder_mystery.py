@@ -33,6 +33,7 @@ from ._rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
 from ._rules.mystery.accusing import accused, is_accusation
 from ._rules.mystery.belief import MysteryFilter
 from ._rules.mystery.cases import TASKS, Case, Frame, case
+from ._rules.mystery.ending import ending
 from ._rules.mystery.filter import Truth
 from ._rules.mystery.reading import LONGEST, Reading, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
@@ -157,12 +158,13 @@ class MurderMystery(Dialogue):
         return _role(world)
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The narrator: the `question`, what was `heard` before, and the `world`: case or scenario, and truth."""
+        """The narrator: the `question`, what was `heard` before, the turns `left` after this one, and the `case`."""
         if seat != USER:
             return Frozen()
         world = _world(state)
         known = None if world.truth is None else Case(_frame(world), world.truth)
-        return Frozen[Any](question=state.said, heard=state.heard, case=known)
+        left = self.max_turns - state.turn - 1
+        return Frozen[Any](question=state.said, heard=state.heard, left=left, case=known)
 
     def hypothesis(self, state: Talk) -> str:
         world = _world(state)
@@ -218,6 +220,11 @@ class MurderMystery(Dialogue):
         frame, found = _frame(world), self._read(state)
         name = frame.people[found.person].name if found.kind == "accuse" else ""
         return Frozen[Any](evidence=evidence(frame, revealed(frame, state.said, reply)), accused=name)
+
+    def epilogue(self, state: Talk) -> str:
+        """Who did it, and how; nothing of a scenario from elsewhere."""
+        world = _world(state)
+        return "" if world.truth is None else ending(Case(_frame(world), world.truth))
 
     def to_judge(self, state: Talk) -> str:
         world = _world(state)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sonde.core import Action, ProgramPolicy, UserError, UserModel, View, invalid
-from sonde.envs._rules.dialogue import GOAL
+from sonde.envs._rules.dialogue import GOAL, Dialogue
 from sonde.envs._rules.mystery.cases import TASKS, Frame, case
+from sonde.envs._rules.mystery.context import Past
 from sonde.envs._rules.mystery.reading import read
 from sonde.envs._rules.mystery.replies import empty, reply, revealed
 
@@ -43,7 +44,7 @@ class Narrator(ProgramPolicy, UserModel):
             raise UserError(f"users:narrator: {view.spec.name} tells this seat nothing about a case")
         if facts["case"] is None:
             return Action(UNKNOWN)
-        return Action(reply(facts["case"], facts["question"], GOAL))
+        return Action(reply(facts["case"], facts["question"], GOAL, Past(facts.get("heard", ()), facts.get("left"))))
 
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
@@ -61,4 +62,5 @@ def _chances(frame: Frame, query: str, reply: str) -> Sequence[float]:
     if found.act is not None and frame.acts[found.act]:
         facts = revealed(frame, query, reply)
         return frame.model.likelihood(facts) if facts else [0.0] * len(frame.people)
-    return [float(reply == empty(frame, query, GOAL))] * len(frame.people)
+    first = Past(left=Dialogue.max_turns - 1)
+    return [float(reply in (empty(frame, query, GOAL), empty(frame, query, GOAL, first)))] * len(frame.people)

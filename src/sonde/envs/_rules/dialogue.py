@@ -122,6 +122,10 @@ class Dialogue(Env[Talk]):
         """What `turn.info` says of the message `state.said` and this reply, beyond `result`."""
         return Frozen()
 
+    def epilogue(self, state: Talk) -> str:
+        """What the agent is told of the hidden world when the game is over, after how it ended; "" for nothing."""
+        return ""
+
     def earned(self, state: Talk, won: bool) -> float:
         """The agent's reward for a turn."""
         return 1.0 if won else 0.0
@@ -210,9 +214,12 @@ class Dialogue(Env[Talk]):
         rewards, left = self._rewards(state, False), self.max_turns - after.turn
         if left:
             return Step(after, Frozen({AGENT: self.say_pieces["reply"].format(reply=reply, left=left)}), rewards, info)
-        told = self.say_pieces["timeout"].format(reply=reply)
+        told = self._at_the_end(state, self.say_pieces["timeout"].format(reply=reply))
         out = Outcome("timeout", claimed=False, truncated="turns")
         return Step(after._replace(seat=None), Frozen({AGENT: told}), rewards, info, out)
+
+    def _at_the_end(self, state: Talk, told: str) -> str:
+        return f"{told} {self.epilogue(state)}".strip()
 
     def _rewards(self, state: Talk, won: bool) -> Frozen[float]:
         earned = self.earned(state, won)
@@ -242,7 +249,7 @@ class Dialogue(Env[Talk]):
             turn=state.turn + 1, seat=None, said="", heard=(*state.heard, state.said), tries=0, leaks=0
         )
         out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=valid)
-        told = self.say_pieces["goal" if valid else "over"]
+        told = self._at_the_end(state, self.say_pieces["goal" if valid else "over"])
         found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
         info = Frozen[Any]({**self.facts(state, told), **found})
         return Step(after, Frozen({AGENT: told}), self._rewards(state, valid), info, out)

@@ -17,6 +17,15 @@ class Reading(NamedTuple):
     person: int = -1
 
 
+class Past(NamedTuple):
+    """What a reply may know of the conversation: the messages that were answered before, and the turns that are left
+    after this one; None where nobody counts them."""
+
+    heard: tuple[str, ...] = ()
+    left: int | None = None
+
+
+NEW = Past()
 NOTHING, MANY, BODY = Reading("nothing"), Reading("several"), Reading("body")
 
 

@@ -70,6 +70,16 @@ def things(frame: Frame, turn: int) -> str:
     return f"{text(frame, 'things', turn, items=seen)} {records(frame, turn)} {text(frame, 'more', turn)}"
 
 
+def outsider(frame: Frame, number: int, turn: int) -> str:
+    """Who is neither a suspect nor a witness."""
+    return text(frame, "outsider", turn, record=frame.records[number].name)
+
+
+def turns(frame: Frame, turn: int, left: int) -> str:
+    """How many turns are left."""
+    return text(frame, "turns" if left > 1 else "last_turn" if left else "no_turn", turn, a=str(left))
+
+
 def everything(frame: Frame, turn: int) -> str:
     return " ".join(say(frame, turn) for say in (victim, people, things, places))
 

@@ -96,7 +96,7 @@ def _told_by(here: Context, unit: str) -> Reading:
     if pattern.ITEM_SAYS.search(unit):
         return looking_at(mentioned(unit, "i")[0])
     if (held := pattern.UNUSUAL.search(unit)) and "@p" not in unit:
-        return looking_at(held[1])
+        return looking_at(next(g for g in held.groups() if g))
     if before := _it_says(here, unit):
         return looking_at(before)
     return looking_at(mentioned(unit, "l")[0]) if pattern.PLACE_HOLDS.search(unit) else NOTHING

@@ -16,23 +16,24 @@ from typing import Final
 from . import facts
 from . import patterns as pattern
 from .cases import Frame
-from .context import Reading, mentioned
+from .context import NEW, Past, Reading, mentioned
 from .facts import Say, after
 from .lexicon import lexicon
-from .small_talk import CONFESS, small_talk
+from .small_talk import CONFESS, HEARD, small_talk
 from .tokens import BEFORE, RECORDED, stem, tokens, words, words_of
 from .wordings import Says, wordings
 from .words import template
 
-_HEARD: Final = 600
-"""Characters of a message that matter here."""
 _SAID = wordings("public")
 _PERSON, _LOOKS, _WHICH = _SAID.test("person"), _SAID.test("looks"), _SAID.test("which")
+_TURNS, _OUTSIDER = _SAID.test("turns"), _SAID.test("outsider")
+_HAPPENED = words("murder crime")
+"""Words of names that are no things."""
 _PLAIN = re.compile(r"(?<!@)\b[a-z]+")
 _THING = re.compile(r"@(?![pv]\d? 's|v\W*$)")
 
 
-def unanswered(frame: Frame, found: Reading, said: str) -> str:
+def unanswered(frame: Frame, found: Reading, said: str, past: Past = NEW) -> str:
     """The answer to a message that was read as `found`, which is neither an act nor an accusation."""
     turn = len(said)
     if found.kind == "body":
@@ -40,13 +41,17 @@ def unanswered(frame: Frame, found: Reading, said: str) -> str:
     if found.kind == "several":
         return facts.text(frame, "several", turn)
     marked = _marked(frame, said)
+    if past.left is not None and _TURNS(marked):
+        return facts.turns(frame, turn, past.left)
     if found.kind == "talk":
-        return small_talk(frame, found.person, said, marked)
-    if pattern.LISTING(said[:_HEARD].lower()):
+        return small_talk(frame, found.person, said, marked, past)
+    if pattern.LISTING(said[:HEARD].lower()):
         return facts.records(frame, turn)
     people = mentioned(marked, "p")
     if len(people) == 1 and CONFESS(marked):
-        return small_talk(frame, int(people[0][1:]), said, marked)
+        return small_talk(frame, int(people[0][1:]), said, marked, past)
+    if (others := mentioned(marked, "b")) and _OUTSIDER(marked):
+        return facts.outsider(frame, int(others[0][1:]), turn)
     if len(people) == 1 and _PERSON(marked):
         return facts.person(frame, int(people[0][1:]), turn)
     return next(say for wanted, say in _ANSWERS if wanted(marked))(frame, turn)
@@ -55,8 +60,8 @@ def unanswered(frame: Frame, found: Reading, said: str) -> str:
 def _marked(frame: Frame, said: str) -> str:
     """The beginning of the template, in which it can be seen where one of several records is meant, and where a part
     of a name or a spot is mentioned, so that nobody can say that there is no such thing (`@n`)."""
-    marked = template(frame, said[:_HEARD])
-    if "@x" in marked and any(stem(w) in RECORDED for w in tokens(said[:_HEARD])):
+    marked = template(frame, said[:HEARD])
+    if "@x" in marked and any(stem(w) in RECORDED for w in tokens(said[:HEARD])):
         return marked.replace("@x", "@x records")
     rest = (stem(w) for w in _PLAIN.findall(marked) if w not in BEFORE)
     return marked if _known(frame).isdisjoint(rest) else f"{marked} @n"
@@ -65,7 +70,7 @@ def _marked(frame: Frame, said: str) -> str:
 @lru_cache(maxsize=256)
 def _known(frame: Frame) -> frozenset[str]:
     """All words of names and spots in a case."""
-    return frozenset((*lexicon(frame).by_word, *words_of(frame.where), *words_of(frame.near)))
+    return frozenset((*lexicon(frame).by_word, *words_of(frame.where), *words_of(frame.near))) - _HAPPENED
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
@@ -100,7 +105,11 @@ def _anything(_: str) -> bool:
 
 
 _ANSWERS: Final[tuple[tuple[Says, Say], ...]] = (
+    (_SAID.test("pair"), after("one_person")),
+    (_SAID.test("wears_all"), after("one_look")),
+    (_SAID.test("doubted"), after("doubted")),
     (_SAID.test("guilt"), after("suspicion")),
+    (_bare("stranger"), after("unlisted")),
     (_bare("unnamed"), after("unnamed", facts.people)),
     (_bare("known"), facts.everything),
     (_SAID.test("spoils"), after("spoil")),
@@ -112,6 +121,7 @@ _ANSWERS: Final[tuple[tuple[Says, Say], ...]] = (
     (_bare("people"), facts.people),
     (_bare("present"), facts.people),
     (_bare("entered"), facts.way_in),
+    (_bare("of_case"), facts.victim),
     (_bare("who"), after("anyone")),
     (_bare("of_victim"), facts.victim),
     (_bare("records"), facts.records),

@@ -11,26 +11,28 @@ from functools import lru_cache
 from itertools import product
 
 from .cases import Act, Case, Frame, data
+from .context import NEW, Past
 from .filter import MARK, VALUES, Slot
 from .public import unanswered
 from .reading import read
+from .small_talk import contested
 from .telling import describe, observe
 
 
-def reply(case: Case, said: str, accusation: str) -> str:
+def reply(case: Case, said: str, accusation: str, past: Past = NEW) -> str:
     """The true answer to a message; `accusation` if it accuses somebody."""
     act = read(case.frame, said).act
-    return observe(case, act).text if act else empty(case.frame, said, accusation)
+    return observe(case, act).text if act and case.frame.acts[act] else empty(case.frame, said, accusation, past)
 
 
-def empty(frame: Frame, said: str, accusation: str) -> str:
-    """The answer to a message that reveals nothing, which follows from what is public."""
+def empty(frame: Frame, said: str, accusation: str, past: Past = NEW) -> str:
+    """The answer to a message that reveals nothing, which follows from what is public and was said before."""
     found = read(frame, said)
     if found.kind == "accuse":
         return accusation
     if found.act is not None:
-        return describe(frame, found.act, ())
-    return unanswered(frame, found, said)
+        return contested(frame, found.act, said, past) or describe(frame, found.act, ())
+    return unanswered(frame, found, said, past)
 
 
 @lru_cache(maxsize=16384)

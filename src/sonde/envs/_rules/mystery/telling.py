@@ -170,11 +170,12 @@ def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
         return fill(frame, pick(frame, text["others"]["unknown"], "unknown", teller + about), person)
     if slots[0].channel == "sighting":
         return fill(frame, pick(frame, text["sighting"][VALUES[values[0]]], "sighting", about), person)
-    clause = _motive(frame, about, values[0])
+    clause = motive(frame, about, values[0])
     return fill(frame, pick(frame, text["motive"]["friend"], "friend", about), person, clause=clause)
 
 
-def _motive(frame: Frame, number: int, value: int) -> str:
+def motive(frame: Frame, number: int, value: int) -> str:
+    """How a person stood with the victim, in a sentence."""
     person, pools = frame.people[number], data()["text"]["motive"]
     own = data()["settings"][frame.setting]["motives"]
     pool = own + pools["implicates"]
@@ -220,7 +221,7 @@ def _item(frame: Frame, item: Item, values: Sequence[int]) -> str:
         return fill(frame, text["act"][f"weapon_{frame.method}"][0], item=_the(item.name))
     if item.kind == "plain":
         return fill(frame, f"{_the(item.name)}. {item.text}")
-    clause, said = _motive(frame, item.person, values[0]), pick(frame, text["motive"]["paper"], "paper", item.person)
+    clause, said = motive(frame, item.person, values[0]), pick(frame, text["motive"]["paper"], "paper", item.person)
     return fill(frame, said, item=_the(item.name), clause=clause)
 
 

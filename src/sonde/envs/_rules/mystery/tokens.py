@@ -90,7 +90,7 @@ RANKS = words(
 """Words that may stand before a family name."""
 HOLDERS = words("""
     set pair box row rack pack bunch tray stack bundle coil crate sack net bucket roll can pinch tuft drop smear streak
-    slice bowl glass cup
+    slice bowl glass cup jar bottle flask jug mug pot tin tube vial phial pouch
 """)
 
 _SAME = (
