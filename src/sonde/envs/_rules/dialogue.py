@@ -249,10 +249,10 @@ class Dialogue(Env[Talk]):
             turn=state.turn + 1, seat=None, said="", heard=(*state.heard, state.said), tries=0, leaks=0
         )
         out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=valid)
-        told = self._at_the_end(state, self.say_pieces["goal" if valid else "over"])
+        over = self.say_pieces["goal" if valid else "over"]
         found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
-        info = Frozen[Any]({**self.facts(state, told), **found})
-        return Step(after, Frozen({AGENT: told}), self._rewards(state, valid), info, out)
+        info = Frozen[Any]({**self.facts(state, over), **found})
+        return Step(after, Frozen({AGENT: self._at_the_end(state, over)}), self._rewards(state, valid), info, out)
 
 
 def verdict(text: str) -> bool | None:

@@ -256,6 +256,7 @@ def _subject(question: str) -> Sequence[str]:
 
 
 _HAS = re.compile(r"(?:(?:has|have) (?:the|your|it) [a-z ]*?got|(?:does|do) (?:the|your|it) [a-z ]*?have) ")
+_AS_WELL = re.compile(r"\bthe same (?:problem|trouble|issue|thing|fault)\b")
 _WHETHER = re.compile(
     r"\b(?:no|none|not|yes|nothing|nobody|absent|lit|dark|empty|clear|clean|some|any|many|few|off|on)\b"
 )
@@ -264,7 +265,7 @@ _WHETHER = re.compile(
 def _has(name: str, finding: int, bare: str) -> bool:
     """Whether it asks if a thing is there, and something else is told of it: "Has the van got winter tyres?"."""
     found = _HAS.match(bare)
-    if not found or _WHETHER.search(" ".join(products()[name].findings[finding].values)):
+    if not found or _AS_WELL.search(bare) or _WHETHER.search(" ".join(products()[name].findings[finding].values)):
         return False
     asked = frozenset(stems(bare[found.end() :]))
     return not asked <= lexicon(name).findings.background and not asked & values(name, finding)
