@@ -7,21 +7,10 @@ from importlib.resources import files
 
 import pytest
 
-from sonde.envs._rules.cities.atlas import City, atlas
-from sonde.envs._rules.cities.questions import query
+from sonde.envs._rules.cities.atlas import atlas
 from sonde.envs._rules.cities.replies import UNKNOWN
-from sonde.envs._rules.cities.words import guessed
 
-
-def city(name: str) -> City:
-    found = guessed(name.lower(), True)
-    assert found is not None
-    return atlas().cities[min(found.cities)]
-
-
-def reply(name: str, message: str) -> str:
-    asked = query(message)
-    return asked.reply(asked.value(city(name)))
+from .residents import reply
 
 
 def test_every_line_is_of_countries_or_cities_of_the_list() -> None:

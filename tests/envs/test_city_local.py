@@ -5,22 +5,12 @@ from __future__ import annotations
 import pytest
 
 from sonde.envs._rules.cities import customs, local
-from sonde.envs._rules.cities.atlas import City, atlas
+from sonde.envs._rules.cities.atlas import atlas
 from sonde.envs._rules.cities.game import leaks
 from sonde.envs._rules.cities.questions import query
 from sonde.envs._rules.cities.replies import UNKNOWN
-from sonde.envs._rules.cities.words import guessed
 
-
-def city(name: str) -> City:
-    found = guessed(name.lower(), True)
-    assert found is not None
-    return atlas().cities[min(found.cities)]
-
-
-def reply(name: str, message: str) -> str:
-    asked = query(message)
-    return asked.reply(asked.value(city(name)))
+from .residents import city, reply
 
 
 @pytest.mark.parametrize(
