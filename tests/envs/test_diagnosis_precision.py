@@ -41,6 +41,7 @@ PROPOSED = (
     ("washer_dance", "There should be four big bolts on the back. Do you see any?"),
 )
 PERHAPS_A_DIAGNOSIS = (
+    ("photos_missing", "There was no message. The turn is used up."),
     ("tv_tiles", "Could a tree be blocking the line of sight of your dish?"),
     ("bread_dense", "Could it be that your yeast packet is past its best-before date?"),
 )

@@ -88,9 +88,9 @@ _PEOPLE = (
 )
 _FAITH = (
     "Is {} the main religion of your country?",
-    "Is {} the dominant religion there?",
-    "Is the main religion {}?",
-    "Is {} the largest religion?",
+    "Is {} the dominant religion in your country?",
+    "Is the main religion of your country {}?",
+    "Is {} the main religion in your country?",
     "Would you say {} is the predominant religion of your country?",
 )
 _LETTER = (
@@ -128,7 +128,7 @@ _WORDINGS: Mapping[str, Sequence[str]] = {
         "What language is spoken in your city?",
         "Which languages do people speak?",
         "What is the main language?",
-        "What's the official language?",
+        "What language do the people there speak?",
         "Which language is spoken there?",
     ),
     "What currency do people use?": (
@@ -139,11 +139,11 @@ _WORDINGS: Mapping[str, Sequence[str]] = {
         "Which currency do you use?",
     ),
     "What is the main religion?": (
-        "What's the dominant religion in your country?",
+        "What religion do people follow there?",
         "Which religion do most people follow?",
         "What is the most common religion there?",
         "What religion is predominant?",
-        "What is the primary religion of your country?",
+        "What religion do most people have?",
     ),
     "What is the climate like?": (
         "What's the weather like there?",

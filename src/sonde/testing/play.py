@@ -7,6 +7,7 @@ import pickle
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
+from difflib import SequenceMatcher
 from itertools import pairwise
 from time import process_time
 from typing import Any, get_args
@@ -127,9 +128,12 @@ def _check_outcome(outcome: Outcome) -> None:
 
 
 def _names_a_win(p: Probe, before: Episode, text: str) -> bool:
-    """Whether some legal answer wins here and its words, or those that say it, occur in the text in order."""
+    """Whether some legal answer wins here and its words, or those that say it, occur in the text in order; where a
+    person is talked to, nearly so: a slip of the pen, or the end cut off."""
     answers, said, say = p.env.actions(before.state), _squeezed(text), p.env.say
     named = (a for a in answers or () if _in_order(a, said) or _in_order(say(a), said))
+    if p.env.spec.assumes:
+        named = (a for a in answers or () if _in_order(a, said) or _nearly(_squeezed(say(a)), said))
     return answers is None or any(_wins(p, before, say(a)) for a in named)
 
 
@@ -146,6 +150,12 @@ def _in_order(answer: str, said: str) -> bool:
             return False
         at += len(word)
     return True
+
+
+def _nearly(answer: str, said: str) -> bool:
+    return (len(said) > len(answer) / 3 and answer.startswith(said)) or SequenceMatcher(
+        None, answer, said
+    ).ratio() > 0.8
 
 
 def _squeezed(text: str) -> str:

@@ -157,6 +157,10 @@ _SAID_OF = re.compile(
 )
 
 
+_OF_THE_TALK = re.compile(r"\b(?:turn|message|episode|game)s? (?:is|are|was|were) (?:all )?(?:used up|over|gone)\b")
+"""What the talk itself is said to be: "The turn is used up." is no diagnosis of a store."""
+
+
 def _says_else(name: str, cause: int, text: str) -> bool:
     """Whether what a statement says of a thing is not what is wrong with it: "The hose is too long."."""
     found = products()[name].causes[cause]
@@ -164,7 +168,7 @@ def _says_else(name: str, cause: int, text: str) -> bool:
     last = [m[1] for m in _SAID_OF.finditer(_ASIDE.sub(" ", text))]
     said = [s for s in (stems(rest) for rest in last if not _SAME.match(rest)) if s]
     other = bool(said) and not any(own & frozenset(s) for s in said)
-    return other or "made of" in text
+    return bool(_OF_THE_TALK.search(text)) or other or "made of" in text
 
 
 _SAME = re.compile(r"(?:what|why|where|there|on our|at our|(?:switched|turned) on|active|activated|enabled)\b")
