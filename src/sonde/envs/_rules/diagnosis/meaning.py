@@ -39,6 +39,7 @@ UNKNOWN, UNCLEAR, SEVERAL, TALK = Query("unknown"), Query("unclear"), Query("sev
 
 
 def meant(name: str, parts: Sequence[Part]) -> Query:
+    """What the sentences ask for: questions first, then suggestions, then what is stated."""
     asked = [p for p in parts if p.form in ("ask", "either")]
     suggested = [p for p in parts if p.form in ("suggest", "try")]
     if asked:
