@@ -28,6 +28,7 @@ from sonde.core import (
     unknown,
 )
 from sonde.testing import RULES, Probe, check_env, digest, hostile, huge
+from sonde.testing.play import _in_order_but_for_a_letter
 
 WORDS = tuple(f"w{a}{b}" for a in "aeiouy" for b in "klmnpr")
 
@@ -515,3 +516,19 @@ def test_hostile_replies_vary_and_repeat_under_one_seed() -> None:
 def test_huge_replies_are_huge() -> None:
     view = view_of(Hunt())
     assert all(len(huge(view, Rng(i, "huge"))) >= 1 << 20 for i in range(30))
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "named"),
+    [
+        ("set coarser", "setittoacoarser", True),
+        ("set coarser", "setittoacoarse", True),
+        ("McDonalds", "isitmcdnalds", True),
+        ("McDonalds", "isitmcdnlds", False),  # two letters
+        ("crane", "crne", False),  # no long word
+        ("set coarser", "coarsersome", False),  # a whole word is missing
+        ("big window", "windowbig", False),
+    ],
+)
+def test_people_understand_a_long_word_that_lacks_a_letter(answer: str, said: str, named: bool) -> None:
+    assert _in_order_but_for_a_letter(answer, said) is named

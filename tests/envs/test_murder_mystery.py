@@ -83,7 +83,8 @@ def test_a_wrong_accusation_is_a_loss_and_no_timeout() -> None:
     assert ep.outcome and (ep.outcome.kind, ep.outcome.claimed, ep.outcome.judged) == ("loss", True, False)
     assert ep.outcome.truncated == ""
     assert "wrong person" in told(ep)
-    assert f"It was {CULPRIT}, the marine biologist." in told(ep)
+    assert CULPRIT not in told(ep)
+    assert f"It was {CULPRIT}, the marine biologist." in ep.env.epilogue(ep.state)
 
 
 @pytest.mark.parametrize("said", ["I think it was Wanda.", "Is Wanda the killer?", "I accuse Wanda and Sven."])

@@ -150,8 +150,10 @@ def _finish(ep: Episode, command: str, out: Console) -> None:
     title, colour = _ENDS.get(ep.outcome.kind, (ep.outcome.kind, "red"))
     n = len(ep.turns)
     out.print(Text(f"\n{title} after {n} {'turn' if n == 1 else 'turns'}.", style=f"bold {colour}"))
-    hidden = ep.env.hypothesis(ep.state)
-    if hidden is not None and not ep.outcome.success:
+    hidden, told = ep.env.hypothesis(ep.state), ep.env.epilogue(ep.state)
+    if told:
+        out.print(Text(told))
+    elif hidden is not None and not ep.outcome.success:
         out.print(Text(f"It was: {hidden}"))
     out.print(_review(ep))
     out.print(Text(f"The same game again: {command}", style="dim"), soft_wrap=True)

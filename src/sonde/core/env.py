@@ -115,6 +115,11 @@ class Env(Configured, ABC, Generic[S]):
         """A text that this environment reads as `answer`."""
         return answer
 
+    def epilogue(self, state: S) -> str:
+        """What a person who played hears of the hidden world when the game is over; no seat is ever told it. Empty where
+        there is no more to tell than the hypothesis."""
+        return ""
+
     def render(self, state: S, seat: str) -> str | None:
         """One message that replaces the history, or None where the history is the only record."""
         return None

@@ -7,7 +7,6 @@ import pickle
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from difflib import SequenceMatcher
 from itertools import pairwise
 from time import process_time
 from typing import Any, get_args
@@ -128,12 +127,11 @@ def _check_outcome(outcome: Outcome) -> None:
 
 
 def _names_a_win(p: Probe, before: Episode, text: str) -> bool:
-    """Whether some legal answer wins here and its words, or those that say it, occur in the text in order; where a
-    person is talked to, nearly so: a slip of the pen, or the end cut off."""
+    """Whether some legal answer wins here and its words, or those that say it, occur in the text in order; people
+    (`spec.assumes`) understand a long word that lacks one letter, too."""
     answers, said, say = p.env.actions(before.state), _squeezed(text), p.env.say
-    named = (a for a in answers or () if _in_order(a, said) or _in_order(say(a), said))
-    if p.env.spec.assumes:
-        named = (a for a in answers or () if _in_order(a, said) or _nearly(_squeezed(say(a)), said))
+    occurs = _in_order if not p.env.spec.assumes else _in_order_but_for_a_letter
+    named = (a for a in answers or () if occurs(a, said) or occurs(say(a), said))
     return answers is None or any(_wins(p, before, say(a)) for a in named)
 
 
@@ -152,10 +150,22 @@ def _in_order(answer: str, said: str) -> bool:
     return True
 
 
-def _nearly(answer: str, said: str) -> bool:
-    return (len(said) > len(answer) / 3 and answer.startswith(said)) or SequenceMatcher(
-        None, answer, said
-    ).ratio() > 0.8
+_LONG = 6
+"""Letters of a word that is understood with one of them missing."""
+
+
+def _in_order_but_for_a_letter(answer: str, said: str) -> bool:
+    """Whether the words of an answer occur in order, one letter of one long word missing at most."""
+    if _in_order(answer, said):
+        return True
+    words = re.findall(r"[^\W_]+", answer.casefold())
+    less = (
+        [*words[:n], word[:i] + word[i + 1 :], *words[n + 1 :]]
+        for n, word in enumerate(words)
+        if len(word) >= _LONG
+        for i in range(len(word))
+    )
+    return any(_in_order(" ".join(said_so), said) for said_so in less)
 
 
 def _squeezed(text: str) -> str:

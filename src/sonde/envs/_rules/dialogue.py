@@ -122,10 +122,6 @@ class Dialogue(Env[Talk]):
         """What `turn.info` says of the message `state.said` and this reply, beyond `result`."""
         return Frozen()
 
-    def epilogue(self, state: Talk) -> str:
-        """What the agent is told of the hidden world when the game is over, after how it ended; "" for nothing."""
-        return ""
-
     def earned(self, state: Talk, won: bool) -> float:
         """The agent's reward for a turn."""
         return 1.0 if won else 0.0
@@ -214,12 +210,9 @@ class Dialogue(Env[Talk]):
         rewards, left = self._rewards(state, False), self.max_turns - after.turn
         if left:
             return Step(after, Frozen({AGENT: self.say_pieces["reply"].format(reply=reply, left=left)}), rewards, info)
-        told = self._at_the_end(state, self.say_pieces["timeout"].format(reply=reply))
+        told = self.say_pieces["timeout"].format(reply=reply)
         out = Outcome("timeout", claimed=False, truncated="turns")
         return Step(after._replace(seat=None), Frozen({AGENT: told}), rewards, info, out)
-
-    def _at_the_end(self, state: Talk, told: str) -> str:
-        return f"{told} {self.epilogue(state)}".strip()
 
     def _rewards(self, state: Talk, won: bool) -> Frozen[float]:
         earned = self.earned(state, won)
@@ -252,7 +245,7 @@ class Dialogue(Env[Talk]):
         over = self.say_pieces["goal" if valid else "over"]
         found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
         info = Frozen[Any]({**self.facts(state, over), **found})
-        return Step(after, Frozen({AGENT: self._at_the_end(state, over)}), self._rewards(state, valid), info, out)
+        return Step(after, Frozen({AGENT: over}), self._rewards(state, valid), info, out)
 
 
 def verdict(text: str) -> bool | None:

@@ -1,7 +1,7 @@
-"""What is told when a murder mystery is over: who did it, and what shows it. Source: ours.
+"""What a person who played a murder mystery hears when it is over: who did it, and what shows it. Source: ours.
 
 Only what is true of the culprit in this case is told: the reason, if the motive implicates, and every other channel
-that does. Nothing here may reach anybody before the game has ended.
+that does. Nothing of it is part of an episode: an agent that plays the case again must not have heard it.
 """
 
 from __future__ import annotations
