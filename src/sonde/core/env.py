@@ -116,8 +116,8 @@ class Env(Configured, ABC, Generic[S]):
         return answer
 
     def epilogue(self, state: S) -> str:
-        """What a person who played hears of the hidden world when the game is over; no seat is ever told it. Empty where
-        there is no more to tell than the hypothesis."""
+        """What a person who played hears of the hidden world when the game is over, and no seat is ever told; empty
+        where there is no more to tell than the hypothesis."""
         return ""
 
     def render(self, state: S, seat: str) -> str | None:
