@@ -33,6 +33,7 @@ from .core import (
     build,
     content_hash,
     find,
+    identity,
     invalid,
     names,
     unknown,
@@ -93,7 +94,8 @@ class Prepared:
     @property
     def resolved(self) -> dict[str, Json]:
         """What is saved: all that decides which episodes there may be, every default spelled out. How many of them are
-        played, how many at once and at what cost is left out, so a run can be extended.
+        played, how many at once and at what cost is left out, so a run can be extended; how models are reached
+        (`core.config.HOW`) is saved, and may differ where a run is continued.
         """
         return {
             "env": self.env.config,
@@ -118,7 +120,7 @@ class Prepared:
 
     @property
     def folder_name(self) -> str:
-        """A readable name that only equal configurations share."""
+        """A readable name that only equal configurations share, wherever their endpoints are."""
         return f"{self.env.spec.name}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
 
 
@@ -149,7 +151,7 @@ def prepare(config: RunConfig) -> Prepared:
         raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
     chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
     run = Prepared(config, env, policies, chosen, config.label or _label(policies[AGENT].config))
-    return replace(run, fingerprint=content_hash(run.resolved))
+    return replace(run, fingerprint=content_hash(identity(run.resolved)))
 
 
 def missing(run: Prepared, folder: Path) -> int:

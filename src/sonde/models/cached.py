@@ -1,8 +1,8 @@
 """Another model, with a memory: a call that was made before is answered from disk, so an interrupted run costs once.
 
 The key of a call is the model's configuration, the messages and the sampling with its seed. Seeds differ between the k
-samples of a task, so samples never collapse into one. How a reply is got (retries, timeouts, the name of the key's
-environment variable) is no part of it. Errors are not kept.
+samples of a task, so samples never collapse into one. How a reply is got (the address of an endpoint, retries,
+timeouts: `core.config.HOW`) is no part of it. Errors are not kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sonde.core import Completion, Message, Model, Sampling, UserError, invalid
+from sonde.core import HOW, Completion, Message, Model, Sampling, UserError, identity, invalid
 
 from .cache import Store, cache_key
 from .retry import Stats
@@ -31,7 +31,7 @@ class Cached(Model):
     """
 
     model: Model
-    path: str
+    path: str = field(metadata=HOW)
     stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
     _flights: dict[Flight, asyncio.Task[Completion]] = field(
         default_factory=dict[Flight, asyncio.Task[Completion]], init=False, repr=False, compare=False
@@ -56,8 +56,7 @@ class Cached(Model):
     @cached_property
     def identity(self) -> dict[str, Any]:
         """The part of the model's configuration that decides what it says."""
-        left_out: tuple[str, ...] = getattr(self.model, "OPERATIONAL", ())
-        return {k: v for k, v in self.model.config.items() if k not in left_out}
+        return identity(self.model.config)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         key = cache_key(self.identity, messages, sampling)

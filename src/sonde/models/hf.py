@@ -26,6 +26,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from sonde.core.config import HOW
 from sonde.core.errors import UserError, invalid
 from sonde.core.frozen import freeze
 from sonde.core.model import Capabilities, Model, Sampling
@@ -56,10 +57,10 @@ class HF(Model):
     model: str = "smollm2"
     revision: str | None = None
     dtype: str = "auto"
-    device: str | None = None
-    max_batch: int = 32
-    kv_bytes: int = 2 << 30
-    threads: int | None = None
+    device: str | None = field(default=None, metadata=HOW)
+    max_batch: int = field(default=32, metadata=HOW)
+    kv_bytes: int = field(default=2 << 30, metadata=HOW)
+    threads: int | None = field(default=None, metadata=HOW)
     template: Mapping[str, Json] = EMPTY
     steer: Steer | None = field(default=None, compare=False, repr=False)
 

@@ -24,7 +24,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -32,6 +32,7 @@ import orjson
 
 from sonde.core import (
     EMPTY,
+    HOW,
     Capabilities,
     Completion,
     Message,
@@ -82,16 +83,16 @@ class Http(Model):
     64
     """
 
-    base_url: str
+    base_url: str = field(metadata=HOW)
     model: str
-    api_key_env: str = "OPENAI_API_KEY"
-    concurrency: int = 64
-    requests_per_minute: float | None = None
-    timeout: float = 120.0
-    connect_timeout: float = 10.0
-    retries: int = 6
-    backoff: float = 0.5
-    max_wait: float = 60.0
+    api_key_env: str = field(default="OPENAI_API_KEY", metadata=HOW)
+    concurrency: int = field(default=64, metadata=HOW)
+    requests_per_minute: float | None = field(default=None, metadata=HOW)
+    timeout: float = field(default=120.0, metadata=HOW)
+    connect_timeout: float = field(default=10.0, metadata=HOW)
+    retries: int = field(default=6, metadata=HOW)
+    backoff: float = field(default=0.5, metadata=HOW)
+    max_wait: float = field(default=60.0, metadata=HOW)
     max_tokens_field: str = "max_tokens"
     logprobs: bool = False
     omit: tuple[str, ...] = ()
@@ -100,12 +101,6 @@ class Http(Model):
     _pools: dict[asyncio.AbstractEventLoop, _Pool] = field(
         default_factory=dict[asyncio.AbstractEventLoop, "_Pool"], init=False, repr=False, compare=False
     )
-
-    OPERATIONAL: ClassVar[tuple[str, ...]] = (
-        *("api_key_env", "concurrency", "requests_per_minute"),
-        *("timeout", "connect_timeout", "retries", "backoff", "max_wait"),
-    )
-    """Fields that change how a reply is got, not what it says: a cache leaves them out of its keys."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.omit, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -1,6 +1,7 @@
-"""The run folder: its configuration, written once and for all, its lock and the names in it.
+"""The run folder: its configuration, which no later writer may change, its lock and the names in it.
 
-config.json                       format, versions, fingerprint and the resolved configuration
+config.json                       format, versions, fingerprint and the resolved configuration; how models are reached
+                                  (`core.config.HOW`) as it was last
 trajectories-00000.jsonl.zst ...  shards, in order
 parquet-00003/                    the records of shards 0 to 2 as Parquet (`sonde.store.compact`)
 annotations-NAME.jsonl.zst        what was computed later
@@ -16,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sonde.core import StoreError, UserError, content_hash, invalid
+from sonde.core import StoreError, UserError, content_hash, identity, invalid
 
 from .log import lock, sync_folder
 
@@ -53,9 +54,11 @@ def claim(folder: Path, config: Mapping[str, Any]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     held = acquire(folder)
     try:
-        if (folder / CONFIG).exists():
-            _compare(read_config(folder), wanted, folder)
-        else:
+        saved = read_config(folder) if (folder / CONFIG).exists() else None
+        if saved is not None:
+            _compare(saved, wanted, folder)
+            wanted = {**saved, "config": wanted["config"]}
+        if wanted != saved:
             write_atomically(folder / CONFIG, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
     except BaseException:
         os.close(held)
@@ -87,7 +90,7 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         "format": FORMAT,
         "sonde": version("sonde"),
         "commit": _commit(),
-        "fingerprint": content_hash(plain),
+        "fingerprint": content_hash(identity(plain)),
         "config": plain,
     }
 
@@ -105,7 +108,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
     """The commit may change between two halves of a run; the version and the configuration may not."""
-    field = difference(saved["config"], wanted["config"], "config")
+    field = difference(identity(saved["config"]), identity(wanted["config"]), "config")
     field = field or difference(saved["sonde"], wanted["sonde"], "version of sonde")
     if field:
         raise UserError(f"run: {folder} was begun with another configuration: {field}")
