@@ -42,6 +42,14 @@ class WorldError(SondeError):
     """The outside world failed (network, endpoint, malformed reply). Rollouts keep it as data on the trajectory."""
 
 
+class Outage(WorldError):
+    """The other side failed every attempt at a call, or never answered. Many in a row end a run."""
+
+
+class Halted(SondeError):
+    """A run was ended because the outside world keeps failing; what has finished is kept, and it can be continued."""
+
+
 def invalid(field: str, got: object, allowed: object) -> UserError:
     """The house form of an error about a bad value.
 
