@@ -76,7 +76,9 @@ TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the fi
 SamplesOpt = Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="4")]
 SeedOpt = Annotated[int | None, typer.Option(help="World seed; the samples of a task share it.", show_default="0")]
 ConcurrencyOpt = Annotated[int | None, typer.Option(help="Episodes at a time.", show_default="256")]
-BudgetOpt = Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")]
+BudgetOpt = Annotated[
+    int | None, typer.Option(help="Stop after this many model tokens: prompts and replies, all seats together.")
+]
 ConfigOpt = Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")]
 OutOpt = Annotated[Path, typer.Option(help="Where run folders go.")]
 OverrideOpt = Annotated[
