@@ -27,6 +27,7 @@ from . import tables
 from .estimate import estimate
 from .options import ROLES, agent_config, config_file, environments, in_role, run_config, user_config, with_models
 from .progress import progress
+from .shared import ReportOpt
 from .train import paprika, train
 
 app = typer.Typer(
@@ -192,7 +193,7 @@ def eval_(
     gains: Annotated[
         bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write an HTML report here.")] = None,
+    report: ReportOpt = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
 ) -> None:

@@ -29,6 +29,7 @@ from sonde.train.settings import PRESETS, TrainSettings
 
 from . import tables
 from .progress import progress, stderr
+from .shared import ReportOpt
 
 out = Console()
 
@@ -102,7 +103,7 @@ def paprika(
     overrides: Annotated[
         list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, such as agent.context=render, changes.sft.lr=1e-4.")
     ] = [],  # noqa: B006
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report about all stages here.")] = None,
+    report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
     """PAPRIKA from start to end: play, select, train, evaluate; the same command goes on where it was interrupted."""
