@@ -1,13 +1,24 @@
-"""Options that several commands have."""
+"""Options that several commands have, and what a shell offers to complete them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sonde.core import names
 from sonde.core.extras import need
+
+
+def completing(kind: str) -> Callable[[str], list[str]]:
+    """The names of a registry that begin as what is typed."""
+
+    def begin(incomplete: str) -> list[str]:
+        return [name for name in names(kind) if name.startswith(incomplete)]
+
+    return begin
 
 
 def _drawable(to: Path | None) -> Path | None:
