@@ -35,7 +35,8 @@ def costs(run: Prepared) -> dict[str, Json]:
     that are not asked again. What the prompts of agents made of several sub-calls hold depends on what was said before,
     so their tokens are n/a."""
     episodes = len(run.tasks) * run.config.k
-    playing = [seat for seat, policy in run.policies.items() if isinstance(policy, Composed) or _speaks(policy)]
+    seated = sorted(run.policies.items(), key=lambda row: row[0] != AGENT)
+    playing = [seat for seat, policy in seated if isinstance(policy, Composed) or _speaks(policy)]
     seats = {seat: _seat(run, seat, episodes, others=len(playing) - 1) for seat in playing}
     prompts = [s.prompt_tokens for s in seats.values()]
     return {

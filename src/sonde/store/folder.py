@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import StoreError, UserError, content_hash, identity, invalid
+from sonde.core.extras import DISTRIBUTION
 
 from .log import lock, sync_folder
 
@@ -88,7 +89,7 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         raise invalid("config", config, "a mapping")
     return {
         "format": FORMAT,
-        "sonde": version("sonde"),
+        "sonde": version(DISTRIBUTION),
         "commit": _commit(),
         "fingerprint": content_hash(identity(plain)),
         "config": plain,
