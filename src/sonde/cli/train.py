@@ -30,6 +30,7 @@ from sonde.train.settings import PRESETS, TrainSettings
 from sonde.viewer.histories import HISTORY
 
 from . import tables
+from .options import trained_model
 from .progress import progress, stderr, training
 from .shared import ReportOpt
 
@@ -38,7 +39,7 @@ out = Console()
 ONLINE = ("grpo",)
 PARTS = ("settings", "objective", "online", "rule")
 
-ModelOpt = Annotated[str, typer.Option(help="The model to train: a folder, a hub name, or one of `sonde models list`.")]
+ModelOpt = Annotated[str, typer.Option(help="The model to train: a name of `sonde models list`, hf:NAME, or a folder.")]
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder for checkpoints, history and the trained model.")]
 SetOpt = Annotated[
     list[str],
@@ -68,7 +69,7 @@ def train(
     as_json: JsonOpt = False,
 ) -> None:
     """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
-    parts = _parts(overrides)
+    parts, model = _parts(overrides), trained_model(model)
     chosen = _settings(settings or _usual(objective), folder, parts["settings"])
     if objective in ONLINE:
         games = [_game(name, preset, n_tasks) for name in sources]
@@ -102,7 +103,9 @@ def train(
 def paprika(
     folder: OutOpt,
     envs: Annotated[list[str] | None, typer.Argument(help="Environments to learn from.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model: a folder, a hub name, or a shipped one.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model: a name of `sonde models list`, hf:NAME, or a folder.")
+    ] = None,
     preset: PresetOpt = None,
     held_out: Annotated[
         list[str] | None, typer.Option("--held-out", help="NAME or NAME:PRESET, only evaluated. May be repeated.")
@@ -124,7 +127,8 @@ def paprika(
     """PAPRIKA from start to end: play, select, train, evaluate; the same command goes on where it was interrupted."""
     values = read_config(config) if config else {}
     given: dict[str, Json] = {
-        "model": model, "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds, "curriculum": curriculum,
+        "model": model and trained_model(model), "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds,
+        "curriculum": curriculum,
         "by": by, "envs": [_named(env, preset) for env in envs] if envs else None,
         "held_out": [_named(env, None) for env in held_out] if held_out else None,
         "presets": None if settings is None else _presets(settings),

@@ -8,6 +8,7 @@ HELPERS = (
     "decode",
     "draw",
     "fetch",
+    "hub",
     "masking",
     "reply",
     "retry",
