@@ -1,4 +1,4 @@
-"""A run belongs to the model that plays it, not to a path: what is refused, what begins anew, and what nobody deletes."""
+"""A run belongs to the model that plays it, not to a path: what is refused, what begins anew, what is never deleted."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
     RUN/trajectories-*.zst    every episode, appended as it ends
     RUN/evaluation.json       the numbers, written when the run is complete
 
-The same configuration continues the same folder: finished episodes are never played again. The weights of a local model
-belong to the configuration, so one that was trained in between is another run's, though its path is the same.
+The same configuration continues the same folder: finished episodes are never played again. The weights of a local
+model belong to the configuration, so one that was trained in between is another run's, though its path is the same.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -
 
 
 def begin_anew(folder: Path) -> None:
-    """Remove the run that the folder holds, its evaluation included. Raises `UserError` where it holds anything else."""
+    """Remove the run that the folder holds, with its evaluation. Raises `UserError` where it holds anything else."""
     discard(folder, also=(EVALUATION,))
 
 
@@ -295,7 +295,7 @@ def _copied(values: Json) -> Json:
 
 
 def _label(config: Mapping[str, Json]) -> str:
-    """`llm (smollm2)` for a model's policy, `llm (rpo@1c9f03)` where it was trained, the policy's name for a program."""
+    """`llm (smollm2)` for a model's policy, `llm (rpo@1c9f03)` where it was trained; the name of a program."""
     name = str(config["name"]).removeprefix("agents:")
     inner = config.get("model")
     if inner is None:

@@ -54,7 +54,7 @@ class Cached(Model):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The part of the model's configuration that decides what it says; of one that is being trained, as it is now."""
+        """The part of the model's configuration that decides what it says, as it is now."""
         return identity(self.model.config)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
