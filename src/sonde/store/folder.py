@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import StoreError, UserError, content_hash, identity, invalid
+from sonde.core.extras import DISTRIBUTION
 
 from .log import lock, sync_folder
 
@@ -116,7 +117,7 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         raise invalid("config", config, "a mapping")
     return {
         "format": FORMAT,
-        "sonde": version("sonde"),
+        "sonde": version(DISTRIBUTION),
         "commit": _commit(),
         "fingerprint": content_hash(identity(plain)),
         "config": plain,

@@ -19,6 +19,7 @@ import orjson
 
 from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
+from sonde.core.extras import need
 from sonde.core.types import Json
 from sonde.models import fetch
 from sonde.models.chat import Chat
@@ -44,6 +45,7 @@ UNPAIRED = ("kto", "rwr")
 SUPERVISED = ("sft",)
 OFFLINE = (*SUPERVISED, *PAIRED, *UNPAIRED)
 """The objectives that learn from recorded episodes."""
+NEEDED = ("torch", "transformers", "accelerate", "filelock")
 
 SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
 """Settings of `agents:llm` that decide what a model is shown."""
@@ -90,6 +92,7 @@ class Data:
 
 def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
     """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name."""
+    need("training", *NEEDED)
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = str(fetch.fetch(name)) if name in fetch.known() else name
@@ -195,6 +198,7 @@ def learn(
     of the same model, data and settings. `fresh` removes what an earlier training left in the folder. A folder that
     holds one is refused otherwise, and so is one that another training is writing to.
     """
+    need("training", *NEEDED)
     from .reference import Compared
     from .trainer import SondeTrainer
 
@@ -250,6 +254,7 @@ def learn_online(
 ) -> TrainResult:
     """Train `model` by GRPO while it plays; `policies` take the other seats, `options` are the objective's, the rest is
     as in `learn`."""
+    need("training", *NEEDED)
     from .online import OnlineTrainer
 
     made = objective_of("grpo", **options)
