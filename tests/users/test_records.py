@@ -1,4 +1,4 @@
-"""What a record says of the other seats is true of its task: in every environment and preset with a user or opponent."""
+"""What a record says of the other seats is true of its task, in every environment and preset that has other seats."""
 
 from __future__ import annotations
 
