@@ -73,6 +73,7 @@ class CustomerService(Service):
                 "products, causes and findings are ours, with exact probabilities",
                 "the default customer and judge are rules instead of language models",
                 "the customer takes one thing at a time: several in one message get no answer",
+                "of a message the first 2,000 characters are heard",
                 "training and test tasks share products, but no causes",
                 "prompts are ours",
                 *(_DELTA_BELIEF if self.preset == "delta_belief" else ()),

@@ -91,6 +91,7 @@ class GuessMyCity(Dialogue):
                 "cities and facts are ours",
                 "the default user is a program, not a language model",
                 "the judge is asked only when the goal is claimed",
+                "of a message the first 2,000 characters are heard",
                 "prompts are ours",
                 *(_DELTA_BELIEF if self.preset == "delta_belief" else ()),
             ),

@@ -108,6 +108,7 @@ class MurderMystery(Dialogue):
                 "cases are drawn by a program, and every one can be solved for certain",
                 "a program narrates unless another user is seated",
                 "the judge is asked after an accusation or a claim, not in every turn",
+                "of a message the first 4,000 characters are heard",
                 *(_DELTA_BELIEF if self.goes_on else _ENDS),
             ),
         )

@@ -115,6 +115,7 @@ class TwentyQuestions(Dialogue):
             departures=(
                 "topics and what is known of them are ours",
                 "the rule user may not know",
+                "of a message the first 2,000 characters are heard",
                 "sets are disjoint and the same topic is on one side in every preset",
                 "prompts are ours",
                 *(_CHECKS if self.preset == "delta_belief" else ()),

@@ -15,9 +15,9 @@ the same for all of them:
 Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
 a counted default (the paper discards the trajectory); what names the secret never reaches the agent.
 
-`turn.info`: `result` (answer, goal, over, denied, invalid, default) and, where they apply, `reply` (what the agent heard),
-`check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides what a leaf
-adds.
+`turn.info`: `result` (answer, goal, over, denied, invalid, default) and, where they apply, `reply` (what the agent
+heard), `check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides
+what a leaf adds.
 """
 
 from __future__ import annotations
