@@ -4,7 +4,8 @@
     RUN/trajectories-*.zst    every episode, appended as it ends
     RUN/evaluation.json       the numbers, written when the run is complete
 
-The same configuration continues the same folder: finished episodes are never played again.
+The same configuration continues the same folder: finished episodes are never played again. The weights of a local
+model belong to the configuration, so one that was trained in between is another run's, though its path is the same.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ from .core import (
 from .core.config import check_types
 from .core.types import Json
 from .evaluate import Evaluation, row, summarise
+from .models.weights import short_name
 from .rollout import Key, OnDone, Plan, record, seated
-from .store import Run
+from .store import Run, discard
 from .task_files import read_tasks
 
 EVALUATION = "evaluation.json"
@@ -214,6 +216,11 @@ def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -
     return evaluation
 
 
+def begin_anew(folder: Path) -> None:
+    """Remove the run that the folder holds, with its evaluation. Raises `UserError` where it holds anything else."""
+    discard(folder, also=(EVALUATION,))
+
+
 def load_evaluation(folder: Path) -> Evaluation:
     """The saved evaluation of a run folder."""
     path = folder / EVALUATION
@@ -288,14 +295,20 @@ def _copied(values: Json) -> Json:
 
 
 def _label(config: Mapping[str, Json]) -> str:
-    """`llm (smollm2)` for a model's policy, the policy's name for a program."""
+    """`llm (smollm2)` for a model's policy, `llm (rpo@1c9f03)` where it was trained; the name of a program."""
     name = str(config["name"]).removeprefix("agents:")
     inner = config.get("model")
     if inner is None:
         return name
-    while isinstance(inner, Mapping):  # a cache around a model
-        inner = inner.get("model", inner["name"].removeprefix("models:"))
-    return f"{name} ({str(inner).rstrip('/').rpartition('/')[2]})"
+    while isinstance(inner, Mapping) and isinstance(inner.get("model"), Mapping):  # a cache around a model
+        inner = inner["model"]
+    return f"{name} ({_model_name(inner)})"
+
+
+def _model_name(config: Mapping[str, Json] | str) -> str:
+    if not isinstance(config, Mapping):
+        return short_name(str(config), None)
+    return short_name(str(config.get("model", config["name"].removeprefix("models:"))), config.get("weights"))
 
 
 def _slug(text: str) -> str:

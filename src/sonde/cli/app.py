@@ -19,7 +19,7 @@ from sonde.core.types import Kind
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
-from sonde.run import Prepared, execute, load_evaluation, missing, prepare, reopen, rescore
+from sonde.run import Prepared, begin_anew, execute, load_evaluation, missing, prepare, reopen, rescore
 from sonde.run import play as play_run
 from sonde.store import Run, compact
 
@@ -86,6 +86,7 @@ AgentOpt = Annotated[
 ]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OutOpt = Annotated[Path, typer.Option(help="Where run folders go.")]
+FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what the run folder holds of an earlier run.")]
 
 
 def _version(wanted: bool) -> None:
@@ -208,6 +209,7 @@ def eval_(
     gains: Annotated[
         bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
     ] = None,
+    fresh: FreshOpt = False,
     report: ReportOpt = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
@@ -239,6 +241,8 @@ def eval_(
     folders: list[Path] = []
     for run in prepared:
         folder = runs / run.folder_name
+        if fresh:
+            begin_anew(folder)
         with _progress(run, folder) as on_done:
             done.append(execute(run, folder, on_done=on_done))
         folders.append(folder)
@@ -295,6 +299,7 @@ def rollout(
     budget: BudgetOpt = None,
     config: ConfigOpt = None,
     overrides: OverrideOpt = [],  # noqa: B006
+    fresh: FreshOpt = False,
 ) -> None:
     """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
     file = with_models(config_file(config), user, judge, user_url, base_url, cache)
@@ -310,6 +315,8 @@ def rollout(
             k=k, seed=seed, concurrency=concurrency, budget=budget,
         )
     )  # fmt: skip
+    if fresh:
+        begin_anew(folder)
     with _progress(run, folder) as on_done:
         stored = play_run(run, folder, on_done=on_done)
     out.print(f"{len(stored)} episodes in {folder}", highlight=False, soft_wrap=True)

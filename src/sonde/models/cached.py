@@ -1,8 +1,8 @@
 """Another model, with a memory: a call that was made before is answered from disk, so an interrupted run costs once.
 
-The key of a call is the model's configuration, the messages and the sampling with its seed. Seeds differ between the k
-samples of a task, so samples never collapse into one. How a reply is got (the address of an endpoint, retries,
-timeouts: `core.config.HOW`) is no part of it. Errors are not kept.
+The key of a call is the model's configuration (of a local model with the fingerprint of its weights), the messages and
+the sampling with its seed. Seeds differ between the k samples of a task, so samples never collapse into one. How a
+reply is got (the address of an endpoint, retries, timeouts: `core.config.HOW`) is no part of it. Errors are not kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +52,9 @@ class Cached(Model):
     def _model_counts(self) -> bool:
         return isinstance(getattr(self.model, "stats", None), Stats)
 
-    @cached_property
+    @property
     def identity(self) -> dict[str, Any]:
-        """The part of the model's configuration that decides what it says."""
+        """The part of the model's configuration that decides what it says, as it is now."""
         return identity(self.model.config)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:

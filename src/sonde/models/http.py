@@ -22,7 +22,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Any
@@ -191,7 +191,10 @@ class Http(Model):
         loop = asyncio.get_running_loop()
         if loop not in self._pools:
             await self.close()
-        return self._pools.get(loop) or self._pools.setdefault(loop, _Pool(self))
+        if loop not in self._pools:  # another task may have been here meanwhile
+            self._pools[loop] = _Pool(self)
+            await anext(self._pools[loop].until_the_end)
+        return self._pools[loop]
 
     async def close(self) -> None:
         """Close the connections of the running event loop and of those that have ended. A later call opens new ones."""
@@ -216,6 +219,16 @@ class _Pool:
             auto_decompress=False,  # or a few bytes become many
             timeout=aiohttp.ClientTimeout(total=config.timeout, sock_connect=config.connect_timeout),
         )
+
+        self.until_the_end = self._until_the_end()
+
+    async def _until_the_end(self) -> AsyncGenerator[None, None]:
+        """Close the connections with the event loop, which ends its generators: a policy that is kept open for the next
+        play may meet another loop there, and sockets can only be closed in their own."""
+        try:
+            yield
+        finally:
+            await self.session.close()
 
     async def pace(self) -> None:
         """Wait for this attempt's place in the even spacing of attempts."""

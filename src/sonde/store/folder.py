@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ FORMAT = 1
 """Version of the folder's layout; readers refuse a newer one."""
 
 CONFIG = "config.json"
+_OURS = re.compile(r"\..*|config\.json|trajectories-\d+\.jsonl\.zst|parquet-\d+|annotations-.*\.jsonl\.zst")
+_REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.store.discard`)"
 _FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
 
 
@@ -65,6 +69,30 @@ def claim(folder: Path, config: Mapping[str, Any]) -> int:
         os.close(held)
         raise
     return held
+
+
+def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
+    """Remove a run, so that another one may begin in its place; a folder that is not there, or empty, stays so.
+
+    Raises `UserError` where the folder is no run, or holds anything else than a run and files called as `also` says;
+    `StoreError` while another process writes to it.
+    """
+    folder = Path(folder).resolve()
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    read_config(folder)
+    foreign = sorted(p.name for p in folder.iterdir() if not _OURS.fullmatch(p.name) and p.name not in also)
+    if foreign:
+        raise UserError(f"run: {folder} holds {foreign[0]}, which is no part of a run; move it away first")
+    held = acquire(folder)
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.discarded")
+    try:
+        folder.rename(aside)  # at once: a run of which half is gone would be continued
+        shutil.rmtree(aside)
+    except OSError as e:
+        raise UserError(f"run: {folder} cannot be removed: {e}") from e
+    finally:
+        os.close(held)
 
 
 def acquire(folder: Path) -> int:
@@ -112,7 +140,8 @@ def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) 
     field = difference(identity(saved["config"]), identity(wanted["config"]), "config")
     field = field or difference(saved["sonde"], wanted["sonde"], "version of sonde")
     if field:
-        raise UserError(f"run: {folder} was begun with another configuration: {field}")
+        trained = "; the model was trained or replaced since" if ".weights:" in field else ""
+        raise UserError(f"run: {folder} was begun with another configuration: {field}{trained}; {_REMEDIES}")
 
 
 _ABSENT = object()
