@@ -24,7 +24,7 @@ from sonde.train.collate import batch_of, rows_of
 from sonde.train.credit import GroupRelative, RewardMix
 from sonde.train.curriculum import UCB, Choice, variation
 from sonde.train.gather import Game, groups_of
-from sonde.train.groups import PAPRIKA_SAMPLING, Chosen, OnlineSettings, chosen_tasks, credited
+from sonde.train.groups import Chosen, OnlineSettings, chosen_tasks, credited
 from sonde.train.logprobs import token_logprobs
 from sonde.train.online import OnlineTrainer
 from sonde.train.settings import LoraSettings, TrainSettings
@@ -194,7 +194,7 @@ def with_ids(t: Trajectory) -> Trajectory:
 
     def said(turn: Turn) -> Turn:
         act = turn.acts[0]
-        done = Completion(text=act.action.text, ids=array("i", [7]), logprobs=array("f", [-1.0]),
+        done = Completion(text=act.action.text, ids=array("i", [7]), logprobs=array("f", [-1.0]), temperature=1.0,
                           prompt_ids=array("i", [3, 5]), model="m")  # fmt: skip
         return Turn(turn.index, (replace(act, action=Action(act.action.text, completions=(done,))),))
 
@@ -284,7 +284,7 @@ def test_several_environments_share_a_loop(tmp_path: Path) -> None:
     """Two environments, grouped by name: UCB plays each unseen one first, and what is saved replays in its own."""
     lock = sonde.make("combination_lock", length=1, sub_episodes=2)
     games = [Game(ENV, ENV.tasks("train"), "asking"), Game(lock, lock.tasks("train"), "lock")]
-    online = replace(OnlineSettings(k=4, bandit=UCB(), max_new_tokens=2, save_episodes=True), **PAPRIKA_SAMPLING)
+    online = OnlineSettings(k=4, bandit=UCB(), max_new_tokens=2, save_episodes=True)
     t = trainer(tmp_path, games=games, online=online, max_steps=1)
     t.train()
     assert {name: arm.n for name, arm in t.progress.state.arms.items()} == {ENV.name: 1, "combination_lock": 1}

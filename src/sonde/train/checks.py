@@ -81,7 +81,7 @@ def _check_tokens(items: Sequence[Item], model: Any) -> None:
 
 
 def _check_attached(items: Sequence[Item], objective: Objective) -> None:
-    for need, name in (("advantage", "advantages"), ("sampled", "logprobs")):
+    for need, name in (("advantage", "advantages"), ("sampled", "logprobs"), ("sampled", "temperatures")):
         missing = sum(getattr(row, name) is None for row in rows_of(items)) if need in objective.needs else 0
         if missing:
             raise UserError(f"train: {objective.name} needs `{name}`, which {missing} rows do not carry")

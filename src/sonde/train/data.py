@@ -279,6 +279,7 @@ class _Draft:
         self.agent = bytearray()
         self._turns = array("i")
         self._logprobs = array("f")
+        self._temperatures = array("f")
         self._weights = array("i")
         self._versions: dict[str, int] = {}
         self._any_logprobs = False
@@ -291,6 +292,7 @@ class _Draft:
         self.agent += bytes(n)
         self._turns += array("i", [-1]) * n
         self._logprobs += _unknown(n)
+        self._temperatures += _unknown(n)
         self._weights += array("i", [-1]) * n
 
     def say(self, c: Completion, turn: int, trained: bool) -> None:
@@ -304,6 +306,7 @@ class _Draft:
         self._turns += array("i", [turn]) * n
         self._logprobs += array("f", c.logprobs) if c.logprobs else _unknown(n)
         self._any_logprobs |= bool(c.logprobs)
+        self._temperatures += array("f", [_temperature(c)]) * n
         self._weights += array("i", [self._versions.setdefault(c.weights, len(self._versions))]) * n
 
     def row(self) -> Row:
@@ -312,9 +315,15 @@ class _Draft:
             agent=bytes(self.agent),
             turns=self._turns,
             logprobs=self._logprobs if self._any_logprobs else None,
+            temperatures=self._temperatures if self._any_logprobs else None,
             weights=self._weights,
             versions=tuple(self._versions),
         )
+
+
+def _temperature(c: Completion) -> float:
+    """What to divide logits by for the distribution that its tokens were drawn from, if that is all there is to it."""
+    return math.nan if c.truncated or not c.temperature else c.temperature
 
 
 def _unknown(n: int) -> Floats:

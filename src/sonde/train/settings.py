@@ -22,6 +22,7 @@ from sonde.core.config import check_types
 from sonde.core.errors import UserError, invalid, unknown
 from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
+from sonde.store.folder import write_atomically
 
 Schedule = Literal["cosine", "linear", "constant"]
 Reference = Literal["start", "adapter_off", "given"]
@@ -259,4 +260,4 @@ def read_settings(file: Path) -> TrainSettings:
 
 def write_settings(file: Path, settings: TrainSettings) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(orjson.dumps(settings.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    write_atomically(file, orjson.dumps(settings.to_json(), option=orjson.OPT_INDENT_2).decode())
