@@ -29,6 +29,15 @@ def check_items(items: Sequence[Item], objective: Objective, settings: TrainSett
     return list(items)
 
 
+def check_packing(settings: TrainSettings, model: Any) -> None:
+    """Packed rows stay apart only with kernels that are known to look at where rows begin."""
+    kernel = str(model.config.get_text_config()._attn_implementation)
+    if settings.packing and kernel not in ("sdpa", "eager") and "flash" not in kernel:
+        raise UserError(
+            f"train: packing: got attention {kernel!r}, allowed: sdpa, eager or flash attention"
+        )
+
+
 def check_resume(file: Path, settings: TrainSettings, *, resumed: bool) -> None:
     """A resumed run has the settings that it started with, apart from `FREE`."""
     if not (resumed and file.exists()):

@@ -34,9 +34,7 @@ def token_logprobs(model: Any, tensors: Tensors) -> Tensor:
 
 def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
     """Of the tokens in `tensors["target"]`, in their order."""
-    layout = "attention_mask" if "attention_mask" in tensors else "position_ids"
-    fed = {"input_ids": tensors["input_ids"], layout: tensors[layout]}
-    logits_NV = model(**fed, logits_to_keep=tensors["keep"], use_cache=False).logits
+    logits_NV = model(**_fed(tensors), logits_to_keep=tensors["keep"], use_cache=False).logits
     if logits_NV.shape[:-1] != tensors["target"].shape:
         got, wanted = tuple(logits_NV.shape), len(tensors["target"])
         raise UserError(
@@ -44,6 +42,15 @@ def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
             "transformers 5.23 or later, whose `logits_to_keep` takes a mask"
         )
     return chosen(logits_NV, tensors["target"], tensors.get("temperature"))
+
+
+def _fed(tensors: Tensors) -> Tensors:
+    """What the model is given, by its names: padded lines with a mask, or packed ones with where their rows begin."""
+    if "attention_mask" in tensors:
+        return {name: tensors[name] for name in ("input_ids", "attention_mask")}
+    begin, longest = tensors["cu_seq_lens"], tensors["max_length"]
+    lengths = {"cu_seq_lens_q": begin, "cu_seq_lens_k": begin, "max_length_q": longest, "max_length_k": longest}
+    return {"input_ids": tensors["input_ids"], "position_ids": tensors["position_ids"], **lengths}
 
 
 def chosen(logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None = None, *, block: int = BLOCK) -> Tensor:

@@ -43,7 +43,7 @@ from sonde.core.errors import UserError, invalid
 from sonde.core.seeding import Rng, derive
 
 from . import lora
-from .checks import check_items, check_resume
+from .checks import check_items, check_packing, check_resume
 from .collate import Tensors, batch_of, collate, divide, longest, silent
 from .logprobs import said_logprobs, token_logprobs
 from .reference import Referee, kept_reference
@@ -120,6 +120,7 @@ class SondeTrainer(Trainer):
     ) -> None:
         self.objective, self.settings, self.tokenizer = objective, settings, tokenizer
         self.folder = Path(settings.folder)
+        check_packing(settings, model)
         self.items = None if items is None else check_items(items, objective, settings, model)
         if settings.lora is not None:
             model = lora.attach(model, settings.lora, settings.seed)
