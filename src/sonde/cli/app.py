@@ -27,13 +27,13 @@ from . import tables
 from .estimate import estimate
 from .options import ROLES, agent_config, config_file, environments, in_role, run_config, user_config, with_models
 from .progress import progress
+from .shared import ReportOpt, completing
 from .train import paprika, train
 
 app = typer.Typer(
     name="sonde",
     help="Environments, agents and metrics for language models that must seek information.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -43,7 +43,10 @@ out = Console()
 
 EnvArg = Annotated[
     list[str] | None,
-    typer.Argument(help="Environments such as wordle; see `sonde list`. By default the one in --config."),
+    typer.Argument(
+        help="Environments such as wordle; see `sonde list`. By default the one in --config.",
+        autocompletion=completing("envs"),
+    ),
 ]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
 SuiteOpt = Annotated[
@@ -55,6 +58,7 @@ AgentOpt = Annotated[
     typer.Option(
         help="Policy of the agent: llm, random, entropy, ... or module:Class. reference and floor: the environment's.",
         show_default="llm",
+        autocompletion=completing("agents"),
     ),
 ]
 ModelOpt = Annotated[
@@ -117,7 +121,7 @@ def list_(
 
 @app.command()
 def show(
-    env: Annotated[str, typer.Argument(help="An environment.")],
+    env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
     preset: PresetOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
@@ -148,7 +152,9 @@ def _plain(value: object) -> str:
 
 @app.command()
 def play(
-    env: Annotated[str, typer.Argument(help="An environment, for example wordle.")] = "wordle",
+    env: Annotated[
+        str, typer.Argument(help="An environment, for example wordle.", autocompletion=completing("envs"))
+    ] = "wordle",
     preset: PresetOpt = None,
     split: SplitOpt = None,
     index: Annotated[
@@ -192,7 +198,7 @@ def eval_(
     gains: Annotated[
         bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write an HTML report here.")] = None,
+    report: ReportOpt = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
 ) -> None:
@@ -255,7 +261,7 @@ def _show(
 
 @app.command()
 def rollout(
-    env: Annotated[str, typer.Argument(help="An environment.")],
+    env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
     folder: Annotated[Path, typer.Argument(help="The run folder to write or continue.")],
     preset: PresetOpt = None,
     agent: AgentOpt = None,
