@@ -81,8 +81,8 @@ def flash_model(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A model on transformers' own path of flash attention; only the kernels are emulated."""
     import transformers.modeling_flash_attention_utils as fa
 
-    nothing = dict.fromkeys(("dropout_p", "window_size", "deterministic", "softcap", "s_aux"), False)
-    process = partial(fa._process_flash_attention_kwargs, supports_mapping=defaultdict(bool, nothing))
+    known = defaultdict(bool, max_seqlen_q=True, max_seqlen_k=True)
+    process = partial(fa._process_flash_attention_kwargs, supports_mapping=known)
     kernels = (flash, flash_varlen, None, fa._pad_input, fa._unpad_input)
     monkeypatch.setattr(fa, "lazy_import_flash_attention", lambda *_, **__: (kernels, (process, None)))
     model = tiny_model()

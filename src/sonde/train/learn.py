@@ -1,7 +1,7 @@
 """From a model's name to a trained model in one call: from recorded episodes, or from episodes played on the way.
 
-    learn("sonde-tiny-maze", "rpo", trajectories, preset("tiny_rpo", folder="trained"))
-    learn_online("sonde-tiny-maze", [Game(env, env.tasks("train"), "maze")], preset("tiny_grpo", folder="trained"))
+    learn("sonde-tiny-maze", preset("tiny_rpo", folder="trained"), trajectories)
+    learn_online("sonde-tiny-maze", preset("tiny_grpo", folder="trained"), [Game(env, env.tasks("train"), "maze")])
 
 Supervised objectives get PAPRIKA's successes, preference objectives its pairs (`selection.py`); `kto` and `rwr` need no
 pairs and get every episode that ended by the rules of its game. Source: PAPRIKA (arXiv 2502.17543), sections 3.2, 3.3.
@@ -23,17 +23,17 @@ from sonde.core.types import Json
 from sonde.models import fetch
 from sonde.models.chat import Chat
 from sonde.models.hf import HF, no_bars
+from sonde.store.folder import write_atomically
 
 from .algos import objective as objective_of
 from .data import RowReport, has_ids, pair_samples, samples
 from .selection import PairRule, SFTRule, pairs, sft_set
-from .settings import TrainSettings
 from .tokenise import as_sampled
 from .types import Item
 
 if TYPE_CHECKING:
     from .gather import Game
-    from .groups import OnlineSettings
+    from .presets import Training
     from .trainer import TrainResult
 
 PAIRED = ("dpo", "rpo", "ipo", "ln_dpo", "simpo")
@@ -50,13 +50,15 @@ class Learning:
     """How recorded episodes become items.
 
     `sft` and `pairs` are the rules of selection. `encode`: encode the texts again although token ids were recorded
-    (those of another model, say). `context`, `system`: what `agents:llm` showed the model, or would have shown it; used
+    (those of another model, say). `by_turn`: every turn is an item of its own (supervised and unpaired objectives; see
+    `data.samples`). `context`, `system`: what `agents:llm` showed the model, or would have shown it; used
     where texts are encoded.
     """
 
     sft: SFTRule = field(default_factory=SFTRule)
     pairs: PairRule = field(default_factory=PairRule)
     encode: bool = False
+    by_turn: bool = False
     context: str = "full"
     system: str = ""
     seed: int = 0
@@ -119,7 +121,8 @@ def _prepared(
         trajectories, counts = picked.trajectories, picked.counts.to_json()
     else:
         trajectories, counts = tuple(t for t in played if _ended(t)), {"trajectories": len(played)}
-    singles, report = samples(_with_ids(trajectories, chat, learning), max_tokens=max_tokens)
+    ready = _with_ids(trajectories, chat, learning)
+    singles, report = samples(ready, max_tokens=max_tokens, by_turn=learning.by_turn)
     return Data(items=tuple(singles), counts={**counts, "selected": len(trajectories)}, rows=report)
 
 
@@ -150,17 +153,14 @@ def _check_tokens(t: Trajectory, chat: Chat) -> None:
 
 def learn(
     model: str,
-    objective: str,
+    training: Training,
     played: Iterable[Trajectory],
-    settings: TrainSettings,
     *,
-    learning: Learning | None = None,
-    options: Mapping[str, Json] = EMPTY,
     reference: str | None = None,
     resume: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` on recorded episodes and save it in `settings.folder`; `options` are the objective's own.
+    """Train `model` on recorded episodes and save it in `training.settings.folder`.
 
     `reference` names the model that preference objectives compare with; None is `model` itself, as it starts. With
     `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again.
@@ -168,7 +168,8 @@ def learn(
     need("training", *NEEDED)
     from .trainer import train_offline
 
-    made = objective_of(objective, **options)
+    objective, settings, learning = training.objective, training.settings, training.learning
+    made = objective_of(objective, **training.options)
     module, tokenizer = load_model(model)
     chat = Chat(tokenizer, label=model, template={})
     data = prepare(objective, played, chat, learning, settings.max_tokens)
@@ -176,44 +177,48 @@ def learn(
     folder.mkdir(parents=True, exist_ok=True)
     items = data.items
     if reference is not None and "reference" in made.needs:
-        items = _compared(items, reference, settings, tokenizer)
+        items = _compared(items, reference, settings.bf16, tokenizer)
         settings = replace(settings, reference="given")
-    described = {"model": model, "objective": objective, "options": dict(options), **data.to_json()}
+    described = {"model": model, **_told(training), **data.to_json()}
     described |= {"reference": reference or model}
-    described["learning"] = asdict(learning or Learning())
-    (folder / DATA).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
+    described["learning"] = asdict(learning)
+    write_atomically(folder / DATA, orjson.dumps(described, option=orjson.OPT_INDENT_2).decode())
     return train_offline(module, made, items, settings, tokenizer, resume=resume, callbacks=callbacks)
 
 
-def _compared(items: Sequence[Item], reference: str, settings: TrainSettings, tokenizer: Any) -> tuple[Item, ...]:
+def _told(training: Training) -> dict[str, Json]:
+    """What a training is, for its folder."""
+    named = {"preset": training.preset, "overridden": training.overridden()} if training.preset else {}
+    return {"objective": training.objective, "options": dict(training.options), **named}
+
+
+def _compared(items: Sequence[Item], reference: str, bf16: bool, tokenizer: Any) -> tuple[Item, ...]:
     """The items with the log-probabilities of another model as their reference."""
     from .reference import Referee
 
     module, _ = load_model(reference)
-    return tuple(Referee(model=module, pad_id=tokenizer.pad_token_id or 0, bf16=settings.bf16)(items))
+    return tuple(Referee(model=module, pad_id=tokenizer.pad_token_id or 0, bf16=bf16)(items))
 
 
 def learn_online(
     model: str,
+    training: Training,
     games: Sequence[Game],
-    settings: TrainSettings,
     *,
-    online: OnlineSettings | None = None,
     policies: Mapping[str, AnyPolicy] = EMPTY,
-    options: Mapping[str, Json] = EMPTY,
     resume: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` by GRPO while it plays; `policies` take the other seats, `options` are the objective's."""
+    """Train `model` while it plays, and save it in `training.settings.folder`; `policies` take the other seats."""
     need("training", *NEEDED)
     from .online import OnlineTrainer
 
-    made = objective_of("grpo", **options)
+    made, settings = objective_of(training.objective, **training.options), training.settings
     module, tokenizer = load_model(model)
     trainer = OnlineTrainer(
-        module, made, games, settings, online, tokenizer=tokenizer, policies=policies, callbacks=callbacks
+        module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies, callbacks=callbacks
     )
-    described = {"model": model, "objective": "grpo", "options": dict(options), "online": trainer.tied}
+    described = {"model": model, **_told(training), "online": trainer.tied}
     Path(settings.folder).mkdir(parents=True, exist_ok=True)
-    (Path(settings.folder) / DATA).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
+    write_atomically(Path(settings.folder) / DATA, orjson.dumps(described, option=orjson.OPT_INDENT_2).decode())
     return trainer.train(resume=resume)
