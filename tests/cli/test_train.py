@@ -103,6 +103,21 @@ def test_a_training_is_shown_in_80_columns_and_reported() -> None:
     assert "reinforcement learning by groups of episodes" in page and "<svg" in page
 
 
+def test_what_is_overridden_is_told_when_a_run_starts() -> None:
+    """Without --settings it is the paper's, whole; only what was asked for differs, and is named."""
+    asked = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]
+    result = invoke("train", "grpo", GAME, "--model", "model", "--out", "g", *asked)
+    assert result.exit_code == 0, (result.output, result.exception)
+    told = "settings.max_steps 1 (180), settings.batch_size 16 (1280), online.updates_per_rollout 1 (3)"
+    assert f"settings: starpo, but {told}" in result.stderr.replace("\n", " ")
+    data, settings = (json.loads(Path("g", name).read_text()) for name in ("data.json", "settings.json"))
+    assert data["options"]["dual_clip"] == 3.0 and data["online"]["k"] == 16 and settings["lora"]["r"] == 64
+    assert data["online"]["rewards"] == {"success": 2.0, "invalid": -5.0, "repeated": -1.0, "extra_turns": -0.05}
+    played = play()
+    result = invoke("train", "dpo", played, "--model", "model", "--out", "d", "--settings", "tiny_rpo")
+    assert "settings: tiny_rpo, but objective dpo (rpo)" in result.stderr
+
+
 def test_the_pipeline_and_its_report() -> None:
     args = [
         "paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", "-k", "24",

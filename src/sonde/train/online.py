@@ -20,7 +20,11 @@ A log entry has the means over its episodes: `success`, `score` (the environment
 (`ratio`, `nll`, ...) are over the samples that were computed: those of flat groups are not, where they cannot matter.
 
 Processes: each plays and trains on its own groups; every process chooses all tasks alike and learns all potentials.
-A run that goes on from a checkpoint has the same tasks, worlds, samples and history as one that was never interrupted.
+A run that goes on from a checkpoint has the same tasks, worlds and random numbers as one that was never interrupted.
+With `OnlineSettings.lock_step` it has the same samples and the same history too, to the last bit, as have two equal
+runs: on one kind of machine with as many threads, as far as torch's kernels repeat themselves (on CPUs they do), and
+where programs fill the other seats. Without it the shapes of batches depend on who comes back when, which changes
+rounding: two runs of `tiny_grpo` on maze differed from the first step (in the eighth digit of the gradient's norm).
 The loop is not made for weights that are sharded over processes (FSDP, DeepSpeed), and refuses them.
 """
 
