@@ -127,10 +127,10 @@ def paprika(
     values |= {key: value for key, value in given.items() if value is not None}
     for assignment in overrides:
         values = override(values, assignment)
-    config = Paprika.from_json(values)
-    for stage in config.stages:
-        stderr.print(f"{stage}: {config.training(stage).told()}", highlight=False, markup=False)
-    outcome = run_paprika(config, folder, watch=_watch)
+    asked = Paprika.from_json(values)
+    for stage in asked.stages:
+        stderr.print(f"{stage}: {asked.training(stage).told()}", highlight=False, markup=False)
+    outcome = run_paprika(asked, folder, watch=_watch)
     if report is not None:
         from sonde.viewer import write_report
 

@@ -77,9 +77,11 @@ class Training:
         """
         if not self.preset:
             return []
-        now, was = (dict(_leaves("", t.to_json())) for t in (self, PRESETS[self.preset]))
-        names = [name for name in dict.fromkeys((*now, *was)) if name not in _UNTOLD and now.get(name) != was.get(name)]
-        return [f"{name} {now.get(name)} ({was.get(name)})" for name in names]
+        known = PRESETS[self.preset]
+        now, was = (dict(_leaves("", t.to_json())) for t in (self, known))
+        gone = was if self.objective == known.objective else ()  # another objective has other options
+        names = [name for name in dict.fromkeys((*now, *gone)) if name not in _UNTOLD]
+        return [f"{name} {now.get(name)} ({was.get(name)})" for name in names if now.get(name) != was.get(name)]
 
     def told(self) -> str:
         """The preset and what was changed in it, as a line of text."""
@@ -89,7 +91,7 @@ class Training:
 
 def _leaves(path: str, value: Json) -> Iterator[tuple[str, Json]]:
     """Every plain value in nested mappings, by its path."""
-    if isinstance(value, Mapping) and value:
+    if isinstance(value, Mapping):
         for name, part in value.items():
             yield from _leaves(f"{path}.{name}" if path else name, part)
     else:
