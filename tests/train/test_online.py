@@ -65,11 +65,17 @@ def without_clocks(history: Sequence[dict[str, float]]) -> list[dict[str, float]
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("lora", "context"), [(None, "full"), (LoraSettings(r=4), "full"), (None, "render")])
-def test_what_is_trained_is_what_was_sampled(tmp_path: Path, lora: LoraSettings | None, context: str) -> None:
-    """Ids are those of the completions; log-probabilities of the training pass equal those recorded, to 1e-4. Where
-    every prompt is rendered afresh, every turn is a row of its own."""
-    t = trainer(tmp_path, lora=lora, online=OnlineSettings(k=4, max_new_tokens=3, context=context))
+@pytest.mark.parametrize(
+    ("lora", "context", "temperature"),
+    [(None, "full", 1.0), (LoraSettings(r=4), "full", 1.0), (None, "render", 1.0), (None, "full", 0.5)],
+)
+def test_what_is_trained_is_what_was_sampled(
+    tmp_path: Path, lora: LoraSettings | None, context: str, temperature: float
+) -> None:
+    """Ids are those of the completions; log-probabilities of the training pass equal those recorded, to 1e-4, at any
+    temperature. Where every prompt is rendered afresh, every turn is a row of its own."""
+    online = OnlineSettings(k=4, max_new_tokens=3, context=context, temperature=temperature)
+    t = trainer(tmp_path, lora=lora, online=online)
     chosen = places(t, 0, 1, 2)
     played = t.play(chosen)
     groups = credited(chosen, played, t.online)
