@@ -164,6 +164,7 @@ def once(folder: Path, origin: Mapping[str, Any], train: Callable[[], TrainResul
         return str(folder / "model")
     without_bars()
     rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     done = train()
     file.write_text(json.dumps(wanted, indent=2), "utf-8")
     return str(done.model)
