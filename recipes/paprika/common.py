@@ -14,16 +14,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sonde
 from sonde.core import AGENT, Task, Trajectory, UserError, content_hash, make
 from sonde.evaluate import Evaluation, evaluate
 from sonde.metrics import Estimate, difference_over_seeds
-from sonde.models.fetch import fetch, known
+from sonde.models.weights import weights_of
 from sonde.rollout import Plan, collect
 from sonde.train.gather import Game
 from sonde.train.learn import learn, learn_online
@@ -142,7 +140,7 @@ def offline(
     known = preset(name, folder=str(folder), seed=seed, **changes).of(objective)
     training = replace(known, learning=replace(known.learning, context=subject.context, seed=seed))
     origin = {"model": weights_of(model), "episodes": content_hash([t.id for t in played]), **training.to_json()}
-    return once(folder, origin, lambda: learn(model, training, played))
+    return once(folder, origin, lambda: learn(model, training, played, fresh=True))
 
 
 def online(
@@ -153,7 +151,7 @@ def online(
     training = replace(known, online=replace(known.online, context=subject.context, **more))
     games = [Game(subject.game, tasks, subject.env)]
     origin = {"model": weights_of(model), "tasks": content_hash([t.id for t in tasks]), **training.to_json()}
-    return once(folder, origin, lambda: learn_online(model, training, games))
+    return once(folder, origin, lambda: learn_online(model, training, games, fresh=True))
 
 
 def once(folder: Path, origin: Mapping[str, Any], train: Callable[[], TrainResult]) -> str:
@@ -163,17 +161,10 @@ def once(folder: Path, origin: Mapping[str, Any], train: Callable[[], TrainResul
     if file.is_file() and json.loads(file.read_text("utf-8")) == wanted:
         return str(folder / "model")
     without_bars()
-    rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    file.unlink(missing_ok=True)
     done = train()
     file.write_text(json.dumps(wanted, indent=2), "utf-8")
     return str(done.model)
-
-
-def weights_of(model: str) -> str:
-    """A digest of a model's weights, which a name or a folder alone does not tell."""
-    folder = fetch(model) if model in known() else Path(model)
-    return blake2b((folder / "model.safetensors").read_bytes(), digest_size=10).hexdigest()
 
 
 def without_bars() -> None:

@@ -14,7 +14,7 @@ yet; `starpo` is what that paper compares it with. `tiny_*`: ours, measured on m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sonde.core.errors import unknown
@@ -60,7 +60,7 @@ class Training:
 
     def to_json(self) -> dict[str, Json]:
         """Everything that this objective is trained with, as plain JSON."""
-        how = {"learning": asdict(self.learning)} if self.objective in OFFLINE else {"online": self.online.to_json()}
+        how = {"learning": self.learning.to_json()} if self.objective in OFFLINE else {"online": self.online.to_json()}
         return {
             "preset": self.preset,
             "objective": self.objective,
