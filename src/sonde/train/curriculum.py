@@ -251,7 +251,7 @@ class Curriculum:
     def _next(self, state: State, seed: int) -> tuple[Choice, State]:
         path = ("curriculum", state.chosen)
         arms = {name: state.arms[name] for name in self.groups}  # in our order, whatever a file's was
-        used = {name: state.used.get(name, ()) for name in self.groups}
+        used: dict[str, tuple[int, ...]] = {name: state.used.get(name, ()) for name in self.groups}
         if all(len(used[name]) == size for name, size in self.groups.items()):
             used = dict.fromkeys(self.groups, ())  # every task was played
         left = {name: size - len(used[name]) for name, size in self.groups.items()}
