@@ -214,26 +214,32 @@ def _metrics(
     for n in range(1, k + 1):
         chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
         found[f"pass@{n}"] = metrics.rate([[chance] * k for chance in chances])
-    score = metrics.estimate(_scores(by_task, k, _worst(spec)))
+    score = metrics.estimate(_scores(by_task, k, _worst(spec)), bounds=reference.returns(spec))
     found["score"] = score
     found["reference_score"] = reference.scaled(env, split, score, others)
-    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns), bounds=(0.0, float(spec.max_turns)))
-    found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None)
+    turns, bits = (0.0, float(spec.max_turns)), (0.0, _most_bits(by_task))
+    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns), bounds=turns)
+    found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None, turns)
     found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
-    found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains))
+    found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains), bits)
     found["bits_per_turn"] = _mean_of(
-        by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None
+        by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
-    found["efficiency"] = _mean_of(by_task, _efficiency)
+    found["efficiency"] = _mean_of(by_task, _efficiency, (0.0, 1.0))
     for name, table in replies.shares(by_task).items():
         found[name] = metrics.rate(table) if table else None
-    found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens))
+    found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
     return found
+
+
+def _most_bits(by_task: Mapping[str, list[Row]]) -> float:
+    """The most that there was to learn; on average an exact posterior learns between 0 and this."""
+    return max((r.entropy[0] for rows in by_task.values() for r in rows if r.entropy), default=0.0)
 
 
 def _worst(spec: Spec) -> float:
     """The score of an episode that was not played to its end: the least reward of a turn, in every turn."""
-    return min(0.0, spec.reward_range[0]) * spec.max_turns
+    return reference.returns(spec)[0]
 
 
 def _wins(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
@@ -269,11 +275,11 @@ def _table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: float)
     return [[value(r) for r in rows] + [missing] * (k - len(rows)) for rows in by_task.values()]
 
 
-def _mean_of(by_task: Mapping[str, list[Row]], value: Any) -> Estimate | None:
+def _mean_of(by_task: Mapping[str, list[Row]], value: Any, bounds: metrics.Bounds) -> Estimate | None:
     """The mean over episodes for which the value exists; None where there is none."""
     table = [[v for r in rows if (v := value(r)) is not None] for rows in by_task.values()]
     table = [values for values in table if values]
-    return metrics.mean(table) if table else None
+    return metrics.mean(table, bounds=bounds) if table else None
 
 
 def _within(by_task: Mapping[str, list[Row]], k: int, max_turns: int) -> list[float]:
@@ -365,17 +371,18 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         raise UserError("compare: the two evaluations share no task")
 
     tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
-    limit, worst = a.max_turns, _worst(build(a.env).spec)
+    limit, scores = a.max_turns, reference.returns(build(a.env).spec)
 
-    def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]]) -> Estimate:
-        return metrics.difference(*(table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True)))
+    def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds) -> Estimate:
+        rows_a, rows_b = (table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True))
+        return metrics.difference(rows_a, rows_b, bounds=bounds)
 
     return Comparison(
         env_name=a.env_name,
         a=a.label,
         b=b.label,
         n_tasks=len(shared),
-        success=gap(_wins),
-        score=gap(lambda rows, k: _scores(rows, k, worst)),
-        turns=gap(lambda rows, k: _turns(rows, k, limit)),
+        success=gap(_wins, (0.0, 1.0)),
+        score=gap(lambda rows, k: _scores(rows, k, scores[0]), scores),
+        turns=gap(lambda rows, k: _turns(rows, k, limit), (0.0, float(limit))),
     )
