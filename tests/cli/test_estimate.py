@@ -18,7 +18,12 @@ from sonde.rollout import Plan, collect
 
 from ..models.server import Handler, Request, Server, says
 
-SEATED = [name for name in sonde.names() if len(sonde.make(name).spec.seats) > 1]
+SEATED = [
+    (name, preset)
+    for name in sonde.names()
+    for preset in sonde.make(name).presets
+    if len(sonde.make(name, preset=preset).spec.seats) > 1
+]
 
 
 @pytest.fixture(autouse=True)
@@ -97,11 +102,11 @@ def test_seats_have_lines_of_their_own() -> None:
     assert "200" in calls["guess_my_city"] and "100" in calls["agent"] and {"100", "500"} <= set(calls["user"])
 
 
-@pytest.mark.parametrize("env", SEATED)
+@pytest.mark.parametrize(("env", "preset"), SEATED)
 @pytest.mark.parametrize("junk", [True, False])
-def test_no_seat_speaks_more_often_than_its_environment_says(env: str, junk: bool) -> None:
+def test_no_seat_speaks_more_often_than_its_environment_says(env: str, preset: str, junk: bool) -> None:
     judged = {"judge": "seat"} if "judge" in sonde.make(env).config else {}
-    made = sonde.make(env, **judged)
+    made = sonde.make(env, preset=preset, **judged)
     answer = made.say((made.actions(made.reset(made.tasks("test")[0], sonde.Rng(0, "x"))) or ["Is it alive?"])[0])
     agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=(answer,)))
     line = "???" if junk else "Goal reached"

@@ -164,7 +164,7 @@ class Dialogue(Env[Talk]):
         return state.seat
 
     def acts(self, seat: str) -> tuple[int, int]:
-        usual = 1 if seat == JUDGE else self.max_turns
+        usual = 1 if seat == JUDGE and not self.goes_on else self.max_turns
         return usual, 0 if seat == AGENT else usual * RETRIES
 
     # --- the course --------------------------------------------------------------------------------------------------
