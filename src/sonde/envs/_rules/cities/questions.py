@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from ..checks import plain
+from ..naming import reported
 from .atlas import atlas
 from .claims import opposite
 from .customs import FAITHS, languages, of_country
@@ -150,7 +151,7 @@ def _read(message: str) -> Query:
 def proposed(message: str) -> Guess | None:
     """The cities that a message proposes as the answer; None if it proposes none."""
     read = form(message)
-    if read is None or read.negated:
+    if read is None or read.negated or reported(message):
         return None
     text = _REASON.sub("", read.text)
     for pattern in _GUESS:

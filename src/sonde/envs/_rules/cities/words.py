@@ -354,6 +354,16 @@ def _city_ids(piece: str) -> frozenset[int] | None:
     return None
 
 
+LONGEST_NAME = 8
+"""Words of a city's name with its country."""
+
+
+@lru_cache(maxsize=4096)
+def cities_named(text: str) -> int:
+    """The cities of a name, with the country behind it or not, as a mask."""
+    return sum(1 << i for i in _city_ids(text) or ())
+
+
 def qualified(text: str) -> Callable[[City], bool] | None:
     """Whether a city is in the country, state or province named behind a city's name."""
     text = plain(text).removeprefix("in ").removeprefix("the ")
