@@ -28,7 +28,7 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive,
 from sonde.core.types import Json
 
 from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.naming import Names, Verdict
+from ._rules.naming import Names, Verdict, name_key
 from ._rules.partition import PartitionFilter
 
 if TYPE_CHECKING:
@@ -172,24 +172,24 @@ class GuessMyCity(Dialogue):
         return 0 if found is None else found.count
 
     def understood(self, state: Talk) -> Verdict | None:
-        from ._rules.cities.questions import query
+        from ._rules.cities.questions import names_another, query
         from ._rules.cities.replies import Guess
 
         city, found = self.city(state), query(state.said)
-        if city is None:
-            return super().understood(state)
         if isinstance(found, Guess):
-            return "unclear" if found.value(city) is None else "wrong"
-        return None if found.topic == "unknown" else "nothing"
+            return "unclear" if city is not None and found.value(city) is None else "wrong"
+        if found.topic != "unknown":
+            return "nothing"
+        return "wrong" if city is None and names_another(state.said) else None
 
     def names(self, state: Talk) -> Names:
         from ._rules.cities.words import LONGEST_NAME, cities_named
 
         city = self.city(state)
         if city is None:
-            return super().names(state)
-        land = cities_named(city.land.name)  # "Guatemala, Guatemala"
-        return Names(cities_named, LONGEST_NAME, 1 << city.id, land)
+            own = name_key(str(state.world).rpartition(", ")[0])
+            return Names(lambda name: int(name == own), LONGEST_NAME, 1)
+        return Names(cities_named, LONGEST_NAME, 1 << city.id, cities_named(city.land.name))  # "Guatemala, Guatemala"
 
     def secrets(self, state: Talk) -> Sequence[str]:
         city = self.city(state)

@@ -253,9 +253,9 @@ class TwentyQuestions(Dialogue):
         return Names(topics_named, _LONGEST_NAME, secret, knows.above(secret))
 
     def claims(self, state: Talk, reply: str) -> bool:
-        """Where "finished" is a reply it claims the goal too; it is a yes (`reading`) where the rules disagree."""
+        """Where "finished" is a reply it claims the goal too, and is a yes (`reading`) where the rules disagree."""
         finished = "finished" in self._preset.replies and _READ.get(_bare(reply)) == "finished"
-        return super().claims(state, reply) or (finished and self.verdict(state) == "right")
+        return super().claims(state, reply) or (finished and not self.ends(state) and self.verdict(state) == "right")
 
     def reading(self, state: Talk, reply: str) -> str | None:
         """String match, as published: one of the preset's replies and nothing else. "Finished" where the message does

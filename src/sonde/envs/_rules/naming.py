@@ -14,10 +14,11 @@ messages that the rules do not read as a guess or a question.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
+
+from .letters import apostrophes, unaccented
 
 Verdict = Literal["right", "wrong", "nothing", "unclear"]
 
@@ -46,9 +47,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:,/&]")
 _STOPS, _MARKS, _BREAKS = frozenset(".!?"), frozenset(".!?;:/&"), frozenset(".!?;:,")
 _NAME = "@"
 _SHORT = re.compile(r"\b(st|mt|mr|mrs|ms|dr|jr|sr|[a-z])\.")
-_NEGATIVE = re.compile(
-    r"\b(is|are|was|were|do|does|did|has|have|had|ca|could|would|should|must|might|wo|need|ai)n'?t\b"
-)
+_NEGATIVE = re.compile(r"\b(\w+)n't\b")
 _CERTAIN = re.compile(
     r"\b(?:(?:no|without (?:a|any)|beyond (?:a|any|all)(?: reasonable)?) (?:doubt|question)|without doubt|not only"
     r"|none other than|nothing (?:else )?but|or not|what if|(?:put|bet) (?:all )?my money on|my money is on)\b"
@@ -81,10 +80,8 @@ _TOWARDS = _words("close next similar compared opposed north south east west kin
 _AUXILIARIES = _words("is are was were do does did has have could would should must might can ca wo why")
 _CHOICE = _words("or either nor and if else otherwise alternatively / &")
 _AFTER = _words("which that who where because since")
-_OPEN = _words("""
-    what which who whose whom where when why how tell describe explain give list say reply respond answer repeat ignore
-    forget print write output please
-""")
+_ASKING = _words("what which who whose whom where when why how tell describe explain")
+_ORDERS = _words("give list say reply respond answer repeat ignore forget print write output please")
 
 
 def verdict_on(said: str, names: Names) -> Verdict:
@@ -98,8 +95,12 @@ def verdict_on(said: str, names: Names) -> Verdict:
     mentions = _mentions(words, names)
     around = _around(words, mentions)
     meant = [m for m in mentions if not _set_aside(around, m)]
-    if _only_aside(mentions, meant, names.secret) or (_told(words) and not any(m.who & names.secret for m in meant)):
+    if _only_aside(mentions, meant, names.secret):
         return "nothing"
+    if words[:1] and not any(m.who & names.secret for m in meant):
+        told = words[0] in _ASKING or "goal reached" in " ".join(words)
+        if told or (words[0] in _ORDERS and not meant):
+            return "nothing"
     meant = [m for m in meant if m.who & names.secret or not m.who & names.beside]
     named = [bool(m.who & names.secret) for m in meant]
     if not any(named):
@@ -138,15 +139,9 @@ def _only_aside(mentions: Sequence[_Mention], meant: Sequence[_Mention], secret:
     )
 
 
-def _told(words: Sequence[str]) -> bool:
-    """Whether a message gives an order, asks an open question, or says what the reader is to say."""
-    return words[:1] != [] and (words[0] in _OPEN or "goal reached" in " ".join(words))
-
-
 def tokens(said: str) -> list[str]:
     """Words in lower case without accents and contracted negations, and marks."""
-    bare = "".join(c for c in unicodedata.normalize("NFKD", said) if not unicodedata.combining(c))
-    low = _NEGATIVE.sub(r"\1 not", re.sub("[’‘`´]", "'", bare.lower()))
+    low = _NEGATIVE.sub(r"\1 not", apostrophes(unaccented(said).lower()))
     return _TOKEN.findall(_BUT.sub("not", _CERTAIN.sub(" ", _SHORT.sub(r"\1 ", low))))
 
 

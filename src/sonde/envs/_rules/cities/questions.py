@@ -30,7 +30,7 @@ from .slips import slip
 from .text import Form, form, tidy
 from .unread import again
 from .water import SEAS, island_names, river_name
-from .words import capitalised, guessed, lands, place, qualified
+from .words import capitalised, guessed, lands, place, qualified, town
 
 UNREADABLE = Silent("unknown")
 REFUSE = Silent("refuse", REFUSED)
@@ -381,8 +381,6 @@ _FAR = re.compile(
 
 
 def _far(text: str) -> Query | None:
-    from .words import town
-
     m = _FAR.fullmatch(text)
     other = town(m["x"]) if m else None
     return None if other is None or not m or m["y"] else far_from(other.id, other.name)
@@ -394,5 +392,14 @@ def names_it(message: str, city: str, country: str) -> bool:
     if read is None or read.negated:
         return False
     fits = {plain(city), plain(f"{city} {country}"), plain(f"{city} in {country}")}
-    found = [m["x"] for p in (*_GUESS, _BARE) if (m := p.fullmatch(read.text))]
-    return any(plain(x) in fits for x in found)
+    return any(plain(x) in fits for x in _guesses(read))
+
+
+def names_another(message: str) -> bool:
+    """Whether a message that is not understood proposes something with a name of its own."""
+    read = form(message)
+    return read is not None and any(capitalised(read.spoken, x) for x in _guesses(read))
+
+
+def _guesses(read: Form) -> list[str]:
+    return [m["x"] for p in (*_GUESS, _BARE) if (m := p.fullmatch(read.text))]
