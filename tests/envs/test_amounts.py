@@ -15,8 +15,8 @@ from sonde.envs._rules.numerals import amount
 from sonde.envs._rules.twenty_questions.english import tokens as words
 
 
-def reply(env: str, hidden: Any, said: str) -> str:
-    made = sonde.make(env)
+def reply(env: str, hidden: Any, said: str, **config: Any) -> str:
+    made = sonde.make(env, **config)
     ep = Episode.begin(made, made.task(hidden)).step(said)
     return str(run_sync(advance(ep, default_policies(made))).turns[-1].info["reply"])
 
@@ -47,15 +47,14 @@ def test_a_place_of_twenty_questions(said: str, answer: str) -> None:
     ],
 )
 def test_prices_and_weights(one: str, other: str) -> None:
-    topics = ("Rome", "Eiffel Tower", "London Bridge", "Bible")
-    replies = [(reply("twenty_questions", t, one), reply("twenty_questions", t, other)) for t in topics]
-    assert all(a == b for a, b in replies)
+    for topic in ("guitar", "bread", "car"):
+        replies = [reply("twenty_questions", topic, said, preset="delta_belief") for said in (one, other)]
+        assert replies[0] == replies[1]
 
 
 def test_a_price_with_cents_is_known() -> None:
-    env = sonde.make("twenty_questions", preset="delta_belief")
-    ep = Episode.begin(env, env.task("guitar")).step("Does it cost more than $1.50?")
-    assert run_sync(advance(ep, default_policies(env))).turns[-1].info["reply"] == "Yes."
+    asked = "Does it cost more than $1.50?"
+    assert reply("twenty_questions", "guitar", asked, preset="delta_belief") == "Yes."
 
 
 @pytest.mark.parametrize(
