@@ -28,7 +28,7 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive,
 from sonde.core.types import Json
 
 from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.naming import Names, Verdict, name_key
+from ._rules.naming import Names, Verdict, lookup, name_key
 from ._rules.partition import PartitionFilter
 
 if TYPE_CHECKING:
@@ -187,8 +187,7 @@ class GuessMyCity(Dialogue):
 
         city = self.city(state)
         if city is None:
-            own = name_key(str(state.world).rpartition(", ")[0])
-            return Names(lambda name: int(name == own), LONGEST_NAME, 1)
+            return Names(lookup({name_key(str(state.world).rpartition(", ")[0]): 1}), LONGEST_NAME, 1)
         return Names(cities_named, LONGEST_NAME, 1 << city.id, cities_named(city.land.name))  # "Guatemala, Guatemala"
 
     def secrets(self, state: Talk) -> Sequence[str]:

@@ -39,7 +39,7 @@ from ._rules.mystery.reading import LONGEST, Reading, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
 from ._rules.mystery.telling import briefing, clues, lies
 from ._rules.mystery.words import template
-from ._rules.naming import Names, Verdict, name_key, verdict_on
+from ._rules.naming import Names, Verdict, lookup, name_key, verdict_on
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"
@@ -214,7 +214,7 @@ class MurderMystery(Dialogue):
         assert world.truth is not None
         rows = [(i, name) for i, p in enumerate(_frame(world).people) for name in (p.name, p.given)]
         people = {name_key(name): 1 << i for i, name in rows}
-        return Names(lambda name: people.get(name, 0), 4, 1 << world.truth.culprit)
+        return Names(lookup(people), 4, 1 << world.truth.culprit)
 
     def secrets(self, state: Talk) -> Sequence[str]:
         """Sentences that give the culprit away; the name alone does not."""

@@ -32,8 +32,8 @@ from typing import Any, ClassVar, NamedTuple
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
 
 from .answer import read_answer
-from .checks import CHECKS, Candidates, gives_away, mentions, plain
-from .naming import Names, Verdict, only_names, verdict_on
+from .checks import CHECKS, Candidates, gives_away, mentions
+from .naming import Names, Verdict, lookup, name_key, only_names, verdict_on
 from .prompts import pieces
 
 USER, JUDGE = "user", "judge"
@@ -132,8 +132,8 @@ class Dialogue(Env[Talk]):
 
     def names(self, state: Talk) -> Names:
         """Who is named by which words."""
-        own = set(map(plain, self.secrets(state)))
-        return Names(lambda name: int(plain(name) in own), max(len(name.split()) for name in own), 1)
+        own = {name_key(name): 1 for name in self.secrets(state)}
+        return Names(lookup(own), max(len(name.split()) for name in own), 1)
 
     def claims(self, state: Talk, reply: str) -> bool:
         """Whether a reply says that the goal is reached."""

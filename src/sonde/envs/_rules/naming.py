@@ -14,7 +14,7 @@ messages that the rules do not read as a guess or a question.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -31,6 +31,15 @@ class Names(NamedTuple):
     longest: int
     secret: int
     beside: int = 0
+
+
+def lookup(known: Mapping[str, int]) -> Callable[[str], int]:
+    """Who is meant by names of this table, which `name_key` has written."""
+
+    def find(name: str) -> int:
+        return known.get(name, 0)
+
+    return find
 
 
 class _Mention(NamedTuple):

@@ -19,7 +19,7 @@ from sonde.core.types import Json
 
 from ..checks import Candidates, mentions
 from ..dialogue import USER, Dialogue, Talk, spoken
-from ..naming import Names, Verdict, name_key
+from ..naming import Names, Verdict, lookup, name_key
 from .products import CaseFilter, Cause, Product, Query, products
 from .reading import UNKNOWN, ask_open, ask_value, catchwords, read, suggest
 from .vocabulary import TOKEN
@@ -188,7 +188,7 @@ class Service(Dialogue):
         """Causes and fixes by their cues."""
         case = case_of(state)
         known = _named(case.product)
-        return Names(lambda name: known.get(name, 0), max(len(n.split()) for n in known), 1 << case.cause)
+        return Names(lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
 
     def secrets(self, state: Talk) -> Sequence[str]:
         case = case_of(state)
