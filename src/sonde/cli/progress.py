@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sonde.core import Trajectory
+
+from .tables import told
 
 stderr = Console(stderr=True)
 
@@ -39,6 +41,29 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
     if not stderr.is_terminal:
         earlier = f", {before} were there already" if before else ""
         stderr.print(f"{title}: played {ends.total()} of {total} episodes{earlier}  {_counts(ends)}".rstrip())
+
+
+@contextmanager
+def training(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], None]]:
+    """A bar over optimizer steps with the newest numbers; call what it yields with steps done, steps in all, and the
+    newest entry of the history. Off a terminal, a line at every tenth of the run."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=10),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[numbers]}"),
+    )
+    with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
+        task = bar.add_task(title, total=None, numbers="")
+
+        def show(step: int, total: int, entry: Mapping[str, float]) -> None:
+            numbers = "  ".join(f"{name} {text}" for name, text in list(told(entry).items())[:3])
+            bar.update(task, total=total, completed=step, numbers=numbers)
+            if not stderr.is_terminal and (step * 10 // total > (step - 1) * 10 // total):
+                stderr.print(f"{title}: step {step} of {total}  {numbers}", highlight=False, soft_wrap=True)
+
+        yield show
 
 
 def stages(console: Console, indent: str = "") -> Callable[[str, float | None], None]:
