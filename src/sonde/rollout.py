@@ -163,20 +163,26 @@ def tokens(trajectory: Trajectory) -> int:
 
 async def _concurrent(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncGenerator[Trajectory, None]:
     """A fixed number of episodes at a time, each a coroutine of its own."""
-    pending: set[asyncio.Task[Trajectory]] = set()
+    running: set[asyncio.Task[Trajectory]] = set()
+    ended: asyncio.Queue[asyncio.Task[Trajectory]] = asyncio.Queue()  # `asyncio.wait` looks at all that run, each time
     try:
         while True:
-            while len(pending) < plan.concurrency and (job := meter.next()) is not None:
-                pending.add(asyncio.create_task(_play_on(_begin(env, job), policies)))
-            if not pending:
+            while len(running) < plan.concurrency and (job := meter.next()) is not None:
+                task = asyncio.create_task(_play_on(_begin(env, job), policies))
+                task.add_done_callback(ended.put_nowait)
+                running.add(task)
+            if not running:
                 return
-            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            for task in sorted(done, key=_failed):  # what has been played is handed out before a failure stops the run
+            done = [await ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
+            if any(map(_failed, done)):  # what has been played is handed out before a failure stops the run
+                done = sorted((task for task in running if task.done()), key=_failed)
+            running.difference_update(done)
+            for task in done:
                 yield task.result()
     finally:
-        for task in pending:
+        for task in running:
             task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def _begin(env: Env[Any], job: Job) -> Episode:
