@@ -3,7 +3,7 @@
 python benchmarks/rollout.py fake     10,000 concurrent Mastermind episodes, fake model (budget: 2 GB)
 python benchmarks/rollout.py exact    2,000 concurrent Mastermind episodes, entropy agent
 python benchmarks/rollout.py random   10,000 Mastermind episodes, random agent
-python benchmarks/rollout.py lane     10,000 one-turn episodes whose answers come one by one: CPU seconds at two concurrencies
+python benchmarks/rollout.py lane     10,000 one-turn episodes answered one by one: CPU seconds
 """
 
 from __future__ import annotations
