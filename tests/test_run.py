@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 import sonde
@@ -278,3 +279,8 @@ def test_evaluations_are_written_whole(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert not (tmp_path / f".{EVALUATION}").exists()
     assert isinstance(load_evaluation(tmp_path), Evaluation)
+
+
+def test_the_saved_evaluation_is_its_json(tmp_path: Path) -> None:
+    done = execute(small(), tmp_path)
+    assert orjson.loads((tmp_path / EVALUATION).read_bytes()) == orjson.loads(orjson.dumps(done.to_json()))

@@ -206,7 +206,7 @@ def rescore(
         seconds=seconds,
     )
     temporary = folder / f".{EVALUATION}"
-    temporary.write_bytes(orjson.dumps(evaluation.to_json(), option=orjson.OPT_INDENT_2))
+    temporary.write_bytes(orjson.dumps(evaluation, default=dict, option=orjson.OPT_INDENT_2))
     temporary.replace(folder / EVALUATION)
     return evaluation
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict
+from dataclasses import fields
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import islice, tee
@@ -30,6 +30,8 @@ BATCH = 8
 """Episodes that a process is sent at a time."""
 DURABLE = 5.0
 """Seconds of work that an interrupted scoring may lose."""
+
+_FIELDS = tuple(field.name for field in fields(Gain))
 
 
 class Information(NamedTuple):
@@ -145,7 +147,7 @@ class _Notes:
 
     def keep(self, trajectory: Trajectory, found: Information) -> None:
         for turn, gain in enumerate(found.gains or ()):
-            self._notes.add(trajectory.id, asdict(gain), turn=turn)
+            self._notes.add(trajectory.id, {name: getattr(gain, name) for name in _FIELDS}, turn=turn)
         whole = None if found.entropy is None else {"prior": found.entropy[0], "turns": len(found.gains or ())}
         self._notes.add(trajectory.id, whole)
         if time.monotonic() - self._flushed > DURABLE:
