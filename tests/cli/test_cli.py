@@ -219,6 +219,13 @@ def test_rescore_equals_the_evaluation() -> None:
     assert {**again, "seconds": 0} == {**first, "seconds": 0}
 
 
+def test_rescore_leaves_gains_out_when_asked_to() -> None:
+    folder, first = evaluated("--agent", "random")
+    (without,) = as_json("rescore", folder, "--no-gains")
+    assert first["metrics"]["bits"] is not None and without["metrics"]["bits"] is None
+    assert without["metrics"]["success"] == first["metrics"]["success"]
+
+
 def test_rollout_records_and_rescore_evaluates() -> None:
     args = ["rollout", "mastermind", "made", "--split", "test", "-n", "4", "-k", "2", "--agent", "random", *SMALL]
     assert "8 episodes in made" in run(*args)
@@ -347,6 +354,22 @@ def test_alone_it_shows_its_help_and_nothing_else() -> None:
     assert result.returncode == 2
     assert "Usage" in result.stdout + result.stderr
     assert "sonde: " not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("sonde ev", {"eval"}),
+        ("sonde eval wo", {"word_chaining", "word_guess", "wordle"}),
+        ("sonde eval --agent ent", {"entropy"}),
+        ("sonde play mur", {"murder_mystery"}),
+    ],
+)
+def test_a_shell_completes_commands_and_names(typed: str, offered: set[str]) -> None:
+    asked = {"_SONDE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    sonde = Path(sys.executable).with_name("sonde")
+    done = subprocess.run([sonde], env={**os.environ, **asked}, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == offered
 
 
 def test_version() -> None:

@@ -20,7 +20,7 @@ from sonde.core.types import Kind
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
-from sonde.run import Prepared, load_evaluation, missing, prepare, reopen
+from sonde.run import Prepared, begin_anew, load_evaluation, missing, prepare, reopen
 from sonde.run import play as play_run
 from sonde.store import Run, compact
 
@@ -28,13 +28,13 @@ from . import tables
 from .estimate import estimate
 from .options import ROLES, agent_config, config_file, environments, in_role, run_config, user_config, with_models
 from .progress import progress, scored
+from .shared import ReportOpt, completing
 from .train import paprika, train
 
 app = typer.Typer(
     name="sonde",
     help="Environments, agents and metrics for language models that must seek information.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -44,7 +44,10 @@ out = Console()
 
 EnvArg = Annotated[
     list[str] | None,
-    typer.Argument(help="Environments such as wordle; see `sonde list`. By default the one in --config."),
+    typer.Argument(
+        help="Environments such as wordle; see `sonde list`. By default the one in --config.",
+        autocompletion=completing("envs"),
+    ),
 ]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
 SuiteOpt = Annotated[
@@ -56,6 +59,7 @@ AgentOpt = Annotated[
     typer.Option(
         help="Policy of the agent: llm, random, entropy, ... or module:Class. reference and floor: the environment's.",
         show_default="llm",
+        autocompletion=completing("agents"),
     ),
 ]
 ModelOpt = Annotated[
@@ -80,6 +84,7 @@ ConcurrencyOpt = Annotated[int | None, typer.Option(help="Episodes at a time.", 
 BudgetOpt = Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")]
 ConfigOpt = Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")]
 OutOpt = Annotated[Path, typer.Option(help="Where run folders go.")]
+FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what the run folder holds of an earlier run.")]
 OverrideOpt = Annotated[
     list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, for example seats.agent.context=last:3.")
 ]
@@ -118,7 +123,7 @@ def list_(
 
 @app.command()
 def show(
-    env: Annotated[str, typer.Argument(help="An environment.")],
+    env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
     preset: PresetOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
@@ -149,7 +154,9 @@ def _plain(value: object) -> str:
 
 @app.command()
 def play(
-    env: Annotated[str, typer.Argument(help="An environment, for example wordle.")] = "wordle",
+    env: Annotated[
+        str, typer.Argument(help="An environment, for example wordle.", autocompletion=completing("envs"))
+    ] = "wordle",
     preset: PresetOpt = None,
     split: SplitOpt = None,
     index: Annotated[
@@ -193,7 +200,8 @@ def eval_(
     gains: Annotated[
         bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write an HTML report here.")] = None,
+    fresh: FreshOpt = False,
+    report: ReportOpt = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
 ) -> None:
@@ -224,6 +232,8 @@ def eval_(
     folders: list[Path] = []
     for run in prepared:
         folder = runs / run.folder_name
+        if fresh:
+            begin_anew(folder)
         begun = time.perf_counter()
         with _progress(run, folder) as on_done:
             stored = play_run(run, folder, on_done=on_done)
@@ -258,7 +268,7 @@ def _show(
 
 @app.command()
 def rollout(
-    env: Annotated[str, typer.Argument(help="An environment.")],
+    env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
     folder: Annotated[Path, typer.Argument(help="The run folder to write or continue.")],
     preset: PresetOpt = None,
     agent: AgentOpt = None,
@@ -277,6 +287,7 @@ def rollout(
     budget: BudgetOpt = None,
     config: ConfigOpt = None,
     overrides: OverrideOpt = [],  # noqa: B006
+    fresh: FreshOpt = False,
 ) -> None:
     """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
     file = with_models(config_file(config), user, judge, user_url or base_url, cache)
@@ -289,6 +300,8 @@ def rollout(
             k=k, seed=seed, concurrency=concurrency, budget=budget,
         )
     )  # fmt: skip
+    if fresh:
+        begin_anew(folder)
     with _progress(run, folder) as on_done:
         stored = play_run(run, folder, on_done=on_done)
     out.print(f"{len(stored)} episodes in {folder}", highlight=False, soft_wrap=True)

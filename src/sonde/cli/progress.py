@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from sonde.core import Trajectory
 from sonde.evaluate import Evaluation
 from sonde.run import Prepared, rescore
 from sonde.store import Run
+
+from .tables import told
 
 stderr = Console(stderr=True)
 WORTH_A_LINE = 2.0
@@ -58,6 +60,29 @@ def scored(run: Prepared, stored: Run, folder: Path, seconds: float = 0.0) -> Ev
     if not stderr.is_terminal and (took := time.monotonic() - begun) > WORTH_A_LINE:
         stderr.print(f"{name}: scored {total} episodes in {took:.0f} s", highlight=False)
     return found
+
+
+@contextmanager
+def training(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], None]]:
+    """A bar over optimizer steps with the newest numbers; call what it yields with steps done, steps in all, and the
+    newest entry of the history. Off a terminal, a line at every tenth of the run."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=10),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[numbers]}"),
+    )
+    with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
+        task = bar.add_task(title, total=None, numbers="")
+
+        def show(step: int, total: int, entry: Mapping[str, float]) -> None:
+            numbers = "  ".join(f"{name} {text}" for name, text in list(told(entry).items())[:3])
+            bar.update(task, total=total, completed=step, numbers=numbers)
+            if not stderr.is_terminal and (step * 10 // total > (step - 1) * 10 // total):
+                stderr.print(f"{title}: step {step} of {total}  {numbers}", highlight=False, soft_wrap=True)
+
+        yield show
 
 
 def stages(console: Console, indent: str = "") -> Callable[[str, float | None], None]:

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from sonde.core import Env, UserError, build, invalid, names, unknown
 from sonde.core.config import check_types
+from sonde.core.extras import need
 from sonde.core.types import Json
 from sonde.paprika import PAPER, TINY, Outcome, Paprika
 from sonde.paprika import run as run_paprika
@@ -23,12 +24,15 @@ from sonde.train.credit import RewardMix
 from sonde.train.curriculum import BANDITS
 from sonde.train.gather import Game, trajectories
 from sonde.train.groups import OnlineSettings
-from sonde.train.learn import OFFLINE, PAIRED, Learning, learn, learn_online
+from sonde.train.learn import NEEDED, OFFLINE, PAIRED, Learning, learn, learn_online
 from sonde.train.selection import PairRule, SFTRule
 from sonde.train.settings import PRESETS, TrainSettings
+from sonde.viewer.histories import HISTORY
 
 from . import tables
-from .progress import progress, stderr
+from .options import model_config, with_models
+from .progress import progress, stderr, training
+from .shared import ReportOpt
 
 out = Console()
 
@@ -47,6 +51,7 @@ TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the fi
 ContextOpt = Annotated[str, typer.Option(help="What the model sees of a game: full, render or last:K.")]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ResumeOpt = Annotated[bool, typer.Option(help="Go on from the last checkpoint in --out, if there is one.")]
+FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier training left in --out.")]
 
 
 def train(
@@ -60,27 +65,37 @@ def train(
     context: ContextOpt = "full",
     encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
     resume: ResumeOpt = False,
+    fresh: FreshOpt = False,
     overrides: SetOpt = [],  # noqa: B006
+    report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
     """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
     parts = _parts(overrides)
+    how: dict[str, Any] = {"options": parts["objective"], "resume": resume, "fresh": fresh}
     chosen = _settings(settings or _usual(objective), folder, parts["settings"])
     if objective in ONLINE:
         games = [_game(name, preset, n_tasks) for name in sources]
         online = _online({"context": context, **parts["online"]})
-        done = learn_online(model, games, chosen, online=online, options=parts["objective"], resume=resume)
+        with _watched(objective) as callbacks:
+            done = learn_online(model, games, chosen, online=online, callbacks=callbacks, **how)
     elif objective in OFFLINE:
         rules = _rules(objective, parts["rule"], context, encode, chosen.seed)
         played = trajectories([Run.load(source) for source in sources])
-        done = learn(model, objective, played, chosen, learning=rules, options=parts["objective"], resume=resume)
+        with _watched(objective) as callbacks:
+            done = learn(model, objective, played, chosen, learning=rules, callbacks=callbacks, **how)
     else:
         raise unknown("objective", objective, (*OFFLINE, *ONLINE))
+    if report is not None:
+        from sonde.viewer import write_report
+
+        write_report([], report, training=[folder])
     if as_json:
         out.print_json(json.dumps({"model": str(done.model), "steps": done.steps, "last": done.history[-1]}))
         return
     out.print(tables.training(done.history))
-    out.print(f"written: {done.model}", highlight=False, soft_wrap=True)
+    for path in (done.model, folder / HISTORY, *([report] if report else [])):
+        out.print(f"written: {path}", highlight=False, soft_wrap=True)
 
 
 def paprika(
@@ -98,11 +113,28 @@ def paprika(
     rounds: Annotated[int | None, typer.Option(help="Rounds of play and training.", show_default="1")] = None,
     curriculum: Annotated[str | None, typer.Option(help="ucb, thompson or uniform pick --tasks tasks a round.")] = None,
     by: Annotated[str | None, typer.Option(help="The tag whose values are the curriculum's groups.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Of the play that is learned from.", show_default="1.5")
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(help="Most tokens of a reply.", show_default="the environment's")
+    ] = None,
+    player: Annotated[
+        str | None, typer.Option(help="Another backend that plays what is learned from: http:NAME, say.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of the endpoint of --player.")] = None,
+    user: Annotated[
+        str | None, typer.Option(help="A language model as the user: hf:NAME, http:NAME; by default the rule user.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="A language model as the judge of claimed goals; else the rules.")
+    ] = None,
+    user_url: Annotated[str | None, typer.Option(help="Address of the endpoint of --user and --judge.")] = None,
     config: Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")] = None,
     overrides: Annotated[
         list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, such as agent.context=render, changes.sft.lr=1e-4.")
     ] = [],  # noqa: B006
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report about all stages here.")] = None,
+    report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
     """PAPRIKA from start to end: play, select, train, evaluate; the same command goes on where it was interrupted."""
@@ -111,9 +143,15 @@ def paprika(
         "model": model, "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds, "curriculum": curriculum,
         "by": by, "envs": [_named(env, preset) for env in envs] if envs else None,
         "held_out": [_named(env, None) for env in held_out] if held_out else None,
-        "presets": None if settings is None else _presets(settings),
+        "presets": None if settings is None else _presets(settings), "temperature": temperature,
+        "player": None if player is None else model_config(player, base_url),
     }  # fmt: skip
     values |= {key: value for key, value in given.items() if value is not None}
+    if max_new_tokens is not None:
+        values["agent"] = {**values.get("agent", {}), "max_new_tokens": max_new_tokens}
+    if base_url is not None and player is None:
+        raise UserError("--base-url: allowed: together with --player http:NAME")
+    values = with_models(values, user, judge, user_url or base_url, None)
     for assignment in overrides:
         values = override(values, assignment)
     outcome = run_paprika(Paprika.from_json(values), folder, watch=_watch)
@@ -140,6 +178,16 @@ def trained(outcome: Outcome) -> list[Path]:
     return sorted(
         (path.parent for path in outcome.folder.glob("round-*/*/history.jsonl")), key=lambda p: p.stat().st_mtime
     )
+
+
+@contextmanager
+def _watched(objective: str) -> Iterator[list[Any]]:
+    """The callbacks of a training that is shown while it runs."""
+    need("training", *NEEDED)
+    from sonde.train.watch import Watch
+
+    with training(objective) as show:
+        yield [Watch(show)]
 
 
 def _watch(title: str, total: int, before: int) -> Any:
@@ -173,6 +221,8 @@ def _usual(objective: str) -> str:
 def _settings(name: str, folder: Path, changes: Mapping[str, Json]) -> TrainSettings:
     if name not in PRESETS:
         raise unknown("--settings", name, PRESETS)
+    if "folder" in changes:
+        raise UserError("--set settings.folder: allowed: --out, which is that folder")
     return TrainSettings.from_json({**PRESETS[name].settings.to_json(), **changes, "folder": str(folder)})
 
 
