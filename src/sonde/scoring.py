@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .core import Env, Episode, Gain, Spec, Trajectory, build
+from .core.extras import DISTRIBUTION
 from .core.processes import cores, spread
 from .core.types import Json
 from .store import Annotation, Annotator, annotation_names, read_annotations
@@ -130,7 +131,7 @@ def _built(config: bytes) -> Env[Any]:
 
 
 def _version(env: Env[Any]) -> str:
-    return f"{version('sonde')}, {env.name} {env.spec.version}"
+    return f"{version(DISTRIBUTION)}, {env.name} {env.spec.version}"
 
 
 class _Notes:
