@@ -29,7 +29,7 @@ _BLOCK = 1 << 17
 """Pairs that are counted at a time: what is about them stays in the processor's cache."""
 _TABLE = 1 << 25
 """Most pairs that are tabulated."""
-_FEW = 64
+_FEW = 32
 """Up to so many secrets, comparing all with all is faster than counting."""
 _KEPT = 20_000
 _FINE = 1e-9
@@ -115,7 +115,8 @@ class Guessing:
     def _entropies(self, rows: Rows, alive: Rows) -> Bits:
         """Entropy of every candidate in `rows` as a guess: shape `(G,)`."""
         self._tabulate()
-        size = max(1, _BLOCK // max(len(alive), self._n_marks))
+        n = len(alive)
+        size = max(1, _BLOCK // (n if n <= _FEW else max(n, self._n_marks)))
         return np.concatenate([self._bits(self._marks(rows[i : i + size], alive)) for i in range(0, len(rows), size)])
 
     def _marks(self, rows: Rows, alive: Rows) -> Verdicts:
