@@ -65,7 +65,8 @@ def test_information_is_kept_beside_the_run_and_read_again(tmp_path: Path) -> No
         changed.add(marked, {**notes[marked, 0].value, "realised": 77.0}, turn=0)
     size = (run.folder / f"annotations-{NAME}.jsonl.zst").stat().st_size
     again = {t.id: known for t, known in measured(ENV, run, folder=run.folder)}
-    assert (again[marked].gains or ())[0].realised == 77.0
+    read = again[marked].gains
+    assert read is not None and read[0].realised == 77.0
     assert {k: v for k, v in again.items() if k != marked} == {k: v for k, v in first.items() if k != marked}
     assert (run.folder / f"annotations-{NAME}.jsonl.zst").stat().st_size == size
 
