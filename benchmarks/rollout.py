@@ -3,18 +3,46 @@
 python benchmarks/rollout.py fake     10,000 concurrent Mastermind episodes, fake model (budget: 2 GB)
 python benchmarks/rollout.py exact    2,000 concurrent Mastermind episodes, entropy agent
 python benchmarks/rollout.py random   10,000 Mastermind episodes, random agent
+python benchmarks/rollout.py lane     10,000 one-turn episodes answered one by one: CPU seconds
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import resource
 import time
+from dataclasses import dataclass, field
 
 import sonde
+from sonde.core import Action, Policy, View
 from sonde.rollout import Plan, collect
 
-RUNS = {"fake": 10_000, "exact": 2_000, "random": 10_000}
+RUNS = {"fake": 10_000, "exact": 2_000, "random": 10_000, "lane": 10_000}
+LANES = (256, 5_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneByOne(Policy):
+    """A policy behind one lane: no two episodes end in the same moment, so each is waited for alone."""
+
+    lane: asyncio.Lock = field(default_factory=asyncio.Lock, metadata={"config": False})
+
+    async def act(self, view: View) -> Action:
+        async with self.lane:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        return Action("no answer at all")
+
+
+def lane(n: int) -> None:
+    """What waiting costs: the same episodes with few and with many beside each."""
+    env = sonde.make("mastermind")
+    tasks = env.tasks("train")
+    for concurrency in LANES:
+        begun = time.process_time()
+        found = collect(env, {"agent": OneByOne()}, tasks, Plan(k=n // len(tasks), concurrency=concurrency))
+        print(f"lane: {len(found)} episodes at concurrency {concurrency}: {time.process_time() - begun:.1f} CPU s")
 
 
 def policy(kind: str) -> sonde.AnyPolicy:
@@ -28,6 +56,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=RUNS)
     kind = parser.parse_args().kind
+    if kind == "lane":
+        lane(RUNS[kind])
+        return
     env = sonde.make("mastermind")
     tasks, n = env.tasks("train"), RUNS[kind]
     plan = Plan(k=n // len(tasks), concurrency=n)

@@ -194,8 +194,8 @@ def test_another_schema_is_refused() -> None:
 def test_a_claimed_win_that_was_judged_wrong_is_a_loss() -> None:
     t = played(ENV, ENV.task("01"), 0, "01")
     assert t.outcome is not None
-    assert row(ENV, replace(t, outcome=t.outcome._replace(judged=False)), gains=False).kind == "loss"
-    assert row(ENV, replace(t, outcome=t.outcome._replace(judged=True)), gains=False).kind == "win"
+    assert row(replace(t, outcome=t.outcome._replace(judged=False))).kind == "loss"
+    assert row(replace(t, outcome=t.outcome._replace(judged=True))).kind == "win"
 
 
 def _unfinished() -> Sequence[Trajectory]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import cProfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -232,6 +233,29 @@ def test_a_spent_budget_begins_no_further_episode() -> None:
 def test_an_impossible_plan_is_named(field_: str, value: int) -> None:
     with pytest.raises(UserError, match=f"{field_}: got {value}, allowed"):
         Plan(**{field_: value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneByOne(Policy):
+    """Answers like a server with one lane, so that no two episodes end in the same moment."""
+
+    lane: asyncio.Lock = field(default_factory=asyncio.Lock, metadata={"config": False})
+
+    async def act(self, view: View) -> Action:
+        async with self.lane:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        return Action("no answer at all")
+
+
+def test_an_episode_takes_no_more_work_the_more_run_beside_it() -> None:
+    def calls(concurrency: int) -> int:
+        with cProfile.Profile() as profile:
+            found = collect(SMALL, {AGENT: OneByOne()}, SMALL.tasks("test"), Plan(k=15, concurrency=concurrency))
+        assert len(found) == 15 * len(SMALL.tasks("test"))
+        return sum(int(entry.callcount) for entry in profile.getstats())
+
+    assert calls(600) < 1.2 * calls(6)
 
 
 # --- failures ------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 import sonde
@@ -314,7 +315,12 @@ def test_an_empty_run_has_nothing_to_reopen(tmp_path: Path) -> None:
 def test_evaluations_are_written_whole(tmp_path: Path) -> None:
     execute(small(), tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith(".")) == [
-        "config.json", EVALUATION, "trajectories-00000.jsonl.zst",
+        "annotations-information.jsonl.zst", "config.json", EVALUATION, "trajectories-00000.jsonl.zst",
     ]  # fmt: skip
     assert not (tmp_path / f".{EVALUATION}").exists()
     assert isinstance(load_evaluation(tmp_path), Evaluation)
+
+
+def test_the_saved_evaluation_is_its_json(tmp_path: Path) -> None:
+    done = execute(small(), tmp_path)
+    assert orjson.loads((tmp_path / EVALUATION).read_bytes()) == orjson.loads(orjson.dumps(done.to_json()))

@@ -12,14 +12,16 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from . import metrics, reference, replies
-from .core import AGENT, EMPTY, Env, Episode, Gain, Spec, Trajectory, UserError, build, identity
+from .core import AGENT, EMPTY, Env, Gain, Spec, Trajectory, UserError, build, identity
 from .core.types import Json
 from .metrics import Estimate
 from .replies import Replies
-from .rollout import tokens
+from .rollout import OnDone, tokens
+from .scoring import NOTHING, Information, measured
 
 SCHEMA = 1
 KINDS = ("win", "loss", "format", "timeout", "error", "missing")
@@ -112,12 +114,30 @@ def _row_from_json(row: Mapping[str, Any]) -> Row:
     return Row(**{**row, "gains": gains, "entropy": entropy, "replies": Replies(**row["replies"])})
 
 
-def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
-    """One finished trajectory as a row. `gains` replays it through the exact filter and weighs every question asked."""
+def rows_of(
+    env: Env[Any],
+    trajectories: Iterable[Trajectory],
+    *,
+    gains: bool = True,
+    folder: Path | None = None,
+    on_done: OnDone | None = None,
+) -> list[Row]:
+    """Finished trajectories as rows. With `gains` every question is weighed exactly, on all cores; what the run
+    `folder` keeps from an earlier time is not computed again."""
+    pairs = measured(env, trajectories, folder=folder) if gains else ((t, NOTHING) for t in trajectories)
+    found: list[Row] = []
+    for trajectory, known in pairs:
+        found.append(row(trajectory, known))
+        if on_done is not None:
+            on_done(trajectory)
+    return found
+
+
+def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
+    """One finished trajectory as a row, with what is known of its information."""
     outcome = trajectory.outcome
     if outcome is None:
         raise UserError(f"evaluate: trajectory {trajectory.id} is unfinished, allowed: an outcome or an error")
-    entropy, found = _information(env, trajectory) if gains else (None, None)
     return Row(
         task=trajectory.task.id,
         index=trajectory.task.index,
@@ -130,26 +150,9 @@ def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
         replies=replies.count(trajectory),
         truncated=outcome.truncated,
         error=trajectory.error,
-        entropy=entropy,
-        gains=found,
+        entropy=known.entropy,
+        gains=known.gains,
     )
-
-
-def _information(env: Env[Any], trajectory: Trajectory) -> tuple[tuple[float, ...] | None, tuple[Gain, ...] | None]:
-    prior = env.filter(trajectory.task.public) if _as_assumed(env.spec, trajectory) else None
-    found = prior and Episode.replay(env, trajectory).gains(expected=True)
-    if prior is None or found is None:
-        return None, None
-    entropy = [float(prior.entropy)]
-    for gain in found:
-        entropy.append(entropy[-1] - gain.realised)
-    return tuple(entropy), found
-
-
-def _as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
-    """Whether the policies that the filter takes for granted were the ones that played."""
-    played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
-    return played == dict(spec.assumes)
 
 
 def summarise(
@@ -326,7 +329,7 @@ def evaluate(
     per_task = Counter(t.task.id for t in found)
     return summarise(
         env,
-        [row(env, t, gains=gains) for t in found],
+        rows_of(env, found, gains=gains),
         agent=first.policies.get(AGENT, {}),
         label=label or str(first.policies.get(AGENT, {}).get("name", "agent")),
         split=first.task.split,

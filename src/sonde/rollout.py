@@ -40,6 +40,8 @@ Key = tuple[str, int, int]
 """What identifies an episode of a run: task id, world seed, sample."""
 
 
+STOPS = 2
+"""The rank of an episode that stops the run (`_rank`)."""
 FEW = 16
 """Episodes at a time of programs that share no work: what these have said fits into the processor's cache, which makes
 long episodes a third faster than with hundreds at a time."""
@@ -162,23 +164,29 @@ async def _concurrent(
     env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan
 ) -> AsyncGenerator[Trajectory, None]:
     """A fixed number of episodes at a time, each a coroutine of its own."""
-    pending: set[asyncio.Task[Trajectory | None]] = set()
+    running: set[asyncio.Task[Trajectory | None]] = set()
+    ended: asyncio.Queue[asyncio.Task[Trajectory | None]] = asyncio.Queue()
     try:
         while True:
-            while len(pending) < plan.concurrency and (job := meter.next()) is not None:
-                pending.add(asyncio.create_task(_play_on(_begin(env, job), policies, meter)))
-            if not pending:
+            while len(running) < plan.concurrency and (job := meter.next()) is not None:
+                task = asyncio.create_task(_play_on(_begin(env, job), policies, meter))
+                task.add_done_callback(ended.put_nowait)  # `asyncio.wait` would look at all that run, each time
+                running.add(task)
+            if not running:
                 return
-            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            for task in sorted(done, key=_rank):  # what has been played is handed out before a failure stops the run
+            done = [await ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
+            if any(_rank(task) == STOPS for task in done):  # first all that has been played is handed out
+                done = [task for task in running if task.done()]
+            running.difference_update(done)
+            for task in sorted(done, key=_rank):
                 played = task.result()
                 meter.end(played and tokens(played))
                 if played is not None:
                     yield played
     finally:
-        for task in pending:
+        for task in running:
             task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def _begin(env: Env[Any], job: Job) -> Episode:
@@ -188,7 +196,7 @@ def _begin(env: Env[Any], job: Job) -> Episode:
 def _rank(task: asyncio.Task[Trajectory | None]) -> int:
     """Where an episode stands among those that ended together: first what was played, last what stops the run."""
     if task.cancelled() or task.exception() is not None:
-        return 2
+        return STOPS
     played = task.result()
     return int(played is not None and silenced(played))
 

@@ -14,7 +14,7 @@ import json
 import re
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from .core import (
     Policy,
     StoreError,
     Task,
+    Trajectory,
     UserError,
     build,
     content_hash,
@@ -41,7 +42,7 @@ from .core import (
 )
 from .core.config import check_types
 from .core.types import Json
-from .evaluate import Evaluation, row, summarise
+from .evaluate import Evaluation, rows_of, summarise
 from .models.weights import short_name
 from .rollout import Key, OnDone, Plan, record, seated
 from .store import Run, discard
@@ -175,7 +176,7 @@ def execute(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Ev
     return rescore(run, stored, folder, seconds=time.perf_counter() - begun)
 
 
-def reopen(stored: Run) -> Prepared:
+def reopen(stored: Run, *, gains: bool = True) -> Prepared:
     """The run that a folder holds, as far as it was last evaluated, or else as far as its episodes go."""
     saved = ("env", "seats", "split", "seed", "tasks_file")
     config: dict[str, Json] = {key: stored.config[key] for key in saved if key in stored.config}
@@ -186,17 +187,15 @@ def reopen(stored: Run) -> Prepared:
         extent = {"k": 1 + max(t.sample for t in stored), "n_tasks": 1 + max(t.task.index for t in stored)}
     else:
         raise UserError(f"{stored.folder}: no episodes")
-    return prepare(config_from({**config, **extent}))
+    return prepare(config_from({**config, **extent, "gains": gains}))
 
 
-def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -> Evaluation:
-    """The evaluation of a folder's episodes on the run's tasks, computed anew and saved."""
-    wanted = {task.id for task in run.tasks}
-    rows = [
-        row(run.env, t, gains=run.config.gains)
-        for t in stored
-        if t.task.id in wanted and t.sample < run.config.k and t.seed == run.config.seed
-    ]
+def rescore(
+    run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None
+) -> Evaluation:
+    """The evaluation of a folder's episodes on the run's tasks, computed anew and saved. What is known of their
+    information is kept in the folder too, and computed once."""
+    rows = rows_of(run.env, _Episodes(run, stored), gains=run.config.gains, folder=folder, on_done=on_done)
     evaluation = summarise(
         run.env,
         rows,
@@ -211,9 +210,23 @@ def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -
         seconds=seconds,
     )
     temporary = folder / f".{EVALUATION}"
-    temporary.write_bytes(orjson.dumps(evaluation.to_json(), option=orjson.OPT_INDENT_2))
+    temporary.write_bytes(orjson.dumps(evaluation, default=dict, option=orjson.OPT_INDENT_2))
     temporary.replace(folder / EVALUATION)
     return evaluation
+
+
+@dataclass(frozen=True)
+class _Episodes:
+    """The episodes of a folder that a run is about, read from disk whenever they are asked for."""
+
+    run: Prepared
+    stored: Run
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        config, wanted = self.run.config, {task.id for task in self.run.tasks}
+        for t in self.stored:
+            if t.task.id in wanted and t.sample < config.k and t.seed == config.seed:
+                yield t
 
 
 def begin_anew(folder: Path) -> None:

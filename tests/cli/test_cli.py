@@ -230,6 +230,13 @@ def test_rescore_equals_the_evaluation() -> None:
     assert {**again, "seconds": 0} == {**first, "seconds": 0}
 
 
+def test_rescore_leaves_gains_out_when_asked_to() -> None:
+    folder, first = evaluated("--agent", "random")
+    (without,) = as_json("rescore", folder, "--no-gains")
+    assert first["metrics"]["bits"] is not None and without["metrics"]["bits"] is None
+    assert without["metrics"]["success"] == first["metrics"]["success"]
+
+
 def test_rollout_records_and_rescore_evaluates() -> None:
     args = ["rollout", "mastermind", "made", "--split", "test", "-n", "4", "-k", "2", "--agent", "random", *SMALL]
     assert "8 episodes in made" in run(*args)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -13,6 +14,7 @@ import sonde
 import sonde.cli.progress as progress_module
 from sonde.core import Outcome
 from sonde.rollout import Plan, collect
+from sonde.run import config_from, play, prepare
 
 
 def test_progress_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,3 +30,19 @@ def test_progress_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch)
     assert "…" not in last, "no column is cut"
     assert f"{1000 + len(played)}/2000" in last and "won " in last
     assert f"{len(env.tasks('test'))} errors" in last
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_scoring_shows_how_far_it_is(terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = {"env": {"name": "mastermind", "length": 2, "digits": 2}, "seats": {"agent": {"name": "agents:random"}}}
+    run = prepare(config_from({**config, "k": 8}))
+    stored = play(run, tmp_path / "run")
+    screen = StringIO()
+    monkeypatch.setattr(progress_module, "stderr", Console(file=screen, force_terminal=terminal, width=80))
+    monkeypatch.setattr(progress_module, "WORTH_A_LINE", 0.0)
+    found = progress_module.scored(run, stored, tmp_path / "run")
+    n = len(stored)
+    assert len(found.rows) == n
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert (f"{n}/{n}" if terminal else f"mastermind: scored {n} episodes in ") in shown
+    assert "mastermind: scor" in shown

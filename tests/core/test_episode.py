@@ -41,7 +41,7 @@ from sonde.core import (
     default_policies,
     play_act,
 )
-from sonde.evaluate import row
+from sonde.scoring import information
 
 
 class State(NamedTuple):
@@ -541,5 +541,6 @@ def test_a_turn_that_is_not_over_has_no_gain_yet() -> None:
     assert (ep.to_act, len(ep.turns), ep.gains(), ep.information_gain()) == ("host", 1, (), ())
     assert ep.filter() == Heard()
     assert [g.realised for g in ep.step("cold").gains() or ()] == pytest.approx([1.0])
-    broken = env, ep.trajectory(error="the host is gone")
-    assert (row(*broken).turns, row(*broken).gains, len(row(*broken).entropy or ())) == (1, (), 1)
+    broken = ep.trajectory(error="the host is gone")
+    known = information(env, broken)
+    assert (len(broken.turns), known.gains, len(known.entropy or ())) == (1, (), 1)

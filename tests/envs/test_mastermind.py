@@ -165,7 +165,7 @@ def test_a_bad_configuration_is_an_error(config: dict[str, object], field: str) 
 def test_the_table_of_verdicts_is_the_rule() -> None:
     rng = Rng(0, "verdicts")
     codes = ["".join(rng.choices("0123456789", k=4)) for _ in range(300)]
-    table = _verdicts(encode(codes[:40]), encode(codes))
+    table = _verdicts(10, encode(codes[:40]), encode(codes))
     assert table.shape == (40, 300)
     for (i, guess), (j, code) in itertools.product(enumerate(codes[:40]), enumerate(codes)):
         exact, partial = score(code, guess)

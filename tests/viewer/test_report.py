@@ -19,6 +19,7 @@ import pytest
 from sonde.core import UserError
 from sonde.envs.mastermind import Mastermind
 from sonde.run import EVALUATION, config_from, execute, prepare
+from sonde.store import Run
 from sonde.viewer import write_report
 
 ENV = {"name": "mastermind", "length": 2, "digits": 4, "max_turns": 4}
@@ -263,3 +264,20 @@ def test_the_scale_is_shown_or_its_absence_explained(folders: list[Path], tmp_pa
     assert "floor and ceiling were not measured for this configuration" in found
     train = play(tmp_path, {"name": "agents:random"}, split="train")
     assert "measured on the test split only" in report([train], tmp_path)
+
+
+def test_long_episodes_are_shown_in_part_and_the_page_says_so(tmp_path: Path) -> None:
+    said = "<think>" + "a thought that goes on " * 60 + "</think> <Answer>up</Answer>"
+    llm = {"name": "agents:llm", "model": {"name": "models:fake", "script": (said,)}}
+    pages = {}
+    for turns in (60, 400):
+        env = {"name": "maze", "preset": "lmrl", "max_turns": turns}
+        folder = play(tmp_path / str(turns), llm, env, n_tasks=1, gains=False)
+        assert {len(t.turns) for t in Run.load(folder)} == {turns}, "nobody arrives"
+        pages[turns] = report([folder], tmp_path)
+    assert "left out of this page; the run folder has them, and" not in pages[60]
+    assert pages[400].count("Turns 41 to 380 are left out of this page") == 2
+    shown = {int(n) for n in re.findall(r'class="who">turn (\d+)', pages[400])}
+    assert shown == {*range(1, 41), *range(381, 401)}
+    assert len(pages[400]) < 1.3 * len(pages[60]) < 1_000_000
+    Reader(pages[400])

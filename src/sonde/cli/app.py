@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -19,14 +20,14 @@ from sonde.core.types import Kind
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
-from sonde.run import Prepared, begin_anew, execute, load_evaluation, missing, prepare, reopen, rescore
+from sonde.run import Prepared, begin_anew, load_evaluation, missing, prepare, reopen
 from sonde.run import play as play_run
 from sonde.store import Run, compact
 
 from . import tables
 from .estimate import estimate
 from .options import ROLES, agent_config, config_file, environments, in_role, model_seats, run_config, with_models
-from .progress import progress
+from .progress import progress, scored
 from .shared import (
     BudgetOpt,
     CacheOpt,
@@ -243,8 +244,10 @@ def eval_(
         folder = runs / run.folder_name
         if fresh:
             begin_anew(folder)
+        begun = time.perf_counter()
         with _progress(run, folder) as on_done:
-            done.append(execute(run, folder, on_done=on_done))
+            stored = play_run(run, folder, on_done=on_done)
+        done.append(scored(run, stored, folder, time.perf_counter() - begun))
         folders.append(folder)
     _show(done, folders, report, as_json, suite)
     if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
@@ -323,10 +326,14 @@ def rollout(
 
 
 @app.command("rescore")
-def rescore_(folder: RunArg, as_json: JsonOpt = False) -> None:
+def rescore_(
+    folder: RunArg,
+    gains: Annotated[bool, typer.Option(help="Exact information per turn; kept, and computed once.")] = True,
+    as_json: JsonOpt = False,
+) -> None:
     """Compute the evaluation of a run again from its episodes; no policy is called."""
     stored = Run.load(folder)
-    _show([rescore(reopen(stored), stored, folder)], [folder], None, as_json)
+    _show([scored(reopen(stored, gains=gains), stored, folder)], [folder], None, as_json)
 
 
 @app.command()

@@ -1,7 +1,7 @@
 """`sonde play`: a person against an environment, with the exact information of every move beside it.
 
 The rules are those that a model meets, with two courtesies: no tags are asked for, and a line that cannot be read as an
-answer costs nothing.
+answer costs nothing. What is typed in a conversation is what is said.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from sonde.agents.human import meant
 from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, default_policies
 from sonde.core.policy import AnyPolicy
 from sonde.rollout import close
@@ -89,7 +90,7 @@ def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], ou
         if line in ("?", "!"):
             _help(ep, line, out)
         elif line:
-            said = ep.step(_meant(line, answers, ep.env))
+            said = ep.step(meant(line, answers, ep.env.spec, ep.env.say))
             if (why := _unread(said)) is not None:
                 out.print(Text(f"{why[:1].upper()}{why[1:]}. Try again; this costs nothing.", style="yellow"))
                 continue
@@ -98,15 +99,6 @@ def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], ou
             if start is not None:
                 _information(ep, start.entropy, out)
     return ep
-
-
-def _meant(line: str, answers: Sequence[str], env: Env[Any]) -> str:
-    """The text of an answer. Its first words may be left out where no other answer ends so: `2 3` for `reveal 2 3`."""
-    if "<answer>" in line.lower():
-        return line
-    words = line.lower().replace(",", " ").split()
-    fitting = [answer for answer in answers if answer.lower().split()[-len(words) :] == words]
-    return env.say(fitting[0] if len(fitting) == 1 else line)
 
 
 def _unread(ep: Episode) -> str | None:

@@ -1,19 +1,26 @@
-"""Progress: a bar with rate and time left on standard error, and stages with their seconds."""
+"""Progress: bars with the time left on standard error, and stages with their seconds."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sonde.core import Trajectory
+from sonde.evaluate import Evaluation
+from sonde.run import Prepared, rescore
+from sonde.store import Run
 
 from .tables import told
 
 stderr = Console(stderr=True)
+WORTH_A_LINE = 2.0
+"""Seconds of work after which it is said that there was some."""
 
 
 @contextmanager
@@ -46,6 +53,18 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
     if not stderr.is_terminal:
         earlier = f", {before} were there already" if before else ""
         stderr.print(f"{title}: played {ends.total()} of {total} episodes{earlier}  {_counts(ends)}".rstrip())
+
+
+def scored(run: Prepared, stored: Run, folder: Path, seconds: float = 0.0) -> Evaluation:
+    """`rescore` with a bar, which goes when all is scored. Off a terminal, one line, if it took its time."""
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
+    begun, name, total = time.monotonic(), run.env.spec.name, len(stored)
+    with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
+        task = bar.add_task(f"{name}: scoring", total=total)
+        found = rescore(run, stored, folder, seconds=seconds, on_done=lambda _: bar.advance(task))
+    if not stderr.is_terminal and (took := time.monotonic() - begun) > WORTH_A_LINE:
+        stderr.print(f"{name}: scored {total} episodes in {took:.0f} s", highlight=False)
+    return found
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid, unknown
@@ -21,7 +21,7 @@ from ._rules.answer import read_answer, tagged
 from ._rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.guessing import Codes, GuessFilter, Guessing, Verdicts
+    from ._rules.guessing import Codes, GuessFilter, Guessing, Rows, Verdicts
 
 _SIZES = {"train": 1000, "test": 500}
 _WIN = Frozen({AGENT: 1.0})
@@ -208,30 +208,62 @@ def _shuffled(length: int, digits: int) -> tuple[str, ...]:
 def _guessing(env: Mastermind) -> Guessing:
     from ._rules.guessing import Guessing
 
-    codes = _all(env.length, env.digits)
-    # Any opening is one of these up to renaming digits and moving places, which the uniform prior does not see.
-    openings = [c for c in codes if _is_canonical(c)]
+    def distinct(guesses: frozenset[str]) -> Rows:
+        return _distinct(env.length, env.digits, frozenset("".join(guesses)))
+
+    def verdicts(guesses: Codes, secrets: Codes) -> Verdicts:
+        return _verdicts(env.digits, guesses, secrets)
+
     n_verdicts = (env.length + 1) ** 2
-    return Guessing(codes, codes, _verdicts, n_verdicts, env._read, env._parse, openings)  # pyright: ignore[reportPrivateUsage]
+    read, parse = env._read, env._parse  # pyright: ignore[reportPrivateUsage]
+    return Guessing(_all(env.length, env.digits), verdicts, n_verdicts, read, parse, distinct)
 
 
-def _is_canonical(code: str) -> bool:
-    """Digits in order of first use, in runs of falling length: `0012`, not `0121` or `1102`."""
-    counts = [code.count(d) for d in dict.fromkeys(code)]
-    return code == "".join(str(i) * n for i, n in enumerate(sorted(counts, reverse=True)))
+@lru_cache(maxsize=256)
+def _distinct(length: int, digits: int, named: frozenset[str]) -> Rows:
+    """The codes that bring in digits which no guess has `named` yet in rising order, from the least on: any other code
+    is one of these with such digits renamed, which the uniform prior does not see."""
+    import numpy as np
+
+    from ._rules.guessing import encode
+
+    fresh = [d for d in range(digits) if str(d) not in named]
+    rank = np.full(digits, -1)
+    rank[fresh] = np.arange(len(fresh))
+    codes = encode(_all(length, digits)) - np.uint8(ord("0"))
+    used, ok = np.zeros(len(codes), np.int64), np.ones(len(codes), bool)
+    for i in range(length):
+        ranks = rank[codes[:, i]]
+        ok &= ranks <= used
+        used += ranks == used
+    return np.flatnonzero(ok).astype(np.int32)
 
 
-def _verdicts(guesses: Codes, secrets: Codes) -> Verdicts:
+def _verdicts(digits: int, guesses: Codes, secrets: Codes) -> Verdicts:
     """`exact * (length + 1) + partial` for every pair; shape `(G, N)`."""
     import numpy as np
 
     length = guesses.shape[1]
-    exact = np.zeros((len(guesses), len(secrets)), np.uint8)
-    for i in range(length):
-        exact += guesses[:, i, None] == secrets[None, :, i]
-    common = np.zeros_like(exact)
-    for digit in np.unique(guesses):
-        mine = (guesses == digit).sum(axis=1, dtype=np.uint8)
-        theirs = (secrets == digit).sum(axis=1, dtype=np.uint8)
-        common += np.minimum(mine[:, None], theirs[None, :])
-    return exact.astype(np.uint16) * (length + 1) + (common - exact)
+    which, shared = _shared(length, digits)
+    powers = np.array([digits**i for i in reversed(range(length))])
+    mine, theirs = (which[(codes - np.uint8(ord("0"))) @ powers] for codes in (guesses, secrets))
+    verdicts = shared[mine].take(theirs, axis=1)
+    for i in range(length):  # every exact match counts `length` beside what it is among those in common
+        verdicts += (guesses[:, i, None] == np.ascontiguousarray(secrets[:, i])) * np.uint8(length)
+    return verdicts
+
+
+@cache
+def _shared(length: int, digits: int) -> tuple[Rows, Codes]:
+    """Which collection of digits each code is, and how many digits every two collections have in common."""
+    import numpy as np
+
+    from ._rules.guessing import encode
+
+    sorted_codes = np.sort(encode(_all(length, digits)), axis=1)
+    collections, which = np.unique(sorted_codes, axis=0, return_inverse=True)
+    common = np.zeros((len(collections), len(collections)), np.uint8)
+    for digit in np.unique(collections):
+        count = (collections == digit).sum(axis=1, dtype=np.uint8)
+        common += np.minimum(count[:, None], count[None, :])
+    return which.ravel().astype(np.int32), common

@@ -195,4 +195,4 @@ def _guessing(kind: str, vocabulary: tuple[str, ...]) -> Guessing:
         guess = (read_answer(text) or "").lower()
         return guess if guess in vocabulary else None
 
-    return Guessing(vocabulary, vocabulary, feedback.table(kind), feedback.N_NUMBERS[kind], read, parse)
+    return Guessing(vocabulary, feedback.table(kind), feedback.N_NUMBERS[kind], read, parse)

@@ -220,4 +220,4 @@ def _guessing(env: Wordle, length: int) -> Guessing:
 
     found = env._words(length)  # pyright: ignore[reportPrivateUsage]
     table = marks.membership_table if env.as_published else marks.standard_table
-    return Guessing(found, found, table, 3**length, read, lambda text: env.parse(text, length))
+    return Guessing(found, table, 3**length, read, lambda text: env.parse(text, length))

@@ -2,7 +2,7 @@
 
 The rule is deterministic and the same for every agent, so nobody picked the nice ones: the shortest win, the longest
 loss, the first format failure, the worst and the best efficiency, the first failure of the outside world, and then the
-first of the rest.
+first of the rest. Of a long episode the first and the last turns are laid out; the page says which it leaves out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from sonde.evaluate import Row
 from .loading import Loaded
 from .losses import CAUSES, cause, lost
 from .text import Piece, compact, pieces
+
+FIRST, LAST = 40, 20
+"""Turns of an episode that are shown from its beginning and before its end."""
 
 
 class Choice(NamedTuple):
@@ -92,13 +95,14 @@ class TurnView:
 
 @dataclass(frozen=True)
 class Transcript:
-    """An episode, laid out."""
+    """An episode, laid out. `left_out` are the numbers of the first and the last turn that are not, or None."""
 
     reason: str
     row: Row
     trajectory: Trajectory
     opening: Sequence[Piece]
     turns: Sequence[TurnView]
+    left_out: tuple[int, int] | None
     hidden: str
     prior: float
 
@@ -119,9 +123,13 @@ def transcripts(run: Loaded, chosen: Sequence[tuple[str, Row]]) -> list[Transcri
 
 
 def _transcript(run: Loaded, reason: str, row: Row, t: Trajectory) -> Transcript:
-    turns = [_turn(turn, row, run.results[t.id][turn.index]) for turn in t.turns]
+    long = len(t.turns) > FIRST + LAST
+    shown = (*t.turns[:FIRST], *t.turns[-LAST:]) if long else t.turns
+    turns = [_turn(turn, row, run.results[t.id][turn.index]) for turn in shown]
+    left_out = (FIRST + 1, len(t.turns) - LAST) if long else None
     hidden = "" if t.task.hidden is None else compact(t.task.hidden)
-    return Transcript(reason, row, t, pieces(_opening(run, t)), turns, hidden, row.entropy[0] if row.entropy else 0.0)
+    prior = row.entropy[0] if row.entropy else 0.0
+    return Transcript(reason, row, t, pieces(_opening(run, t)), turns, left_out, hidden, prior)
 
 
 def _opening(run: Loaded, t: Trajectory) -> str:

@@ -19,44 +19,58 @@ from sonde.core import Belief, Filter, Turn
 
 Codes = npt.NDArray[np.uint8]
 """Rows of symbols: shape `(n, length)`."""
-Verdicts = npt.NDArray[np.uint16]
+Verdicts = npt.NDArray[np.unsignedinteger[Any]]
 """One number per (guess, secret) pair."""
 Bits = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int32]
 """Indices of candidates."""
 
-_BLOCK = 1 << 21
+_BLOCK = 1 << 17
+"""Pairs that are counted at a time: what is about them stays in the processor's cache."""
+_TABLE = 1 << 25
+"""Most pairs that are tabulated."""
+_FEW = 32
+"""Up to so many secrets, comparing all with all is faster than counting."""
 _KEPT = 20_000
+_FINE = 1e-9
+"""Bits by which two guesses must differ for one to be better."""
 
 
 class Guessing:
     """The arrays of one game.
 
-    `candidates` are the possible secrets, `guesses` the pool that `best_question` searches (candidates first is not
-    needed), both as text; `verdict(guesses_GL, secrets_NL) -> verdicts_GN`, numbers below `n_verdicts`.
-    `read(turn)` gives the guess and verdict of a turn, or None if the turn had none; `parse(text)` the guess in a text.
+    `candidates` are the possible secrets, as text, and what `best_question` searches; `verdict(guesses_GL, secrets_NL)
+    -> verdicts_GN`, numbers below `n_verdicts`. `read(turn)` gives the guess and verdict of a turn, or None if the turn
+    had none; `parse(text)` the guess in a text. `distinct(guesses)` gives the candidates to search after these guesses,
+    where all others only rename one of them: rows in rising order, the first of its equals each.
     """
 
     def __init__(
         self,
         candidates: Sequence[str],
-        guesses: Sequence[str],
         verdict: Callable[[Codes, Codes], Verdicts],
         n_verdicts: int,
         read: Callable[[Turn], tuple[str, int] | None],
         parse: Callable[[str], str | None],
-        openings: Sequence[str] | None = None,
+        distinct: Callable[[frozenset[str]], Rows] | None = None,
     ) -> None:
-        self.candidates, self.guesses = tuple(candidates), tuple(guesses)
+        self.candidates = tuple(candidates)
         self.index = {c: i for i, c in enumerate(self.candidates)}
-        self.codes, self.pool = encode(self.candidates), encode(self.guesses)
-        self.verdict, self.n_verdicts, self.read, self.parse = verdict, n_verdicts, read, parse
-        self.openings = tuple(openings) if openings is not None else None
+        self.codes, self._all = encode(self.candidates), np.arange(len(self.candidates), dtype=np.int32)
+        self.verdict, self._n_marks, self.read, self.parse = verdict, n_verdicts, read, parse
+        self._distinct = distinct
+        self._table: Verdicts | None = None
+        self._numbered: list[Verdicts] = []
+        """The verdicts that each candidate may get as a guess, in the order in which the table numbers them."""
+        # log2 c and c log2 c for every possible count c; a guess's entropy is log2 n - sum(c log2 c) / n.
+        counts = np.arange(len(self.candidates) + 1, dtype=np.float64)
+        self._logs = np.log2(counts, out=np.zeros_like(counts), where=counts > 0)
+        self._clogc = counts * self._logs
         self._kept: OrderedDict[frozenset[tuple[str, int]], GuessFilter] = OrderedDict()
 
     def start(self) -> GuessFilter:
         """The prior: uniform over the candidates."""
-        return self.node(frozenset(), lambda: np.arange(len(self.candidates), dtype=np.int32))
+        return self.node(frozenset(), lambda: self._all)
 
     def node(self, seen: frozenset[tuple[str, int]], alive: Callable[[], Rows]) -> GuessFilter:
         """The filter after these verdicts: kept, because episodes share histories (least recently used goes first)."""
@@ -69,32 +83,87 @@ class Guessing:
             self._kept.move_to_end(seen)
         return found
 
-    def entropies(self, pool: Codes, alive: Rows) -> npt.NDArray[np.float64]:
-        """Entropy in bits of the verdict of every guess in `pool` (shape `(G,)`), secret uniform over `alive`."""
-        secrets, n = self.codes[alive], len(alive)
-        count = self._by_counting if self.n_verdicts <= 4 * n else _by_sorting
-        size = max(1, _BLOCK // max(n, self.n_verdicts if count == self._by_counting else 1))
-        # c log2 c for every possible count c; a guess's entropy is log2 n - sum(c log2 c) / n.
-        clogc = np.arange(n + 1, dtype=np.float64)
-        clogc[1:] *= np.log2(clogc[1:])
-        sums = [count(self.verdict(pool[i : i + size], secrets), clogc) for i in range(0, len(pool), size)]
-        return np.maximum(0.0, np.log2(n) - np.concatenate(sums) / n)
+    def verdicts(self, guess: str, alive: Rows) -> Verdicts:
+        """The verdict on any guess under every secret of `alive`: shape `(N,)`."""
+        row = self.index.get(guess)
+        if self._table is None or row is None:
+            return self.verdict(encode([guess]), self.codes[alive])[0]
+        return self._numbered[row][self._table[row][alive]]
 
-    def _by_counting(self, verdicts: Verdicts, clogc: Bits) -> Bits:
-        """Sum of c log2 c over the counts of each row's verdicts, where verdicts are few."""
-        rows = verdicts.astype(np.int64) + np.arange(len(verdicts), dtype=np.int64)[:, None] * self.n_verdicts
-        counts = np.bincount(rows.ravel(), minlength=len(verdicts) * self.n_verdicts)
-        return clogc[counts].reshape(len(verdicts), self.n_verdicts).sum(axis=1)
+    def entropy(self, verdicts: Verdicts) -> float:
+        """Entropy in bits of one guess's verdict, all secrets being equally likely."""
+        n = len(verdicts)
+        return max(0.0, float(self._logs[n]) - float(self._clogc[np.bincount(verdicts)].sum()) / n)
 
+    def best(self, guesses: frozenset[str], alive: Rows) -> tuple[str, float]:
+        """The candidate whose verdict has the highest entropy, and that, after these guesses: among equals one that
+        may be the secret, then the first."""
+        n = len(alive)
+        if n <= 2:
+            return self.candidates[int(alive[0])], math.log2(n)
+        if n <= _FEW:  # one that tells all apart cannot be bettered, and is often among these
+            bits = self._entropies(alive, alive)
+            if bits.max() == self._logs[n]:
+                return self.candidates[int(alive[bits.argmax()])], float(bits.max())
+        rows = self._all if self._distinct is None else self._distinct(guesses)
+        bits = self._entropies(rows, alive)
+        best = float(bits.max())
+        ties = rows[bits >= best - _FINE]
+        possible = ties[alive.take(alive.searchsorted(ties), mode="clip") == ties]
+        return self.candidates[int((possible if len(possible) else ties)[0])], best
 
-def _by_sorting(verdicts: Verdicts, clogc: Bits) -> Bits:
-    """The same where possible verdicts outnumber the secrets."""
-    ordered = np.sort(verdicts, axis=1)
-    starts = np.ones(ordered.shape, bool)
-    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    at = np.flatnonzero(starts)
-    counts = np.diff(at, append=ordered.size)
-    return np.bincount(at // ordered.shape[1], clogc[counts], len(ordered)).astype(np.float64, copy=False)
+    def _entropies(self, rows: Rows, alive: Rows) -> Bits:
+        """Entropy of every candidate in `rows` as a guess: shape `(G,)`."""
+        self._tabulate()
+        n = len(alive)
+        size = max(1, _BLOCK // (n if n <= _FEW else max(n, self._n_marks)))
+        return np.concatenate([self._bits(self._marks(rows[i : i + size], alive)) for i in range(0, len(rows), size)])
+
+    def _marks(self, rows: Rows, alive: Rows) -> Verdicts:
+        """What tells the verdicts on each of some candidates apart: the verdicts, or their numbers in the table."""
+        if self._table is None:
+            return self.verdict(self.codes[rows], self.codes[alive])
+        run = slice(rows[0], rows[-1] + 1)  # a view, which copies no rows
+        found = self._table[run if len(rows) == run.stop - run.start else rows]
+        return found.take(alive, axis=1)
+
+    def _tabulate(self) -> None:
+        """At the first search, where pairs are few enough: all verdicts, those that a guess may get numbered from 0."""
+        n = len(self.candidates)
+        if self._table is not None or n * n > _TABLE:
+            return
+        table, size = np.empty((n, n), np.uint16), max(1, _BLOCK // n)
+        for i in range(0, n, size):
+            for row, verdicts in enumerate(self.verdict(self.codes[i : i + size], self.codes), i):
+                occurs = np.bincount(verdicts) > 0
+                self._numbered.append(np.flatnonzero(occurs).astype(np.uint16))
+                table[row] = np.cumsum(occurs)[verdicts] - 1
+        self._n_marks = max(map(len, self._numbered))
+        self._table = table.astype(np.uint8) if self._n_marks <= 256 else table
+
+    def _bits(self, marks: Verdicts) -> Bits:
+        """The entropy of every row."""
+        n = marks.shape[1]
+        sums = self._by_comparing(marks) if n <= _FEW else self._by_counting(marks)
+        return np.maximum(0.0, self._logs[n] - sums / n)
+
+    def _by_counting(self, marks: Verdicts) -> Bits:
+        """Sum of c log2 c over the counts c of each row's marks."""
+        n, m = len(marks), self._n_marks
+        bins = marks.astype(np.intp)
+        bins += np.arange(0, n * m, m)[:, None]
+        counts = np.bincount(bins.ravel(), minlength=n * m)
+        return self._clogc.take(counts).reshape(n, m).sum(axis=1)
+
+    def _by_comparing(self, marks: Verdicts) -> Bits:
+        """The same as a sum of log2 c over the secrets, c of them having the mark of each."""
+        columns = np.ascontiguousarray(marks.T)
+        counts = np.ones(columns.shape, np.uint8)
+        for d in range(1, len(columns)):
+            same = columns[d:] == columns[:-d]
+            counts[d:] += same
+            counts[:-d] += same
+        return self._logs.take(counts).sum(axis=0)
 
 
 def encode(words: Sequence[str]) -> Codes:
@@ -129,6 +198,7 @@ class GuessFilter(Filter):
     def __init__(self, game: Guessing, seen: frozenset[tuple[str, int]], alive: Rows) -> None:
         self.game, self.seen, self.alive = game, seen, alive
         self._best: tuple[str, float] | None = None
+        self._asked: tuple[str, Verdicts] | None = None
 
     def observe(self, turn: Turn) -> GuessFilter:
         fact = self.game.read(turn)
@@ -137,10 +207,15 @@ class GuessFilter(Filter):
         guess, verdict = fact
 
         def survivors() -> Rows:
-            verdicts = self.game.verdict(encode([guess]), self.game.codes[self.alive])[0]
-            return self.alive[verdicts == verdict]
+            return self.alive[self._verdicts(guess) == verdict]
 
         return self.game.node(self.seen | {fact}, survivors)
+
+    def _verdicts(self, guess: str) -> Verdicts:
+        """Of every candidate that is left; kept, because a guess that is weighed is mostly made too."""
+        if self._asked is None or self._asked[0] != guess:
+            self._asked = guess, self.game.verdicts(guess, self.alive)
+        return self._asked[1]
 
     def belief(self) -> Belief:
         n = len(self.alive)
@@ -157,23 +232,10 @@ class GuessFilter(Filter):
 
     def expected_gain(self, action: str) -> float:
         guess = self.game.parse(action)
-        return 0.0 if guess is None else float(self.game.entropies(encode([guess]), self.alive)[0])
+        return 0.0 if guess is None else self.game.entropy(self._verdicts(guess))
 
     def best_question(self) -> tuple[str, float]:
-        """The guess of highest expected gain; among equals one that may be the secret, then the first of the pool."""
+        """The guess of highest expected gain; among equals one that may be the secret, then the first."""
         if self._best is None:
-            self._best = self._search()
+            self._best = self.game.best(frozenset(guess for guess, _ in self.seen), self.alive)
         return self._best
-
-    def _search(self) -> tuple[str, float]:
-        game = self.game
-        if len(self.alive) <= 2:
-            return game.candidates[int(self.alive[0])], math.log2(len(self.alive))
-        guesses, pool = game.guesses, game.pool
-        if not self.seen and game.openings is not None:
-            guesses, pool = game.openings, encode(game.openings)
-        bits = game.entropies(pool, self.alive)
-        best = float(bits.max())
-        ties = np.flatnonzero(bits >= best - 1e-9)
-        chosen = int(next((i for i in ties if self.prob(guesses[i]) > 0.0), ties[0]))
-        return guesses[chosen], best

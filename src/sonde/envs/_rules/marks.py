@@ -55,7 +55,19 @@ def number(marks: str) -> int:
 
 
 def standard_table(guesses: Codes, secrets: Codes) -> Verdicts:
-    """`number(standard(s, g))` for every pair; shape `(G, N)`."""
+    """`number(standard(s, g))` for every pair; shape `(G, N)`. The rules differ for guesses that repeat a letter."""
+    import numpy as np
+
+    verdicts = membership_table(guesses, secrets)
+    ordered = np.sort(guesses, axis=1)
+    repeats = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if len(repeats):
+        verdicts[repeats] = _claiming_table(guesses[repeats], secrets)
+    return verdicts
+
+
+def _claiming_table(guesses: Codes, secrets: Codes) -> Verdicts:
+    """`standard_table` letter by letter, whatever the guesses repeat."""
     import numpy as np
 
     length = guesses.shape[1]
@@ -76,9 +88,12 @@ def membership_table(guesses: Codes, secrets: Codes) -> Verdicts:
     """`number(membership(s, g))` for every pair; shape `(G, N)`."""
     import numpy as np
 
-    length = guesses.shape[1]
+    letters, which = np.unique(guesses, return_inverse=True)
+    which = which.reshape(guesses.shape)
+    same = letters[:, None, None] == secrets.T[None]  # (letter, place, secret)
+    present = same.any(axis=1).astype(np.uint16)
     verdicts = np.zeros((len(guesses), len(secrets)), np.uint16)
-    for i in range(length):
-        found = [guesses[:, i, None] == secrets[None, :, j] for j in range(length)]
-        verdicts = verdicts * np.uint16(3) + np.where(found[i], np.uint16(2), np.logical_or.reduce(found))
+    for i in range(guesses.shape[1]):
+        verdicts *= np.uint16(3)
+        verdicts += (present + same[:, i])[which[:, i]]
     return verdicts

@@ -1,0 +1,57 @@
+"""Scoring recorded runs: wall and CPU seconds of playing, of scoring with gains, and of scoring a second time.
+
+python benchmarks/scoring.py wordle       5,000 Wordle episodes (goal: 10 s on two cores, again in less than 2 s)
+python benchmarks/scoring.py mastermind   2,000 Mastermind episodes (goal: 60 s on two cores, again in less than 2 s)
+python benchmarks/scoring.py ENV -n N     any environment
+
+The agent is `random`, which is the dearest to score: hardly two episodes share their histories. CPU seconds are those
+of all processes together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sonde.core.processes import cores
+from sonde.run import config_from, play, prepare, rescore
+from sonde.store import Run
+
+EPISODES = {"wordle": 5_000, "mastermind": 2_000}
+T = TypeVar("T")
+
+
+def timed(what: str, work: Callable[[], T]) -> T:
+    wall, cpu = time.perf_counter(), sum(os.times()[:4])
+    result = work()
+    wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
+    print(f"  {what:13} {wall:6.1f} s {cpu:6.1f} CPU s", flush=True)
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("env")
+    parser.add_argument("-n", type=int)
+    args = parser.parse_args()
+    n = args.n or EPISODES.get(args.env, 500)
+    seats = {"agent": {"name": "agents:random"}}
+    tasks = len(prepare(config_from({"env": {"name": args.env}, "seats": seats})).tasks)
+    n_tasks = min(n, tasks)
+    run = prepare(config_from({"env": {"name": args.env}, "seats": seats, "n_tasks": n_tasks, "k": -(-n // n_tasks)}))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "run"
+        print(f"{args.env}: {run.config.k * n_tasks:,} episodes, {cores()} cores")
+        timed("played", lambda: play(run, folder))
+        first = timed("scored", lambda: rescore(run, Run.load(folder), folder))
+        again = timed("scored again", lambda: rescore(run, Run.load(folder), folder))
+        assert again.rows == first.rows
+
+
+if __name__ == "__main__":
+    main()

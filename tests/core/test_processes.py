@@ -1,0 +1,80 @@
+"""Work on several cores: in order, with the errors of the function, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from sonde.core import WorldError
+from sonde.core.processes import cores, spread
+
+ROOT = Path(__file__).parents[2]
+
+
+def squared(n: int) -> int:
+    print("this is no answer")
+    return n * n
+
+
+def failing(n: int) -> int:
+    if n == 3:
+        raise KeyError(f"thing {n}")
+    return n
+
+
+def dying(n: int) -> int:
+    os._exit(7)
+
+
+def whose(n: int) -> int:
+    return os.getpid()
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_results_come_in_order(processes: int) -> None:
+    assert list(spread(squared, range(40), processes)) == [n * n for n in range(40)]
+
+
+def test_it_is_other_processes_that_work_and_as_many_as_asked_for() -> None:
+    found = set(spread(whose, range(60), 2))
+    assert len(found) == 2 and os.getpid() not in found
+    assert cores() >= 1
+
+
+def test_what_the_function_raises_is_raised_after_what_came_before() -> None:
+    found = spread(failing, range(10), 2)
+    assert [next(found) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(KeyError, match="thing 3") as caught:
+        next(found)
+    assert "in failing" in caught.value.__notes__[0]
+
+
+def test_a_process_that_dies_is_named() -> None:
+    with pytest.raises(WorldError, match="a helper process ended with status 7"):
+        list(spread(dying, range(4), 2))
+
+
+def test_closing_ends_the_processes_and_takes_no_more() -> None:
+    taken: list[int] = []
+    found = spread(whose, (taken.append(n) or n for n in count()), 2)
+    pid = next(found)
+    found.close()
+    assert len(taken) <= 6
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from math import sqrt\nfrom sonde.core.processes import spread\n"
+        "print('once')\nprint(*spread(sqrt, (4.0, 9.0), 2))\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, str(script)], check=True, capture_output=True, text=True, env=env)
+    assert (done.stdout, done.stderr) == ("once\n2.0 3.0\n", "")
