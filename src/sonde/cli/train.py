@@ -31,7 +31,7 @@ from sonde.train.settings import TrainSettings
 from sonde.viewer.histories import HISTORY
 
 from . import tables
-from .options import model_config, with_models
+from .options import model_config, trained_model, with_models
 from .progress import progress, stderr, training
 from .shared import ReportOpt
 
@@ -40,7 +40,7 @@ out = Console()
 ONLINE = ("grpo",)
 PARTS = ("settings", "objective", "online", "rule")
 
-ModelOpt = Annotated[str, typer.Option(help="The model to train: a folder, a hub name, or one of `sonde models list`.")]
+ModelOpt = Annotated[str, typer.Option(help="The model to train: a name of `sonde models list`, hf:NAME, or a folder.")]
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder for checkpoints, history and the trained model.")]
 SetOpt = Annotated[
     list[str],
@@ -72,7 +72,7 @@ def train(
     as_json: JsonOpt = False,
 ) -> None:
     """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
-    parts = _parts(overrides)
+    parts, model = _parts(overrides), trained_model(model)
     if objective not in (*OFFLINE, *ONLINE):
         raise unknown("objective", objective, (*OFFLINE, *ONLINE))
     chosen = _training(settings or _usual(objective), objective, folder, parts, context, encode)
@@ -100,7 +100,9 @@ def train(
 def paprika(
     folder: OutOpt,
     envs: Annotated[list[str] | None, typer.Argument(help="Environments to learn from.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model: a folder, a hub name, or a shipped one.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model: a name of `sonde models list`, hf:NAME, or a folder.")
+    ] = None,
     preset: PresetOpt = None,
     held_out: Annotated[
         list[str] | None, typer.Option("--held-out", help="NAME or NAME:PRESET, only evaluated. May be repeated.")
@@ -139,18 +141,19 @@ def paprika(
     """PAPRIKA from start to end: play, select, train, evaluate; the same command goes on where it was interrupted."""
     values = read_config(config) if config else {}
     given: dict[str, Json] = {
-        "model": model, "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds, "curriculum": curriculum,
+        "model": model and trained_model(model), "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds,
+        "curriculum": curriculum,
         "by": by, "envs": [_named(env, preset) for env in envs] if envs else None,
         "held_out": [_named(env, None) for env in held_out] if held_out else None,
         "presets": None if settings is None else _presets(settings), "temperature": temperature,
-        "player": None if player is None else model_config(player, base_url),
+        "player": None if player is None else model_config(player, base_url, "--player"),
     }  # fmt: skip
     values |= {key: value for key, value in given.items() if value is not None}
     if max_new_tokens is not None:
         values["agent"] = {**values.get("agent", {}), "max_new_tokens": max_new_tokens}
     if base_url is not None and player is None:
         raise UserError("--base-url: allowed: together with --player http:NAME")
-    values = with_models(values, user, judge, user_url or base_url, None)
+    values = with_models(values, user, judge, user_url, base_url, None)
     for assignment in overrides:
         values = override(values, assignment)
     asked = Paprika.from_json(values)

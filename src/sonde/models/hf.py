@@ -24,7 +24,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core.config import HOW
@@ -35,6 +34,7 @@ from sonde.core.model import Capabilities, Model, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from . import fetch
+from .hub import locate, unloadable
 from .weights import weights_of
 
 if TYPE_CHECKING:
@@ -233,19 +233,20 @@ def _load(hf: HF) -> _Loaded:
 
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
-    source = str(fetch.fetch(hf.model)) if hf.model in fetch.known() else hf.model
-    local, found = Path(source).is_dir(), _checked_weights(hf, source)
+    source = locate(hf.model, hf.revision)
+    found = _checked_weights(hf, source.path)
     device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
-    options: dict[str, Any] = {"revision": hf.revision, "local_files_only": local}
+    options: dict[str, Any] = {"revision": hf.revision, "local_files_only": source.local}
     try:
         with no_bars():
-            tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
-            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
+            tokenizer: Any = AutoTokenizer.from_pretrained(source.path, **options)
+            model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype=dtype, **options)
         model = model.to(device).eval()
     except (OSError, ValueError) as error:
-        raise UserError(f"hf: model: {hf.model!r} cannot be loaded: {_first_line(error)}") from error
-    return _engine(hf, model, tokenizer, found or str(getattr(model.config, "_commit_hash", None) or ""))
+        raise unloadable(hf.model, error) from error
+    commit = source.commit or str(getattr(model.config, "_commit_hash", None) or "")
+    return _engine(hf, model, tokenizer, found or commit)
 
 
 def _checked_weights(hf: HF, source: str) -> str | None:
@@ -315,7 +316,3 @@ def no_bars() -> Iterator[None]:
 
 def _ends(ids: int | Sequence[int] | None) -> tuple[int, ...]:
     return () if ids is None else (ids,) if isinstance(ids, int) else tuple(ids)
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -21,9 +21,9 @@ from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
 from sonde.core.extras import need
 from sonde.core.types import Json
-from sonde.models import fetch
 from sonde.models.chat import Chat
 from sonde.models.hf import HF, no_bars
+from sonde.models.hub import locate, unloadable
 from sonde.models.weights import weights_of
 from sonde.store.folder import write_atomically
 
@@ -98,14 +98,14 @@ def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
     need("training", *NEEDED)
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    source = str(fetch.fetch(name)) if name in fetch.known() else name
-    options: dict[str, Any] = {"revision": revision, "local_files_only": Path(source).is_dir()}
+    source = locate(name, revision)
+    options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
     try:
         with no_bars():
-            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype="float32", **options)
-            return model, AutoTokenizer.from_pretrained(source, **options)
+            model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
+            return model, AutoTokenizer.from_pretrained(source.path, **options)
     except (OSError, ValueError) as e:
-        raise UserError(f"train: model: {name!r} cannot be loaded: {str(e).strip().splitlines()[0]}") from e
+        raise unloadable(name, e) from e
 
 
 def prepare(

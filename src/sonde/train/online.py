@@ -151,7 +151,10 @@ class OnlineTrainer(SondeTrainer):
     @property
     def tied(self) -> dict[str, Any]:
         """What a checkpoint may not be resumed without."""
-        games = [{"name": game.name, "env": game.env.config, "tasks": _tasks(game)} for game in self.games]
+        games = [
+            {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": _tasks(game)}
+            for game in self.games
+        ]
         others = {seat: policy.config for seat, policy in self.policies.items()}
         return {**self.online.to_json(), "games": games, "policies": others}
 
