@@ -64,7 +64,12 @@ PAPER: Mapping[str, str] = freeze({"sft": "paprika_sft", "rpo": "paprika_rpo"})
 TINY: Mapping[str, str] = freeze({"sft": "tiny_sft", "rpo": "tiny_rpo"})
 """Presets of `train.presets` per stage: the paper's, and ours for the models that come with sonde."""
 
-_OF_ALL = {"temperature": "temperature, test_temperature", "min_p": "min_p, test_min_p", "model": "model"}
+_OF_ALL = {
+    "temperature": "temperature, test_temperature",
+    "min_p": "min_p, test_min_p",
+    "model": "model",
+    "weights": "model",
+}
 
 Reference = Literal["round", "stage"]
 Watch = Callable[[str, int, int], AbstractContextManager[OnDone | None]]
@@ -142,7 +147,7 @@ class Paprika:
         for stage in self.presets:
             if stage not in OFFLINE:
                 raise unknown("paprika: presets", stage, OFFLINE)
-        for part, own in (("agent", ("temperature", "min_p", "model")), ("hf", ("model",))):
+        for part, own in (("agent", ("temperature", "min_p", "model")), ("hf", ("model", "weights"))):
             for name in own:
                 if name in getattr(self, part):
                     raise UserError(f"paprika: {part}.{name}: allowed: {_OF_ALL[name]}, which every stage goes by")
@@ -340,10 +345,8 @@ class _Pipeline:
         c = self.config
         done: list[Evaluation] = []
         for env, short in zip(self.configs, self.names, strict=True):
-            prepared, here = (
-                prepare(self._evaluation(env, _env(env), name, model)),
-                self.folder / "evaluation" / name / short,
-            )
+            prepared = prepare(self._evaluation(env, _env(env), name, model))
+            here = self.folder / "evaluation" / name / short
             if not (here / "evaluation.json").is_file():
                 total = c.test_k * len(prepared.tasks)
                 with self.watch(f"{name}: {short}", total, total - missing(prepared, here)) as on_done:

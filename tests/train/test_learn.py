@@ -220,6 +220,7 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         ),
         ({"agent": {"temperature": 1.0}}, r"paprika: agent\.temperature: allowed: temperature, test_temperature"),
         ({"hf": {"model": "x"}}, r"paprika: hf\.model"),
+        ({"hf": {"weights": "x"}}, r"paprika: hf\.weights: allowed: model"),
         ({"seats": {"agent": {"name": "agents:random"}}}, r"paprika: seats\.agent"),
         ({"player": {"name": "models:fake", "script": ["x"]}, "rounds": 2}, "paprika: rounds: got 2"),
     ],
