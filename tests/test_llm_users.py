@@ -78,9 +78,15 @@ def test_a_model_that_tells_the_secret_never_gets_it_through(env: str) -> None:
 
 
 def test_a_claimed_goal_is_not_a_win_until_it_is_judged() -> None:
-    (first, _) = played(fake("Goal reached"), "Is it alive?")
+    (first, _) = played(fake("Goal reached"), "Is it a guitar?")
     assert first.outcome and (first.outcome.claimed, first.outcome.judged) == (True, False)
     assert not first.outcome.success
+
+
+def test_a_claim_that_answers_no_guess_is_asked_for_again() -> None:
+    (first, _) = played(fake("Goal reached", "yes"), "Is it alive?", max_turns=1)
+    assert first.outcome and first.outcome.kind == "timeout"
+    assert (first.turns[0].info["answer"], first.turns[0].info["retries"]) == ("yes", 1)
 
 
 def test_audit_counts_what_a_second_judge_denies(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import metrics
-from .core import AGENT, Env, Episode, Message, Policy, Trajectory, UserError, View, build
+from .core import AGENT, Env, Episode, Message, Outcome, Policy, Trajectory, UserError, View, build
 from .core.sync import run_sync
 from .core.types import Json
 from .envs._rules.checks import gives_away
@@ -102,13 +102,19 @@ async def _finding(env: Dialogue, t: Trajectory, judge: Policy | None) -> Findin
         trajectory=t.id,
         task=t.task.id,
         success=success,
-        by_rules=env.solves(last) if last is not None and not t.task.public.get("foreign") else None,
+        by_rules=_rules(env, last, t.outcome) if last is not None else None,
         by_judge=await _second(env, t, last, judge) if judge and last is not None and success else None,
         leak=_leak(env, t, talks),
         withheld=sum(int(turn.info.get("leaks", 0)) for turn in t.turns),
         retries=sum(int(turn.info.get("retries", 0)) for turn in t.turns),
         defaults=sum(turn.info.get("result") == "default" for turn in t.turns),
     )
+
+
+def _rules(env: Dialogue, last: Talk, outcome: Outcome | None) -> bool | None:
+    """The rules' verdict: on what was claimed or won by what it names, on other messages by what they ask."""
+    claimed = outcome is not None and (outcome.claimed or outcome.success)
+    return env.judged(last) if claimed else env.solves(last)
 
 
 def _talks(env: Dialogue, t: Trajectory) -> list[Talk]:

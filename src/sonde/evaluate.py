@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from . import metrics, reference
+from . import metrics, reference, replies
 from .core import AGENT, EMPTY, Env, Episode, Gain, Spec, Trajectory, UserError, build, identity
 from .core.types import Json
 from .metrics import Estimate
+from .replies import Replies
 from .rollout import tokens
 
 SCHEMA = 1
@@ -46,10 +47,8 @@ class Row:
     score: float
     turns: int
     tokens: int = 0
-    malformed: int = 0
-    """Replies of sub-calls that could not be read and were asked for again."""
-    fallbacks: int = 0
-    """Sub-calls that were given up, so that the agent fell back on what its documentation says."""
+    replies: Replies = field(default_factory=Replies)
+    """What was wrong with the agent's replies."""
     truncated: str = ""
     error: str = ""
     entropy: tuple[float, ...] | None = None
@@ -110,7 +109,7 @@ class Evaluation:
 def _row_from_json(row: Mapping[str, Any]) -> Row:
     gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
     entropy = None if row["entropy"] is None else tuple(row["entropy"])
-    return Row(**{**row, "gains": gains, "entropy": entropy})
+    return Row(**{**row, "gains": gains, "entropy": entropy, "replies": Replies(**row["replies"])})
 
 
 def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
@@ -128,18 +127,12 @@ def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
         score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
         turns=len(trajectory.turns),
         tokens=tokens(trajectory),
-        malformed=_named(trajectory, ":malformed"),
-        fallbacks=_named(trajectory, ":fallback"),
+        replies=replies.count(trajectory),
         truncated=outcome.truncated,
         error=trajectory.error,
         entropy=entropy,
         gains=found,
     )
-
-
-def _named(trajectory: Trajectory, ending: str) -> int:
-    """Completions of the agent with such a name; see `agents/_calls.py`."""
-    return sum(c.name.endswith(ending) for t in trajectory.turns for c in t.acts[0].action.completions)
 
 
 def _information(env: Env[Any], trajectory: Trajectory) -> tuple[tuple[float, ...] | None, tuple[Gain, ...] | None]:
@@ -204,19 +197,7 @@ def summarise(
         entropy=_mean_entropy(rows, spec.max_turns),
         turns_played=_turns_played([r.turns for r in rows]),
         seconds=seconds,
-        notes=_unread(rows),
-    )
-
-
-def _unread(rows: Sequence[Row]) -> tuple[str, ...]:
-    """What is to be said of replies that could not be read."""
-    malformed, fallbacks = sum(r.malformed for r in rows), sum(r.fallbacks for r in rows)
-    if not malformed + fallbacks:
-        return ()
-    hit = sum(r.fallbacks > 0 for r in rows)
-    return (
-        f"sub-calls: {malformed:,} unreadable replies asked for again, {fallbacks:,} calls given up (fallback), in "
-        f"{hit} of {len(rows)} episodes",
+        notes=replies.notes(rows),
     )
 
 
@@ -245,6 +226,8 @@ def _metrics(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
     found["efficiency"] = _mean_of(by_task, _efficiency, (0.0, 1.0))
+    for name, table in replies.shares(by_task).items():
+        found[name] = metrics.rate(table) if table else None
     found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
     return found
 

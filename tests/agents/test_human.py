@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 import sonde
-from sonde.agents.human import Human
-from sonde.core import AGENT, Trajectory
+from sonde.agents.human import Human, meant
+from sonde.core import AGENT, Episode, Trajectory
 from sonde.rollout import collect
 
 ENV = sonde.make("mastermind", max_turns=3)
@@ -47,3 +47,44 @@ def test_leaving_is_no_loss(typed: str) -> None:
 
 def test_the_terminal_is_no_part_of_its_configuration() -> None:
     assert Human(stream=StringIO("")).config == {"name": "agents:human"}
+
+
+LINES = (
+    "Where were you when it happened", "search the kitchen", "I think it was the gardener", "hello", "the metro",
+    "Is it alive", "sunroof and heated seats are what I like", "$25,000 is a lot of money, don't you think",
+    "why are you here, Sven", "replace cable please", "no idea",
+)  # fmt: skip
+CONVERSATIONS = (
+    "murder_mystery", "twenty_questions", "guess_my_city", "customer_service", "customer_service_bandit", "car_dealer",
+    "user_personalization",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONVERSATIONS)
+@pytest.mark.parametrize("line", LINES)
+def test_what_a_person_says_in_a_conversation_is_what_is_said(name: str, line: str) -> None:
+    env = sonde.make(name)
+    state = Episode.begin(env, env.tasks("test")[0]).state
+    assert meant(line, env.actions(state) or (), env.spec, env.say) == line
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "said"),
+    [
+        ("twenty_questions", "eiffel tower", "Is it the Eiffel Tower?"),
+        ("car_dealer", "sunroof and third row", "This one has sunroof and third row."),
+        ("maze", "up", "move up"),
+        ("minesweeper", "2 3", "<Answer>reveal 2 3</Answer>"),
+        ("wordle", "zzzzz", "<Answer>zzzzz</Answer>"),
+    ],
+)
+def test_a_listed_answer_is_said_as_the_environment_reads_it(name: str, line: str, said: str) -> None:
+    env = sonde.make(name)
+    task = env.task("Eiffel Tower") if name == "twenty_questions" else env.tasks("test")[0]
+    assert meant(line, env.actions(Episode.begin(env, task).state) or (), env.spec, env.say) == said
+
+
+def test_a_culprit_is_accused_by_name() -> None:
+    env = sonde.make("murder_mystery")
+    legal = env.actions(Episode.begin(env, env.tasks("test")[0]).state) or ()
+    assert meant(legal[-1].lower(), legal, env.spec, env.say) == f"I accuse {legal[-1]} of the murder."

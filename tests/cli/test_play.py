@@ -137,3 +137,9 @@ def test_the_words_around_tags_stay() -> None:
     assert untagged(f"{form}\nNow go.") == "Answer: reveal row\nNow go."
     assert untagged("Pick one: <Think> ... </Think> <Answer> pick a </Answer>.") == "Pick one: pick a."
     assert untagged("plain: text") == "plain: text"
+
+
+def test_a_line_to_a_narrator_accuses_nobody_by_itself() -> None:
+    told = play("where were you last night\nI think it was the gardener\n", "murder_mystery", "--task", "1")
+    assert "I accuse" not in told.partition("1/20")[2]
+    assert "3/20" in told, "nobody was accused"

@@ -158,3 +158,26 @@ def _played(env: sonde.Env, task: sonde.Task, script: Sequence[str]) -> Episode:
 
 def _replies(env: sonde.Env, task: sonde.Task, script: Sequence[str]) -> list[str]:  # type: ignore[type-arg]
     return [turn.told for turn in _played(env, task, script).turns]
+
+
+def test_to_say_again_what_was_said_offers_nothing() -> None:
+    env = sonde.make("car_dealer")
+    for task in env.tasks("test")[:20]:
+        ep = sonde.Episode.begin(env, task)
+        again = ep.step(ep.view().messages[-1].content)
+        assert again.turns[-1].info["offer"] == 0, ep.view().messages[-1].content
+
+
+@pytest.mark.parametrize(
+    ("message", "price"),
+    [
+        ("The list price is $30,000.", 0),
+        ("I would rather not pay more than $27,000.", 0),
+        ("Is your budget $27,000?", 0),
+        ("The list price is $30,000, but I can do 27.5k.", 27_500),
+        ("I can only sell it at the list price of $30,000.", 30_000),
+        ("It is yours for 28 thousand dollars.", 28_000),
+    ],
+)
+def test_a_price_that_is_stated_is_no_offer(message: str, price: int) -> None:
+    assert offer(read_pitch(message), 30_000) == price

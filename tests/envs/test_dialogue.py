@@ -12,7 +12,7 @@ import pytest
 from sonde.audit import audit
 from sonde.core import AGENT, Episode, Frozen, Spec, Task, TaskList, UserError, default_policies, make
 from sonde.envs._rules.checks import CHECKS, mentions, plain
-from sonde.envs._rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, spoken, verdict
+from sonde.envs._rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claimed, spoken, verdict
 
 COLOURS = ("red", "green", "blue")
 
@@ -163,8 +163,42 @@ def test_an_unreadable_user_gets_a_default_after_five_retries() -> None:
 
 
 def test_a_false_claim_ends_the_game_and_is_no_win() -> None:
-    ep = begin().step("Is it warm?").step("Goal reached")
+    ep = begin().step("Is it blue?").step("Goal reached")
     assert ep.outcome and (ep.outcome.kind, ep.outcome.claimed, ep.outcome.judged) == ("loss", True, False)
+
+
+def test_a_claim_after_a_message_that_proposes_nothing_is_asked_for_again() -> None:
+    ep = begin().step("Is it warm?")
+    for n in range(RETRIES + 1):
+        assert ep.to_act == USER, n
+        ep = ep.step("Goal reached")
+        assert n == RETRIES or "proposes no answer" in ep.messages[USER][-1].content
+    assert (ep.to_act, told(ep)) == (AGENT, "I do not know.")
+    assert dict(ep.turns[-1].info) == {"result": "default", "retries": RETRIES + 1}
+
+
+@pytest.mark.parametrize("said", ["I'd say red!", "You must be thinking of red.", "Isn't it red?"])
+def test_a_claimed_guess_is_read_in_any_frame(said: str) -> None:
+    ep = begin().step(said).step("Goal reached")
+    assert ep.outcome and (ep.outcome.kind, ep.outcome.claimed, ep.outcome.judged) == ("win", True, True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_claim"),
+    [
+        ("Goal reached? No", False),
+        ("Goal reached? Not yet.", False),
+        ("Goal reached: no", False),
+        ("I will not say goal reached.", False),
+        ("If you name it: no, goal reached only then", False),
+        ("That isn't goal reached!", False),
+        ("Goal reached? Yes!", True),
+        ("Yes. Goal reached, well done.", True),
+        ("**Goal Reached**", True),
+    ],
+)
+def test_what_is_a_claim(reply: str, is_claim: bool) -> None:
+    assert claimed(reply) is is_claim
 
 
 @pytest.mark.parametrize("reply", ["Goal reached.", "cold", "GOAL REACHED!!!", "What?"])

@@ -247,7 +247,7 @@ def test_an_unreadable_narrator_gets_a_default() -> None:
 
 def test_a_false_claim_of_the_narrator_is_no_win() -> None:
     ep = begin().step("Sven, where were you?").step(GOAL)
-    assert ep.outcome and (ep.outcome.kind, ep.outcome.claimed, ep.outcome.judged) == ("loss", True, False)
+    assert ep.to_act == "user" and "proposes no answer" in ep.messages["user"][-1].content
 
 
 @pytest.mark.parametrize("said", ["No.", "Goal reached", "You are wrong.", ""])

@@ -173,7 +173,7 @@ def test_a_leak_is_withheld() -> None:
 
 
 def test_a_false_claim_is_a_loss() -> None:
-    ep = said(["Goal reached"], "Is it big?")
+    ep = said(["Goal reached"], "Is it a violin?")
     assert ep.outcome is not None
     assert (ep.outcome.kind, ep.outcome.claimed, ep.outcome.judged) == ("loss", True, False)
 

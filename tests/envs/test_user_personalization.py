@@ -31,6 +31,27 @@ def reply(question: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("form", "wins"),
+    [
+        ("Do not do any of the following: {}.", False),
+        ("You should not {}.", False),
+        ("Never do this. {}.", False),
+        ("{}. But dont do any of it!", False),
+        ("Here is what I would not do:\n- {}", False),
+        ("{}.", True),
+        ("Don't worry: {}.", True),
+        ("Do not overspend. {}.", True),
+        ("Do not do the usual. Instead, {}.", True),
+    ],
+)
+def test_advice_against_something_takes_nothing_up(form: str, wins: bool) -> None:
+    for request in requests().values():
+        for persona in request.personas[7::1500]:
+            advice = request.gold(persona).removeprefix("My advice: ").rstrip(".")
+            assert request.fit(persona, form.format(advice)).score == float(wins), form.format(advice)
+
+
+@pytest.mark.parametrize(
     ("question", "told"),
     [
         ("What is your budget?", "Money is short this month, so it has to be cheap."),

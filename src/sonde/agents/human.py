@@ -1,14 +1,37 @@
-"""A person at a terminal in the agent's seat. A bare answer is enough; the answer syntax is added."""
+"""A person at a terminal in the agent's seat. A bare answer is enough; the answer syntax is added.
+
+What a person says to somebody (a user, a narrator) is said as it was typed, unless it is one of the listed answers.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from rich.console import Console
 
-from sonde.core import Action, Policy, View, WorldError
+from sonde.core import Action, Policy, Spec, View, WorldError
+
+
+def meant(line: str, legal: Sequence[str], spec: Spec, say: Callable[[str], str]) -> str:
+    """The text of what a person typed: a listed answer as the environment reads it, whose first words may be left out
+    where no other ends so (`2 3` for `reveal 2 3`); other lines with no more than the answer syntax.
+
+    In a conversation a line has to be the whole of a listed answer, and any other is what is said.
+    """
+    if "<answer>" in line.lower():
+        return line
+    in_tags = "<answer>" in say(line).lower()
+    talks = len(spec.seats) > 1 and not in_tags
+    words = _words(line)
+    fitting = [a for a in legal if (found := _words(a)) == words or (not talks and found[-len(words) :] == words)]
+    return say(fitting[0] if len(fitting) == 1 else line) if in_tags or len(fitting) == 1 else line
+
+
+def _words(text: str) -> list[str]:
+    return text.lower().replace(",", " ").split()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +47,7 @@ class Human(Policy):
             line = await asyncio.to_thread(self._read, f"[bold]turn {view.turn + 1}/{view.spec.max_turns}[/bold] > ")
         except EOFError as e:
             raise WorldError("the player left") from e
-        return Action(line if "<" in line else view.say(line))
+        return Action(meant(line, view.legal or (), view.spec, view.say))
 
     def _read(self, prompt: str) -> str:
         """The next line that says something."""

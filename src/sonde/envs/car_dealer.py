@@ -7,9 +7,10 @@ price / ((budget + list price) / 2) by default: `reward="ratio"` here, and `rewa
 dollars. No sale earns nothing.
 
 Ours: brands, prices, features and the buyers' rules (`_rules/dealing.py`); the paper's buyer is a fine-tuned language
-model, whose weights decide. A message makes an offer if it names one price besides the list price. A buyer ends the
-talk with `<Deal>yes</Deal>`, which accepts the last offer, or `<Deal>no</Deal>`; the agent does not see these tags. A
-deal without an offer on the table is no deal, whatever a buyer says.
+model, whose weights decide. A message makes an offer if it puts forward one price; to state the list price, or what the
+buyer would pay, offers nothing. A buyer ends the talk with `<Deal>yes</Deal>`, which accepts the last offer, or
+`<Deal>no</Deal>`; the agent does not see these tags. A deal without an offer on the table is no deal, whatever a buyer
+says.
 
 The hypothesis is the buyer: character, budget as a share of the list price, and the two features it wants, uniform over
 all 315. The filter is exact for `users:buyer`.
@@ -77,7 +78,7 @@ class CarDealer(Env[State]):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="1",
+            version="2",
             summary="sell a car to a buyer whose character, budget and wishes have to be found out",
             preset=self.preset,
             max_turns=self.max_turns,

@@ -36,6 +36,7 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive,
 from sonde.core.types import Json
 
 from ._rules.dialogue import USER, Dialogue, Talk
+from ._rules.naming import Names, Verdict, lookup, name_key
 from ._rules.partition import PartitionFilter
 
 if TYPE_CHECKING:
@@ -194,6 +195,25 @@ class GuessMyCity(Dialogue):
 
         found = proposed(said)
         return 0 if found is None else found.count
+
+    def understood(self, state: Talk) -> Verdict | None:
+        from ._rules.cities.questions import names_another, query
+        from ._rules.cities.replies import Guess
+
+        city, found = self.city(state), query(state.said)
+        if isinstance(found, Guess):
+            return "unclear" if city is not None and found.value(city) is None else "wrong"
+        if found.topic != "unknown":
+            return "nothing"
+        return "wrong" if city is None and names_another(state.said) else None
+
+    def names(self, state: Talk) -> Names:
+        from ._rules.cities.words import LONGEST_NAME, cities_named
+
+        city = self.city(state)
+        if city is None:
+            return Names(lookup({name_key(str(state.world).rpartition(", ")[0]): 1}), LONGEST_NAME, 1)
+        return Names(cities_named, LONGEST_NAME, 1 << city.id, cities_named(city.land.name))  # "Guatemala, Guatemala"
 
     def secrets(self, state: Talk) -> Sequence[str]:
         city = self.city(state)

@@ -35,7 +35,7 @@ from sonde.core.types import Json
 
 from ._rules.checks import Candidates
 from ._rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
-from ._rules.mystery.accusing import accused, is_accusation
+from ._rules.mystery.accusing import accused, is_accusation, may_accuse
 from ._rules.mystery.belief import MysteryFilter
 from ._rules.mystery.cases import TASKS, Case, Frame, case
 from ._rules.mystery.ending import ending
@@ -44,6 +44,7 @@ from ._rules.mystery.reading import LONGEST, Reading, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
 from ._rules.mystery.telling import briefing, clues, lies
 from ._rules.mystery.words import template
+from ._rules.naming import Names, Verdict, lookup, name_key, verdict_on
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"
@@ -215,6 +216,23 @@ class MurderMystery(Dialogue):
     def _read(self, state: Talk) -> Reading:
         world = _world(state)
         return Reading("nothing") if world.truth is None else read(_frame(world), state.said)
+
+    def verdict(self, state: Talk) -> Verdict:
+        """Naming somebody is no accusation: guilt has to be stated."""
+        world, found = _world(state), self._read(state)
+        if world.truth is None:
+            return "unclear"
+        if found.kind == "accuse":
+            return "right" if self.solves(state) else "wrong"
+        stated = found.kind == "nothing" and may_accuse(template(_frame(world), state.said[:LONGEST]))
+        return verdict_on(state.said, self.names(state)) if stated else "nothing"
+
+    def names(self, state: Talk) -> Names:
+        world = _world(state)
+        assert world.truth is not None
+        rows = [(i, name) for i, p in enumerate(_frame(world).people) for name in (p.name, p.given)]
+        people = {name_key(name): 1 << i for i, name in rows}
+        return Names(lookup(people), 4, 1 << world.truth.culprit)
 
     def secrets(self, state: Talk) -> Sequence[str]:
         """Sentences that give the culprit away; the name alone does not."""

@@ -30,14 +30,17 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, invalid
 from sonde.core.types import Json
 
 from ._rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
+from ._rules.naming import Names, Verdict
 from ._rules.partition import PartitionFilter
-from ._rules.twenty_questions.answering import TEXTS, TopicAnswers, guess, mentioned
+from ._rules.twenty_questions.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
 from ._rules.twenty_questions.difficulty import difficulty
 from ._rules.twenty_questions.questions import read
 from ._rules.twenty_questions.topics import knowledge
 
 _NAME = "twenty_questions"
 _LONGEST_TOPIC = 100
+_LONGEST_NAME = 8
+"""Words of a topic's name."""
 
 
 class World(NamedTuple):
@@ -237,10 +240,27 @@ class TwentyQuestions(Dialogue):
         query = read(said).query
         return query.named if query is not None else 0
 
+    def understood(self, state: Talk) -> Verdict | None:
+        if _world(state).foreign:
+            return super().understood(state)
+        query = read(state.said).query
+        return None if query is None else "wrong" if query.named else "nothing"
+
+    def names(self, state: Talk) -> Names:
+        if _world(state).foreign:
+            return super().names(state)
+        knows, secret = knowledge(), 1 << knowledge().index[_world(state).topic]
+        return Names(topics_named, _LONGEST_NAME, secret, knows.above(secret))
+
+    def claims(self, state: Talk, reply: str) -> bool:
+        """Where "finished" is a reply it claims the goal too, and is a yes (`reading`) where the rules disagree."""
+        finished = "finished" in self._preset.replies and _READ.get(_bare(reply)) == "finished"
+        return super().claims(state, reply) or (finished and not self.ends(state) and self.verdict(state) == "right")
+
     def reading(self, state: Talk, reply: str) -> str | None:
         """String match, as published: one of the preset's replies and nothing else. "Finished" where the message does
         not solve the game counts as yes, as in the code of ΔBelief-RL."""
-        found = _READ.get(re.sub(r"[\s.!\"'*]+$|^[\s\"'*]+", "", reply).lower())
+        found = _READ.get(_bare(reply))
         if found not in self._preset.replies:
             return None
         return TEXTS["yes" if found == "finished" else found]
@@ -265,6 +285,11 @@ class TwentyQuestions(Dialogue):
 
 def _world(state: Talk) -> World:
     return cast(World, state.world)
+
+
+def _bare(reply: str) -> str:
+    """A reply in lower case without the marks around it."""
+    return reply.strip(" .!\"'*\n").lower()
 
 
 def _names(said: str, topic: str) -> bool:

@@ -28,14 +28,14 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskL
 from sonde.core.types import Json
 
 from ._rules.checks import several_questions
-from ._rules.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, spoken
+from ._rules.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, decided, spoken
 from ._rules.persona_filter import LONGEST, PersonaFilter
 from ._rules.personas import PREFERENCES, Persona, data, requests
 from ._rules.prompts import pieces
 
 _NAME = "user_personalization"
 _N_TASKS = 1000
-_SCORE = re.compile(r"score\s*:\s*\**\s*(10|[1-9])\b", re.IGNORECASE)
+_SCORE = re.compile(r"score\s*:[\s*]*(10|[1-9])\b", re.IGNORECASE)
 _PASS = 0.5
 
 
@@ -77,7 +77,7 @@ class UserPersonalization(Env[State]):
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Spec(
             name=_NAME,
-            version="1",
+            version="2",
             summary="ask a person a few questions, then answer their request the way they would like it",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -137,6 +137,11 @@ class UserPersonalization(Env[State]):
 
     def to_act(self, state: State) -> str | None:
         return state.seat
+
+    def acts(self, seat: str) -> tuple[int, int]:
+        if seat == JUDGE:
+            return 1, RETRIES
+        return (self.max_turns if seat == AGENT else self.questions), 0
 
     def hypothesis(self, state: State) -> str:
         return requests()[state.request].shown(state.persona)
@@ -207,7 +212,7 @@ class UserPersonalization(Env[State]):
         return self._over(state, fit.score, Frozen[Any](covered=fit.covered, invented=fit.invented))
 
     def _rated(self, state: State, text: str) -> Step:
-        found = _SCORE.findall(text)
+        found = _SCORE.findall(decided(text))
         if found:
             return self._over(state, (int(found[-1]) - 1) / 9, Frozen[Any](judged=int(found[-1])))
         after = state._replace(tries=state.tries + 1)

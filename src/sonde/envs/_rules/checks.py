@@ -11,9 +11,10 @@ also forbids "Is it on a river or on the coast?".
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+
+from .letters import unaccented
 
 Candidates = Callable[[str], int]
 Check = Callable[[str, int, Candidates], bool]
@@ -63,8 +64,7 @@ def plain(text: str) -> str:
     """
     if text.isascii():
         return " ".join(_WORD.findall(text.lower()))
-    bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return " ".join(_WORD.findall(bare.casefold()))
+    return " ".join(_WORD.findall(unaccented(text).casefold()))
 
 
 def mentions(text: str, names: Sequence[str]) -> bool:

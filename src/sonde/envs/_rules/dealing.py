@@ -21,6 +21,9 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
+from .letters import apostrophes, unaccented
+from .numerals import DIGITS, amount, ungrouped
+
 Character = Literal["bargain", "features", "impatient"]
 
 CHARACTERS: tuple[Character, ...] = ("bargain", "features", "impatient")
@@ -41,8 +44,14 @@ _ALL = (
     "everything", "all features", "all the features", "every feature", "fully loaded", "fully equipped", "has both",
     "both of them", "both of those", "all of that", "all of those",
 )  # fmt: skip
-_NUMBER = r"(\d{1,3}(?:,\d{3})+(?!,?\d)|\d+(?:\.\d+)?)"
-_PRICE = re.compile(rf"\$\s?{_NUMBER}\s?(k\b)?|\b{_NUMBER}\s?(k\b|dollars\b)")
+_SCALE = r"(k|thousand|grand|million)\b"
+_PRICE = re.compile(rf"\$\s?({DIGITS})(?:\s?{_SCALE})?|(?<![\w.])({DIGITS})\s?(?:{_SCALE}|dollars\b)")
+_STATED = re.compile(
+    r"\b(?:list(?:ed)? (?:price|at|for)|sticker|budget|(?:not|to|i|i'd|i will|i'll|i would|i can) (?:only )?pay|spend"
+    r"|afford)\b"
+)
+"""What makes a price one that is known, not one that is offered."""
+_OFFERED = re.compile(r"\b(?:offer|sell|can|could|let|have|yours|take|i'll|will)\b")
 _LACKS = re.compile(r"\b(?:no|not|without|lacks?|doesn't|does not|don't|isn't)\b[^.!?;,]*$")
 _BUDGET = re.compile(r"\b(?:budget|spend|afford|price range|how much (?:can|would|do|are) you)\b")
 _WISHES = re.compile(
@@ -99,7 +108,7 @@ def read_pitch(said: str) -> Pitch:
     >>> read_pitch("It has a sunroof, but no navigation. I can do $31,500. What is your budget?")
     Pitch(prices=(31500,), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
     """
-    low = said.lower().replace("’", "'")
+    low = ungrouped(apostrophes(unaccented(said)).lower())
     asked = " ".join(part for part in re.findall(r"[^.!?]*[.!?]?", low) if part.endswith("?"))
     told = " ".join(part for part in re.findall(r"[^.!?;]*[.!?;]?", _without_decimals(low)) if not part.endswith("?"))
     return Pitch(
@@ -116,20 +125,26 @@ def _without_decimals(text: str) -> str:
 
 
 def _prices(low: str) -> tuple[int, ...]:
-    found = [_dollars(a or b, bool(k) or unit == "k") for a, k, b, unit in _PRICE.findall(low)]
-    return tuple(dict.fromkeys(p for p in found if 1_000 <= p <= 1_000_000))
+    """The prices that a message puts forward: neither "the list price is $30,000" nor "is your budget $20,000?"."""
+    found = dict[int, None]()
+    for part in re.split(r"[.!?;](?!\d)|\b(?:but|however)\b", low):
+        for m in _PRICE.finditer(part):
+            stated = _STATED.search(part[: m.start()])
+            if stated is None or _OFFERED.search(part[: stated.start()]):
+                found[_dollars(m[1] or m[3], m[2] or m[4] or "")] = None
+    return tuple(p for p in found if 1_000 <= p <= 1_000_000)
 
 
 def offer(pitch: Pitch, listed: int) -> int:
-    """The price that a message offers: the only one it names besides the list price. 0 if there is none, if there are
-    several, or if it is less than half the list price, which can only be a slip."""
+    """The price that a message offers: the only one it puts forward, apart from the list price. 0 if there is none, if
+    there are several, or if it is less than half the list price, which can only be a slip."""
     named = [p for p in pitch.prices if p != listed] or [p for p in pitch.prices if p == listed]
     return named[0] if len(named) == 1 and 2 * named[0] >= listed else 0
 
 
-def _dollars(digits: str, thousands: bool) -> int:
-    value = float(digits.replace(",", "")) if len(digits) <= 12 else 0.0
-    return round(value * (1000 if thousands else 1))
+def _dollars(digits: str, scale: str) -> int:
+    value = amount([digits, scale.replace("grand", "thousand")] if scale else [digits])
+    return round(value or 0.0)
 
 
 def _affirmed(told: str, cue: str) -> bool:

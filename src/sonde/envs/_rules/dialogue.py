@@ -7,9 +7,11 @@ claim that was none. Leaves say what the world is, what a message solves, and wh
 the same for all of them:
 
     agent   a message that breaks a check costs its turn and goes no further; any other goes to the user
-    user    an unreadable reply, or one that names the secret, is asked for again; after `RETRIES` the leaf's default
-            takes its place. A reply that claims the goal, or a message that solves the game by the rules, ends it
-    judge   only in that case, only if seated, and its word is final; otherwise the rules are the judge. A claim that
+    user    an unreadable reply, or one that names the secret, is asked for again, and so is a claim that the goal is
+            reached after a message that proposes nothing; after `RETRIES` the leaf's default takes its place. Any
+            other claim, or a message that solves the game by the rules, ends it
+    judge   only in that case, only if seated, and its word is final; otherwise the rules are the judge, by what the
+            message names (`naming.py`); where they cannot tell, nobody judges and the user's word counts. A claim that
             is denied loses the game, or uses up the turn where `goes_on`
 
 Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
@@ -32,7 +34,8 @@ from typing import Any, ClassVar, NamedTuple
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
 
 from .answer import read_answer
-from .checks import CHECKS, Candidates, gives_away
+from .checks import CHECKS, Candidates, gives_away, mentions
+from .naming import Names, Verdict, lookup, name_key, only_names, verdict_on
 from .prompts import pieces
 
 USER, JUDGE = "user", "judge"
@@ -42,10 +45,15 @@ RETRIES = 5
 """Unreadable replies in one turn that are asked for again."""
 LONGEST_REPLY = 600
 """Characters of a reply that reach the agent."""
+LONGEST_VERDICT = 8_000
+"""Characters of a judge's reply that are read, its last ones."""
 
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
-_VALID = re.compile(r"<\s*(not)?\s*valid\s*>", re.IGNORECASE)
-_GOAL = re.compile(r"\W*goal\s+reached\W*", re.IGNORECASE)
+_VALID = re.compile(r"<\s*(?:(not)\s*)?valid\s*>", re.IGNORECASE)
+_GOAL = re.compile(
+    r"\bgoal reached\b(?P<more>[^\w.!;]*\b(?:no|not|false|never|yet)\b|[^\w.!;?]*\?(?!\W*yes\b))?", re.IGNORECASE
+)
+_NO_CLAIM = re.compile(r"\b(?:not|no|never|cannot|until|unless|if|once|when|whether)\b|n['’]t\b", re.IGNORECASE)
 
 
 class Talk(NamedTuple):
@@ -119,6 +127,23 @@ class Dialogue(Env[Talk]):
         """Whether the message ends the game, solved or not (an accusation)."""
         return self.solves(state)
 
+    def understood(self, state: Talk) -> Verdict | None:
+        """What the rules take a message for that does not solve the game; None where it is to be judged by its names:
+        here, where it names the secret."""
+        count = self.counter(state)(state.said)
+        if count > 1 or not mentions(state.said, self.secrets(state)):
+            return "wrong" if count else "nothing"
+        return None
+
+    def names(self, state: Talk) -> Names:
+        """Who is named by which words."""
+        own = {name_key(name): 1 for name in self.secrets(state)}
+        return Names(lookup(own), max(len(name.split()) for name in own), 1)
+
+    def claims(self, state: Talk, reply: str) -> bool:
+        """Whether a reply says that the goal is reached."""
+        return claimed(reply)
+
     def reading(self, state: Talk, reply: str) -> str | None:
         """The reply as the agent will hear it; None if it cannot be used."""
         return reply[:LONGEST_REPLY].strip() or None
@@ -163,6 +188,10 @@ class Dialogue(Env[Talk]):
     def to_act(self, state: Talk) -> str | None:
         return state.seat
 
+    def acts(self, seat: str) -> tuple[int, int]:
+        usual = 1 if seat == JUDGE else self.max_turns
+        return usual, 0 if seat == AGENT else usual * RETRIES
+
     # --- the course --------------------------------------------------------------------------------------------------
 
     def step(self, state: Talk, text: str, rng: Rng) -> Step:
@@ -197,16 +226,16 @@ class Dialogue(Env[Talk]):
 
     def _replied(self, state: Talk, text: str) -> Step:
         reply = spoken(text, 4 * LONGEST_REPLY)
-        claimed = bool(_GOAL.search(reply))
-        if claimed or self.ends(state):
-            return self._claimed(state, claimed)
+        claims = self.claims(state, reply)
+        if self.ends(state) or (claims and (self.judge == "seat" or self.verdict(state) != "nothing")):
+            return self._claimed(state, claims)
         leak = gives_away(reply, state.said, self.secrets(state))
-        heard = None if leak else self.reading(state, reply)
+        heard = None if leak or claims else self.reading(state, reply)
         if heard is not None:
             return self._told(state, heard, self._info(state, "answer", heard))
         state = state._replace(tries=state.tries + 1, leaks=state.leaks + leak)
         if state.tries <= RETRIES:
-            again = self.say_pieces["user-leak" if leak else "user-again"]
+            again = self.say_pieces["user-leak" if leak else "user-claim" if claims else "user-again"]
             return Step(state, Frozen({USER: again.format(said=state.said)}), info=self._info(state, "retry", ""))
         default = self.say_pieces["default"]
         return self._told(state, default, self._info(state, "default", default))
@@ -231,9 +260,22 @@ class Dialogue(Env[Talk]):
         earned = self.earned(state, won)
         return Frozen({AGENT: earned}) if earned else Frozen()
 
+    def verdict(self, state: Talk) -> Verdict:
+        """What the rules say of the message `state.said` where the user says that it solves the game."""
+        names = self.names(state)
+        if self.solves(state) or only_names(state.said, names):
+            return "right"
+        found = verdict_on(state.said, names)
+        return found if found == "nothing" else self.understood(state) or found
+
+    def judged(self, state: Talk) -> bool | None:
+        """Whether the rules let a claim count; None if they cannot tell."""
+        found = self.verdict(state)
+        return None if found == "unclear" else found == "right"
+
     def _claimed(self, state: Talk, claimed: bool) -> Step:
         if self.judge == "rules":
-            return self._over(state._replace(claimed=claimed), self.solves(state))
+            return self._over(state._replace(claimed=claimed), self.judged(state))
         after = state._replace(seat=JUDGE, claimed=claimed, tries=0)
         return Step(after, Frozen({JUDGE: self.to_judge(state)}), info=self._info(state, "claim", ""))
 
@@ -250,7 +292,9 @@ class Dialogue(Env[Talk]):
             return self._over(after, False)
         return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
 
-    def _over(self, state: Talk, valid: bool) -> Step:
+    def _over(self, state: Talk, judged: bool | None) -> Step:
+        """The end of the game: won if it was judged so, or claimed where nobody judged."""
+        valid = state.claimed if judged is None else judged
         if not valid and self.goes_on:
             reply = self.say_pieces["denied"]
             info = Frozen[Any]({**self.facts(state, reply), "result": "denied", "reply": reply})
@@ -258,7 +302,7 @@ class Dialogue(Env[Talk]):
         after = state._replace(
             turn=state.turn + 1, seat=None, said="", heard=(*state.heard, state.said), tries=0, leaks=0
         )
-        out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=valid)
+        out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=judged)
         over = self.say_pieces["goal" if valid else "over"]
         found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
         info = Frozen[Any]({**self.facts(state, over), **found})
@@ -273,8 +317,25 @@ def verdict(text: str) -> bool | None:
     >>> verdict("The player wrote <VALID>, but that is no answer: <NOTVALID>") is None
     True
     """
-    found = {bool(m[1]) for m in _VALID.finditer(_THINKING.sub("", text))}
+    found = {bool(m[1]) for m in _VALID.finditer(decided(text))}
     return not found.pop() if len(found) == 1 else None
+
+
+def claimed(reply: str) -> bool:
+    """Whether a user says that the goal is reached, and does not deny, ask or put off just that.
+
+    >>> [claimed(r) for r in ("Goal reached!", "Goal reached? No.", "I cannot say goal reached.", "Warm.")]
+    [True, False, False, False]
+    """
+    found = _GOAL.search(reply)
+    if found is None or found["more"]:
+        return False
+    return not _NO_CLAIM.search(re.split(r"[.!?;]", reply[: found.start()])[-1])
+
+
+def decided(text: str) -> str:
+    """The end of what a judge says, without thinking."""
+    return _THINKING.sub("", text[-8 * LONGEST_VERDICT :])[-LONGEST_VERDICT:]
 
 
 def spoken(text: str, limit: int) -> str:

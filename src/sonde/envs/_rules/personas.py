@@ -21,6 +21,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from .checks import plain
+from .letters import apostrophes, unaccented
 
 PREFERENCES = 4
 NOTHING = "I have no strong feelings about that."
@@ -141,8 +142,8 @@ class Request:
 
     def fit(self, persona: Persona, answer: str) -> Fit:
         """What an answer takes up, in the dimensions of this request. What the person said does not count when it is
-        only repeated, word for word."""
-        answer = _repeated().sub("", answer)
+        only repeated, word for word, and what is advised against never does."""
+        answer = self._advised(_repeated().sub("", answer))
         words = f" {' | '.join(map(plain, _CLAUSE.split(answer)))} "
         covered: list[str] = []
         invented: list[str] = []
@@ -151,6 +152,30 @@ class Request:
                 if any(_takes_up(words, cue) for cue in value.cues):
                     (covered if name == wanted else invented).append(f"{d.name}: {name}")
         return Fit(tuple(covered), tuple(invented))
+
+    def _advised(self, answer: str) -> str:
+        """An answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. One
+        that only points ("Do none of this") is about all that follows, or if nothing does, about all before."""
+        kept, refused = list[str](), False
+        sentences = _SENTENCE.findall(apostrophes(unaccented(answer).lower()))
+        for i, sentence in enumerate(sentences):
+            contrast = _CONTRAST.match(sentence)
+            found = _REFUSAL.search(sentence)
+            refused = refused and not contrast
+            if found is None:
+                kept += [] if refused else [sentence]
+                continue
+            denied, *rest = _CONTRAST.split(sentence[found.start() :], maxsplit=1)
+            if _POINTING.search(denied) and not self._names(denied):
+                refused = any(map(self._names, sentences[i + 1 :]))
+                kept = kept if refused else []
+            kept += [sentence[: found.start()], *rest]
+        return " ".join(kept)
+
+    def _names(self, text: str) -> bool:
+        """Whether anything that could be preferred occurs in a text."""
+        words = f" {plain(text)} "
+        return any(f" {cue} " in words for d in self.dimensions for v in d.values.values() for cue in v.cues)
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
@@ -167,6 +192,14 @@ class Request:
         return f"My advice: {', '.join(advice)}." if advice else "My advice: do what you feel like."
 
 
+_SENTENCE = re.compile(r"[^.!?;:\n]+[.!?;:\n]*")
+_POINTING = re.compile(r"\b(?:this|that|these|those|following|below|above|any of|all of)\b|\bit\W*$|:\s*$")
+_CONTRAST = re.compile(r"(?:^|\b)\s*(?:but|instead|rather)\b(?! (?:of|than)\b)")
+_REFUSAL = re.compile(
+    r"\b(?:do not|don't|never|none of (?:this|these|the following)|(?:should|must|would|need)(?: not|n't)|against"
+    r"|under no circumstances|wrong to|a bad idea to|avoid (?:all|any|every\w*|these|the following))\b"
+    r"(?! (?:only|forget|hesitate|worry|miss|hurt|be afraid|mind|overdo)\b)"
+)
 _CLAUSE = re.compile(r"[,.;:!?()\n]+")
 _REFUSALS = frozenset(("no", "not", "without", "avoid", "avoiding", "never", "skip", "instead", "than"))
 

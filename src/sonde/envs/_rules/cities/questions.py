@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from ..checks import plain
+from ..naming import reported
 from .atlas import atlas
 from .claims import opposite
 from .customs import FAITHS, languages, of_country
@@ -29,7 +30,7 @@ from .slips import slip
 from .text import Form, form, tidy
 from .unread import again
 from .water import SEAS, island_names, river_name
-from .words import capitalised, guessed, lands, place, qualified
+from .words import capitalised, guessed, lands, place, qualified, town
 
 UNREADABLE = Silent("unknown")
 REFUSE = Silent("refuse", REFUSED)
@@ -150,7 +151,7 @@ def _read(message: str) -> Query:
 def proposed(message: str) -> Guess | None:
     """The cities that a message proposes as the answer; None if it proposes none."""
     read = form(message)
-    if read is None or read.negated:
+    if read is None or read.negated or reported(message):
         return None
     text = _REASON.sub("", read.text)
     for pattern in _GUESS:
@@ -380,8 +381,6 @@ _FAR = re.compile(
 
 
 def _far(text: str) -> Query | None:
-    from .words import town
-
     m = _FAR.fullmatch(text)
     other = town(m["x"]) if m else None
     return None if other is None or not m or m["y"] else far_from(other.id, other.name)
@@ -393,5 +392,14 @@ def names_it(message: str, city: str, country: str) -> bool:
     if read is None or read.negated:
         return False
     fits = {plain(city), plain(f"{city} {country}"), plain(f"{city} in {country}")}
-    found = [m["x"] for p in (*_GUESS, _BARE) if (m := p.fullmatch(read.text))]
-    return any(plain(x) in fits for x in found)
+    return any(plain(x) in fits for x in _guesses(read))
+
+
+def names_another(message: str) -> bool:
+    """Whether a message that is not understood proposes something with a name of its own."""
+    read = form(message)
+    return read is not None and any(capitalised(read.spoken, x) for x in _guesses(read))
+
+
+def _guesses(read: Form) -> list[str]:
+    return [m["x"] for p in (*_GUESS, _BARE) if (m := p.fullmatch(read.text))]

@@ -10,10 +10,10 @@ Linear in the text and never raising.
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..letters import apostrophes, unaccented
 from .address import addressed
 from .phrasing import turned, unwrapped
 from .sentences import last
@@ -222,9 +222,8 @@ def form(message: str) -> Form | None:
 def tidy(message: str) -> str:
     """Without accents, with plain quotation marks, abbreviations without points, letters of the alphabet marked."""
     if not message.isascii():
-        message = re.sub("[’‘`´]", "'", message)
         message = re.sub("[“”«»]", '"', message).replace("–", "-").replace("—", ", ").replace("°", " degrees")
-        message = "".join(c for c in unicodedata.normalize("NFKD", message) if not unicodedata.combining(c))
+    message = apostrophes(unaccented(message))
     if _SHORTENED.search(message):
         for pattern, to in _ABBREVIATIONS:
             message = pattern.sub(to, message)
@@ -240,7 +239,7 @@ def spell(text: str) -> tuple[str, bool]:
     text = _CAPITAL.sub(r"l_\1", _MARK.sub(" ", text)).lower().replace("-", " ")
     if "'" in text:
         text = _spelled_out(text)
-    text = _NT.sub(r"\1 not", text).replace(",", " , ")
+    text = text.replace(",", " , ")
     return " ".join(_TYPOS.get(word, word) for word in _SMALL.sub(r"L_\1", text).split()), False
 
 
@@ -273,7 +272,6 @@ _TYPOS = {
 
 
 _CAPITAL, _SMALL = re.compile(r"\bL_([a-z])\b"), re.compile(r"l_([a-z])\b")
-_NT = re.compile(r"\b(is|does|are|do|was|has)nt\b")
 _NOT_WORDS = re.compile(r"\b(?:" + "|".join(map(re.escape, _NOT)) + r")\b")
 _EXPECTS_YES = re.compile(
     r"^((?:so|and|but|ok|okay|well)[ ,]+)?(is|are|was|were|does|do|did|has|have|would|could|should|must|might)n't\b"
@@ -285,7 +283,6 @@ def _spelled_out(text: str) -> str:
     """Contractions in full."""
     text = _NOT_WORDS.sub(lambda m: _NOT[m[0]], text)
     text = _NOT_END.sub(" not", _EXPECTS_YES.sub(r"\1\2", text))
-    text = _NT.sub(r"\1 not", text)
     text = _SHORT.sub(r"\1 is", text)
     for end, word in _ENDS:
         text = text.replace(end + " ", word + " ")

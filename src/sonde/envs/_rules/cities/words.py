@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ..checks import plain
-from ..numerals import TENS, UNITS
+from ..numerals import DIGITS, TENS, UNITS, amount
 from .atlas import City, atlas
 from .claims import Claim
 from .replies import Guess
@@ -36,31 +36,15 @@ def items(text: str, read: Callable[[str], Claim | None]) -> tuple[tuple[Claim, 
     return claims, "any" if " or " in bare else "all"
 
 
-_NUMBERS = {
-    **UNITS,
-    **TENS,
-    "half": 0.5,
-    "couple": 2,
-    "few": 3,
-}
-_SCALES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "k": 1e3,
-    "million": 1e6,
-    "millions": 1e6,
-    "m": 1e6,
-    "billion": 1e9,
-    "mio": 1e6,
-    "mil": 1e6,
-}
+_NUMBERS = (*UNITS, *TENS, "half", "couple", "few")
 NUMBER = (
-    r"(?:\d+(?:\.\d+)?|"
+    rf"(?:{DIGITS}|"
     + "|".join(_NUMBERS)
     + r"|hundred|thousand|million)\b(?: (?:and )?(?:hundred|thousand|k|million|m|billion|mil|mio|"
     + "|".join(_NUMBERS)
     + r")\b)*(?: of)?"
 )
+_VAGUE = {"couple": "two", "few": "three"}
 
 
 def number(text: str) -> float | None:
@@ -68,22 +52,7 @@ def number(text: str) -> float | None:
     >>> number("2.5 million"), number("five hundred thousand"), number("half million"), number("blue")
     (2500000.0, 500000.0, 500000.0, None)
     """
-    total, now = 0.0, None
-    for word in re.sub(r"(\d)(k|m)\b", r"\1 \2", text).split():
-        if word in ("and", "of"):
-            continue
-        if word in _SCALES:
-            now = (1.0 if now is None else now) * _SCALES[word]
-            if _SCALES[word] >= 1e3:
-                total, now = total + now, None
-            continue
-        value = (
-            _NUMBERS.get(word) if not word[0].isdigit() else float(word) if word.replace(".", "", 1).isdigit() else None
-        )
-        if value is None:
-            return None
-        now = (now or 0.0) + value
-    return total + (now or 0.0)
+    return amount([_VAGUE.get(word, word) for word in re.sub(r"(\d)(k|m)\b", r"\1 \2", text).split()])
 
 
 UNIT = r"(?:km|kilomet(?:er|re)s?|miles?|metres?|meters?|feet|foot|m|hours?)"
@@ -352,6 +321,16 @@ def _city_ids(piece: str) -> frozenset[int] | None:
         if head in names and (test := qualified(tail.removeprefix("in ").removeprefix("the "))) is not None:
             return frozenset(i for i in names[head] if test(atlas().cities[i]))
     return None
+
+
+LONGEST_NAME = 8
+"""Words of a city's name with its country."""
+
+
+@lru_cache(maxsize=4096)
+def cities_named(text: str) -> int:
+    """The cities of a name, with the country behind it or not, as a mask."""
+    return sum(1 << i for i in _city_ids(text) or ())
 
 
 def qualified(text: str) -> Callable[[City], bool] | None:

@@ -6,10 +6,10 @@ Ours. Regular expressions over the form of a sentence, whatever it is about. Lin
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..letters import apostrophes, unaccented
 from .forms import AS_IT_SHOULD, AUX, DENIAL, DIAGNOSIS, LEAD, NEGATION, TAG, WH, WHEN, either, one_of
 from .vocabulary import stems, words
 
@@ -202,10 +202,8 @@ class Part(NamedTuple):
 
 def plain(said: str) -> str:
     """Lower case, ASCII, one kind of apostrophe, one blank between words."""
-    text = said[:LONGEST].replace("\u2019", "'").replace("`", "'").lower()
-    if not text.isascii():
-        text = unicodedata.normalize("NFKD", text.replace("\u2013", "-").replace("\u2014", " - "))
-        text = "".join(c for c in text if not unicodedata.combining(c))
+    text = said[:LONGEST].replace("\u2013", "-").replace("\u2014", " - ")
+    text = apostrophes(unaccented(text).lower())
     text = _IMAGINE.sub(r"if \1, ", _FILLER.sub("", " ".join(text.split())))
     if any(word in text for word in _SEEM_WORDS):
         text = _SEEMS.sub("", text)

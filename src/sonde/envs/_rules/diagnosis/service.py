@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Rng, Step, Task, TaskList, derive, invalid
+from sonde.core import AGENT, Frozen, Rng, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ..checks import Candidates, mentions
 from ..dialogue import USER, Dialogue, Talk, spoken
+from ..naming import Names, Verdict, lookup, name_key
 from .products import CaseFilter, Cause, Product, Query, products
 from .reading import UNKNOWN, ask_open, ask_value, catchwords, read, suggest
 from .vocabulary import TOKEN
@@ -174,6 +175,22 @@ class Service(Dialogue):
         query = self.query(state)
         return query.kind in ("fix", "cause") and query.target == case_of(state).cause
 
+    def verdict(self, state: Talk) -> Verdict:
+        """No rule decides about a foreign scenario: the customer's word stands, and nobody judges it."""
+        return super().verdict(state) if case_of(state).product else "unclear"
+
+    def understood(self, state: Talk) -> Verdict | None:
+        query = self.query(state)
+        if query.kind in ("fix", "cause"):
+            return "wrong"
+        return None if query.kind in ("unknown", "unclear", "several") else "nothing"
+
+    def names(self, state: Talk) -> Names:
+        """Causes and fixes by their cues."""
+        case = case_of(state)
+        known = _named(case.product)
+        return Names(lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
+
     def secrets(self, state: Talk) -> Sequence[str]:
         case = case_of(state)
         return _secrets(case.product, case.cause) if case.product else (case.solution,)
@@ -201,19 +218,11 @@ class Service(Dialogue):
         secret = f"{cause.what}; {cause.fix_what}"
         return say.format(said=state.said, scenario=f"{product.product}: {product.symptom}", secret=secret)
 
-    def _claimed(self, state: Talk, claimed: bool) -> Step:
-        """No rule decides about a foreign scenario: the customer's word stands, and nobody judges it."""
-        step = super()._claimed(state, claimed)
-        if case_of(state).product or step.outcome is None:
-            return step
-        told = Frozen({AGENT: self.say_pieces["goal"]})
-        return step._replace(told=told, rewards=Frozen({AGENT: 1.0}), outcome=Outcome("win", 1.0, claimed=claimed))
-
-    def _over(self, state: Talk, valid: bool) -> Step:
+    def _over(self, state: Talk, judged: bool | None) -> Step:
         """The customer tells what came of it."""
-        step = super()._over(state, valid)
+        step = super()._over(state, judged)
         case = case_of(state)
-        if not (valid and self.solves(state)):
+        if not (judged and self.solves(state)):
             return step
         done = products()[case.product].causes[case.cause].done
         tried = self.query(state).kind == "fix"
@@ -323,6 +332,17 @@ def _secrets(name: str, cause: int) -> tuple[str, ...]:
     harmless = [a for f in product.findings for a in f.answers] + [c.failed for c in product.causes if c is not own]
     names = (own.what, own.fix_what, *(cue for cue in _cues(own) if " " in cue))
     return tuple(n for n in dict.fromkeys(names) if not any(mentions(text, [n]) for text in harmless))
+
+
+@lru_cache(maxsize=128)
+def _named(name: str) -> Mapping[str, int]:
+    """Names of causes and fixes -> the causes they mean, as a mask."""
+    found: dict[str, int] = {}
+    for i, cause in enumerate(products()[name].causes):
+        for text in (cause.what, cause.fix_what, *_cues(cause)):
+            key = name_key(text)
+            found[key] = found.get(key, 0) | 1 << i
+    return found
 
 
 def _cues(cause: Cause) -> Sequence[str]:

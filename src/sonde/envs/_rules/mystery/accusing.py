@@ -52,6 +52,16 @@ def accused(template: str) -> tuple[int, ...]:
     return tuple(sorted(int(p[1:]) for p in found))
 
 
+def may_accuse(template: str) -> bool:
+    """Whether a template that is not understood states somebody's guilt, in a sentence that neither asks nor supposes.
+
+    >>> may_accuse("it ends here : @p2 is the one , the murderer ."), may_accuse("i think that @p2 did it .")
+    (True, False)
+    """
+    plain = (_PROVEN.sub(" ", _CERTAIN.sub(" ", s)) for s in SENTENCE.findall(template) if "?" not in s)
+    return not _QUOTED(template) and any("@p" in s and _GUILT(s) and not _HEDGED(s) for s in plain)
+
+
 def doubtful(template: str) -> bool:
     """Whether the message that accuses somebody takes it back or names company."""
     return _RETRACTED(template)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from ..letters import apostrophes, unaccented
+
 _TOKEN = re.compile(r"[a-z]+|\d+|'s\b|[.,:;?!]")
 _DASHES = re.compile(" -+ |--+")
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "–": ",", "—": ","})
+_COMMAS = str.maketrans("–—", ",,")
 _TITLES = re.compile(
     r"\b(?:mr|mrs|ms|miss|mister|dr|prof|madam|madame|sir|lady|lord|sister|brother|father|reverend|signor|signora"
     r"|mme|mlle|herr|frau)\b\.?(?= [a-z])"
@@ -26,7 +27,7 @@ _CONTRACTED = (
 """What has an apostrophe -> what it is short for."""
 _CLIPPED = (
     (r"\bcan(?:t|not)\b", "can not"), (r"\bu\b(?![.-])", "you"), (r"\bur\b", "your"),
-    (r"\b(what|where|who)s\b", r"\1 is"), (r"\b(do|did|does|was|were|is|are|have|has)nt\b", r"\1 not"),
+    (r"\b(what|where|who)s\b", r"\1 is"),
     (r"\be\.g\.", "for example"), (r"\bi\.e\.", "that is"),
 )  # fmt: skip
 """The same without an apostrophe."""
@@ -38,9 +39,7 @@ def _compiled(rows: Iterable[tuple[str, str]]) -> tuple[_Rewriting, ...]:
 
 
 _WITH_APOSTROPHE, _WITHOUT = _compiled(_CONTRACTED), _compiled(_CLIPPED)
-_ANY_CLIPPED = re.compile(
-    r"\b(?:can(?:t|not)|ur?|(?:what|where|who)s|(?:do|did|does|was|were|is|are|have|has)nt|e\.g|i\.e)\b"
-)
+_ANY_CLIPPED = re.compile(r"\b(?:can(?:t|not)|ur?|(?:what|where|who)s|e\.g|i\.e)\b")
 
 
 def words(text: str) -> frozenset[str]:
@@ -125,9 +124,8 @@ def tokens(text: str) -> tuple[str, ...]:
     "where is kim 's key ring , at 0000 ?"
     """
     if not text.isascii():
-        text = text.translate(_APOSTROPHES)
-        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    low = _DASHES.sub(" , ", text.lower())
+        text = text.translate(_COMMAS)
+    low = _DASHES.sub(" , ", apostrophes(unaccented(text)).lower())
     if "'" in low:
         low = _written_out(low, _WITH_APOSTROPHE)
     if _ANY_CLIPPED.search(low):

@@ -46,6 +46,12 @@ def verdict(topic: int, reading: Reading) -> Verdict:
     return "no" if query.no >> topic & 1 else "unknown"
 
 
+@lru_cache(maxsize=1 << 14)
+def topics_named(name: str) -> int:
+    """The topics of a name or synonym, as a mask."""
+    return knowledge().lookup.get(name_key(name), 0)
+
+
 def mentioned(said: str) -> int:
     """The topics that a message mentions as whole words, or in the plural, whether it asks for them or not."""
     words, lookup, found = plain(said).split(), _by_name(), 0

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from .english import number
+from ..numerals import amount
 from .queries import Query, atom
 from .scales import Range, blocks, pairs, ranged
 from .topics import Known, knowledge, name_key
@@ -70,7 +70,7 @@ def counted(words: Words) -> Query | None:
         return None
     if row[2].strip() in ("any", "some", "a", "an") and not row[1]:
         return _held(noun, "at least", 1) if noun == "moon" else None
-    n = number(row[2].split()) if row[2].strip() not in ("a", "an") else 1
+    n = amount(row[2].split()) if row[2].strip() not in ("a", "an") else 1
     return None if n is None else _held(noun, row[1] or "exactly", n * (2 if row[3] else 1))
 
 
@@ -124,5 +124,5 @@ _OURS = re.compile(
 def of_people(words: Words) -> Query | None:
     """As in "(do) most people have two of them", said of a part of the body."""
     row = _OURS.fullmatch(" ".join(words)) if words[-2:-1] in (["of"], ("of",)) else None
-    n = number([row[2]]) if row is not None and row[2] not in ("a", "an") else None
+    n = amount([row[2]]) if row is not None and row[2] not in ("a", "an") else None
     return None if row is None or n is None else _held(_PERSON, row[1] or "exactly", n)

@@ -1,4 +1,4 @@
-"""English as far as short questions need it: tokens, contractions, base forms of verbs and nouns, numbers.
+"""English as far as short questions need it: tokens, contractions, base forms of verbs and nouns.
 
 Ours. Closed lists and regular rules: every verb of the list gets its forms spelled out once, so that no word is ever
 mangled into another ("planes" is not a form of "plan"). Nothing here raises, and all of it is linear in the text.
@@ -7,11 +7,10 @@ mangled into another ("planes" is not a form of "plan"). Nothing here raises, an
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Sequence
 from functools import cache
 
-from ..numerals import TENS, UNITS
+from ..letters import apostrophes, unaccented
+from ..numerals import TENS, UNITS, ungrouped
 from .wordlists import word_list, word_set
 
 _VERBS = word_set("english.verbs")
@@ -28,12 +27,6 @@ _CONTRACTIONS = {
     "won't": "will not",
     "shan't": "shall not",
     "ain't": "is not",
-    "isnt": "is not",
-    "doesnt": "does not",
-    "dont": "do not",
-    "cant": "can not",
-    "arent": "are not",
-    "wasnt": "was not",
     "let's": "let us",
     "i'm": "i am",
     "im": "i am",
@@ -49,24 +42,8 @@ NUMBERS = {
     "billion": 10**9,
 }
 
-_LETTERS = str.maketrans(
-    {
-        "ł": "l",
-        "Ł": "l",
-        "ø": "o",
-        "Ø": "o",
-        "đ": "d",
-        "ß": "ss",
-        "æ": "ae",
-        "Æ": "ae",
-        "œ": "oe",
-        "ı": "i",
-        "ð": "d",
-        "þ": "th",
-    }
-)
-_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|,")
-_DIGITS = re.compile(r"(?<=\d),(?=\d{3})")
+_TOKEN = re.compile(r"(?<![\w.])\d*\.\d+(?!\.?\d)|[a-z0-9]+(?:'[a-z]+)?|,")
+_THOUSANDS = re.compile(r"(?<=\d)k\b")
 _VOWELS = frozenset("aeiou")
 
 
@@ -154,9 +131,7 @@ def ascii_lower(text: str) -> str:
     'cafe "uber"'
     """
     if not text.isascii():
-        text = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"').replace("`", "'")
-        text = unicodedata.normalize("NFKD", text).translate(_LETTERS)
-        text = "".join(c for c in text if not unicodedata.combining(c))
+        text = unaccented(text.replace("“", '"').replace("”", '"'))
     return text.lower()
 
 
@@ -167,7 +142,8 @@ def tokens(text: str) -> list[str]:
     ['it', 'is', 'a', 'man', 'made', 'thing', ',', 'is', 'not', 'it', 'it', 'weighs', '1500', 'lbs']
     """
     found: list[str] = []
-    text = _DIGITS.sub("", ascii_lower(text)).replace("$", " dollar ")
+    text = apostrophes(ungrouped(ascii_lower(text))).replace("$", " dollar ")
+    text = _THOUSANDS.sub(" thousand", text)
     for word in _TOKEN.findall(text):
         if word in _CONTRACTIONS:
             found += _CONTRACTIONS[word].split()
@@ -188,28 +164,3 @@ def _apart(word: str, end: str) -> list[str]:
         return [word, "is"] if word in _OWNERS else [word]
     full = {"re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}.get(end)
     return [word + end] if full is None else [word, full]
-
-
-def number(words: Sequence[str]) -> float | None:
-    """The number that these words spell, or None.
-
-    >>> number(["two", "hundred"]), number(["1.5"]), number(["a", "million"]), number(["blue"])
-    (200, None, 1000000, None)
-    """
-    total, part, seen = 0, 0, False
-    for word in words:
-        n = int(word) if word.isdecimal() and len(word) < 16 else NUMBERS.get(word)
-        if word in ("a", "an") and not seen:
-            continue
-        if word == "and" and seen:
-            continue
-        if n is None:
-            return None
-        if word in ("hundred", "thousand", "million", "billion"):
-            part = max(part, 1) * n
-            if n >= 1000:
-                total, part = total + part, 0
-        else:
-            part += n
-        seen = True
-    return total + part if seen else None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from .english import number
+from ..numerals import amount
 from .lifetimes import Years, exact
 from .queries import Query, atom
 from .scales import blocks, other_rows, ranged, topic_rows
@@ -44,7 +44,7 @@ def _lasting(text: str) -> Query | None:
     row = _LASTING.fullmatch(text)
     words = row[2].split() if row is not None else []
     unit = _UNITS.get(words[-1], _UNITS.get(words[-1].removesuffix("s"))) if words else None
-    n = 1.0 if words[:-1] in (["a"], ["an"], ["one"]) else number(words[:-1])
+    n = 1.0 if words[:-1] in (["a"], ["an"], ["one"]) else amount(words[:-1])
     if row is None or unit is None or n is None:
         return None
     return _longer(n * unit, text) if row[1] else _shorter(n * unit, text)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
+from ..numerals import amount
 from ..partition import bits
 from . import spans
-from .english import number
 from .phrases import asked, key
 from .queries import Query, atom
 from .spans import NOW, Span, numbers, plain_time, reign_of, reigns, span, year_of
@@ -104,7 +104,7 @@ def _age_at_death(text: str) -> Query | None:
         return atom(text, Known(_aged(lambda age: age <= 40).yes, _aged(lambda age: age < 65).no))
     for pattern, older in _DIED:
         row = pattern.fullmatch(text)
-        n = number(row[1].split()) if row is not None else None
+        n = amount(row[1].split()) if row is not None else None
         if n is not None and 5 <= n <= 115:
             at_least = older and re.search(r"\b(?:over|more than|past|older|longer|beyond)\b", text) is None
             return _aged_over(n, at_least, text) if older else _aged_under(n)

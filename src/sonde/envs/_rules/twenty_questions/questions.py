@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple, overload
 
+from ..naming import reported
 from . import aspects, clauses, framing, rewording, sayings
 from .clauses import aux_predicate, be_predicate, do_predicate, done_to
 from .described import described
@@ -64,7 +65,7 @@ def read(said: str) -> Reading:
     >>> read("What color is it?").kind, read("Is it green? Is it slimy?").kind
     ('open', 'several')
     """
-    if len(said) > LONGEST:
+    if len(said) > LONGEST or reported(said):
         return Reading("unclear")
     if len(re.findall(r"\?(?=[^?]*\w)", said)) and said.count("?") > 1:
         return Reading("several")

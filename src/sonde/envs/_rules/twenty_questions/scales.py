@@ -13,8 +13,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from ..numerals import amount
 from . import sizes
-from .english import number
 from .queries import Query, atom
 from .topics import Known, knowledge, name_key
 from .wordlists import word_set
@@ -337,7 +337,7 @@ def _amount(words: Words) -> float | None:
     """A number, or as in "hundreds of": two of these at least."""
     many = {"hundreds": 200.0, "thousands": 2000.0, "millions": 2e6, "tens thousands": 20000.0}
     words = [w for w in words if w != "of"]
-    return many.get(" ".join(words)) or number(words)
+    return many.get(" ".join(words)) or amount(words)
 
 
 _COMPARER = re.compile(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from .english import base, number
+from ..numerals import amount
+from .english import base
 from .phrases import source
 from .queries import Query, atom
 from .topics import Known, knowledge, name_key
@@ -178,7 +179,7 @@ def kilograms(words: Sequence[str]) -> float | None:
     """A weight in words."""
     if len(words) < 2:
         return None
-    unit, n = _KG.get(base(words[-1])), number(words[:-1]) if words[:-1] not in (["a"], ["an"]) else 1
+    unit, n = _KG.get(base(words[-1])), amount(words[:-1]) if words[:-1] not in (["a"], ["an"]) else 1
     return None if unit is None or n is None else n * unit
 
 
@@ -206,7 +207,7 @@ def valued(verb: str, words: Sequence[str]) -> Query | None:
             return None if ref is None else _outweighs(rest, more, ref)
         return steps("weight", _WEIGHTS, limit, more)
     if verb in ("cost", "be worth"):
-        n = number([w for w in rest if base(w) not in ("dollar", "euro", "us", "around", "about")])
+        n = amount([w for w in rest if base(w) not in ("dollar", "euro", "us", "around", "about")])
         return None if n is None else steps("price", _PRICES, n, more)
     return None
 

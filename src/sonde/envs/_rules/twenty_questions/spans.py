@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .english import base, number
+from ..numerals import amount
+from .english import base
 from .scales import blocks, other_rows, pairs, ranged, topic_rows
 from .topics import Known, knowledge, name_key
 from .wordlists import word_list, word_set
@@ -129,7 +130,7 @@ def _recent(words: Sequence[str]) -> Span | None:
     unit = _LENGTHS.get(words[-1], 1)
     many = words[1:-1] if words[-1] in _LENGTHS else words[1:]
     many = many[1:] if many[:1] in (["few"], ["couple"]) else many
-    n = number(many) if many else 1.0
+    n = amount(many) if many else 1.0
     return Span(NOW - n * unit, NOW) if n is not None and (words[-1] in _LENGTHS or n >= 20) else None
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
+from ..numerals import amount
 from ..partition import bits
-from .english import base, number
+from .english import base
 from .queries import Query, atom
 from .sizes import comparer
 from .topics import Known, knowledge
@@ -80,7 +81,7 @@ def _counted(words: Sequence[str]) -> Query | None:
         return None
     found, words = comparer(words), words[:-1]
     more, rest, at_least = (found[0], found[1][:-1], found[2]) if found else (None, words, False)
-    n = number([w for w in rest if w != "or"]) if rest[-2:-1] != ["or"] else None
+    n = amount([w for w in rest if w != "or"]) if rest[-2:-1] != ["or"] else None
     if rest == ["multiple"] or rest == ["several"]:
         more, n = True, 1
     if n is None:

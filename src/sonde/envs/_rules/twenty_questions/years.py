@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from .english import number
+from ..numerals import amount
 from .queries import Query, any_of, atom
 from .sizes import comparer
 from .spans import EMPTY, NOW, SLACK, Span, numbers, plain_time, span, year_of
@@ -76,7 +76,7 @@ def _ago(words: Sequence[str]) -> Query | None:
     """As in "happen more than 100 years", with "ago" behind it."""
     at = next((i for i in range(min(len(words), 3)) if comparer(words[i:])), None)
     found = comparer(words[at:]) if at is not None else None
-    n = number([w for w in found[1] if w not in ("years", "year")]) if found is not None else None
+    n = amount([w for w in found[1] if w not in ("years", "year")]) if found is not None else None
     if at is None or found is None or n is None or "years" not in words:
         return None
     year = NOW - n
@@ -239,10 +239,10 @@ def aged(words: Sequence[str]) -> Query | None:
             return None
         more, rest = found[:2]
         if "old" not in words and "age" not in words and "years" not in words:
-            n = number(rest)
+            n = amount(rest)
             return _person_aged(n, more) if n is not None and _YOUNGEST <= n <= _OLDEST else None
     bare = [w for w in rest if w not in ("years", "year", "old", "of", "age", "the", "ago")]
-    n = number(bare)
+    n = amount(bare)
     if n is None or n < 1 or (bare == list(rest) and n < 10):
         return None
     return atom(f"age{'>' if more else '<'}{n:g}", _aged(n, more))

@@ -1,0 +1,150 @@
+"""Every parser of what a model says does work in proportion to the length of it: measured by growth, not by seconds.
+
+The environments' steps in every seat, the rule users, the judges, and the agents' readers get long hostile texts of a
+length n and of 4n; four times the text may take up to nine times the CPU time (quadratic work takes sixteen). What is
+done in no time needs no comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from time import process_time
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde.agents import _calls, _episodes
+from sonde.agents.llm import split_reasoning
+from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
+from sonde.envs._rules.answer import read_answer
+from sonde.envs._rules.checks import CHECKS, gives_away, plain
+from sonde.envs._rules.dialogue import JUDGE, USER, claimed, spoken, verdict
+from sonde.envs._rules.grids import read_move
+from sonde.envs._rules.letters import apostrophes, unaccented
+from sonde.envs._rules.movies import read_stars, read_verdict
+from sonde.envs._rules.naming import Names, reported, verdict_on
+from sonde.envs._rules.numerals import amount, ungrouped
+
+SHORT = 15_000
+NO_TIME = 0.03
+"""Seconds of CPU below which growth is not told from noise."""
+GROWTH = 9.0
+UNITS = (
+    "a", " ", "\n", "9", ",", ".", "?", "<", "(", "é", "e\u0301", "no ", "a b ", "1,", "1.5 ", "$9 ", "< ", "<not ",
+    "* ", "score: ", "goal reached ", "<think>", "</think>", "<answer>", "<think><answer>", "<answer>1</answer>",
+    "<deal> ", "isnt ", "it is not ", "says: ", "or ", "is it ", "Action: ", "Rome, ",
+    "the city of ", "<rule> 111: 0 </rule>",
+)  # fmt: skip
+HEADS = ("", "<", "score:", "<deal>", "<think>", "<answer>", "is it ", "Action:", "goal reached")
+"""What comes once, before the rest: a parser may try to read on from there."""
+
+Parser = Callable[[str], object]
+NAMED = Names(lambda name: {"rome": 1, "the city": 2}.get(name, 0), 2, 1)
+PARSERS: dict[str, Parser] = {
+    "read_answer": read_answer,
+    "spoken": lambda text: spoken(text, 2_000),
+    "verdict": verdict,
+    "claimed": lambda text: claimed(spoken(text, 2_400)),
+    "plain": plain,
+    "gives_away": lambda text: gives_away(text, text, ("Rome", "Lisbon")),
+    "unaccented": unaccented,
+    "apostrophes": apostrophes,
+    "ungrouped": ungrouped,
+    "amount": lambda text: amount(text.split()),
+    "verdict_on": lambda text: verdict_on(spoken(text, 2_000), NAMED),
+    "reported": reported,
+    "read_move": read_move,
+    "read_verdict": read_verdict,
+    "read_stars": lambda text: read_stars(text, 5),
+    "split_reasoning": split_reasoning,
+    "without_syntax": _episodes.without_syntax,
+    "without_tags": _episodes.without_tags,
+    "behind a marker": _calls.after("Hypothesis:"),
+    "an action": _calls.action(("A", "B")),
+    "any action": _calls.action(None),
+    "a number": _calls.number("Estimate:"),
+    **{f"check {name}": lambda text, check=check: check(text, 500, len) for name, check in CHECKS.items()},
+}
+
+
+def seats() -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Every seat of every environment under every preset, the judge's where one may be seated."""
+    for name in names("envs"):
+        for preset in sonde.make(name).presets:
+            env = sonde.make(name, preset=preset)
+            yield from ((name, {"preset": preset}, seat) for seat in env.spec.seats)
+            if hasattr(env, "judge"):
+                yield name, {"preset": preset, "judge": "seat"}, JUDGE
+
+
+def at(env: Env[Any], seat: str) -> Episode:
+    """An episode in which this seat is to act."""
+    ep = Episode.begin(env, env.tasks("train")[0])
+    while ep.to_act != seat:
+        ep = ep.step(said(env, ep))
+    return ep
+
+
+def said(env: Env[Any], ep: Episode) -> str:
+    """Something that is no hostile text; a user claims the goal, which calls the judge."""
+    if ep.to_act == AGENT:
+        return env.say((env.actions(ep.state) or ["Is it Rome?"])[0])
+    if "judge" in env.spec.seats:
+        return "Goal reached"
+    user = default_policies(env)[str(ep.to_act)]
+    assert isinstance(user, ProgramPolicy)
+    return user.act_now(ep.view(str(ep.to_act))).text
+
+
+def step_of(name: str, config: dict[str, Any], seat: str) -> Parser:
+    env = sonde.make(name, **config)
+    ep = at(env, seat)
+    user = default_policies(env).get(USER)
+
+    def work(text: str) -> None:
+        after = ep.step(text)
+        if after.to_act == USER and isinstance(user, ProgramPolicy) and seat == AGENT:
+            user.act_now(after.view(USER))
+
+    return work
+
+
+_NUMBERS = count()
+
+
+def spent(work: Parser, head: str, unit: str, length: int) -> float:
+    """The least CPU time of a few runs, each with a text of its own, because readings are remembered."""
+    least = float("inf")
+    for _ in range(3):
+        text = f"{head}{unit * (length // len(unit))} {next(_NUMBERS)}"
+        start = process_time()
+        work(text)
+        least = min(least, process_time() - start)
+        if least < NO_TIME:
+            break
+    return least
+
+
+def grows_in_proportion(work: Parser) -> None:
+    for head in HEADS:
+        for unit in UNITS if not head else (" ", "a ", "9", "* ", head):
+            long = spent(work, head, unit, 4 * SHORT)
+            if long >= NO_TIME:
+                assert long <= GROWTH * max(spent(work, head, unit, SHORT), NO_TIME / 4), f"{head!r} and many {unit!r}"
+
+
+def test_growth_is_seen() -> None:
+    with pytest.raises(AssertionError, match="many"):
+        grows_in_proportion(lambda text: sum(text[i:].count("<") for i in range(len(text))))
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_parsers_are_linear(name: str) -> None:
+    grows_in_proportion(PARSERS[name])
+
+
+@pytest.mark.parametrize(("name", "config", "seat"), list(seats()), ids=str)
+def test_steps_are_linear(name: str, config: dict[str, Any], seat: str) -> None:
+    grows_in_proportion(step_of(name, config, seat))
