@@ -9,6 +9,8 @@ returns are averaged. Three walkers, with the replies and the extra call of the 
     random    any of the four moves, beside the paper's dataset, 85 % of whose moves are random (appendix D.1)
     shortest  `agents:pathfinder`: the paper's maximum
 
+`score` is `metrics.anchored_score` with the paper's three points: 0, 50 and 100 are theirs.
+
 Fully observed, minimum and maximum are to be equal to the paper's (-101 and -6.84). Partially observed, the maximum is
 not: our walker knows the map and keeps the set of cells it may be in, and no policy that does so is better than it.
 """
@@ -57,6 +59,12 @@ def measured(preset: str, rollouts: int) -> Mapping[str, metrics.Estimate]:
     }
 
 
+def score(preset: str, raw: float) -> float:
+    """The normalised score of the paper."""
+    points = PUBLISHED[preset]
+    return metrics.anchored_score(raw, low=points["wall"], average=points["random"], high=points["shortest"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rollouts", type=int, default=32, help="episodes per start of the random walker")
@@ -66,11 +74,11 @@ def main() -> None:
     if args.json:
         print(json.dumps({p: {k: vars(v) for k, v in rows.items()} for p, rows in found.items()}, indent=1))
         return
-    print(f"{'preset':14}{'walker':10}{'in the paper':>22}  ours")
+    print(f"{'preset':14}{'walker':10}{'in the paper':>22}{'score':>8}  ours")
     for preset, rows in found.items():
         for walker, estimate in rows.items():
             paper = f"{PUBLISHED_NAMES[walker]} {PUBLISHED[preset][walker]:.2f}"
-            print(f"{preset:14}{walker:10}{paper:>22}  {estimate}")
+            print(f"{preset:14}{walker:10}{paper:>22}{score(preset, estimate.mean):8.1f}  {estimate}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The paper normalises Wordle scores between -6 (six misses), the mean return of i
 policy. The dataset was played by a mixture that draws any word of the list with probability 0.66 and a word consistent
 with everything seen otherwise (appendix D.3). We play the same mixture and our greedy-information solver on our 400
 words, once with the standard rule for repeated letters and once with the paper's (`as_published`). The word lists
-differ, so equality is not to be expected, closeness is.
+differ, so equality is not to be expected, closeness is. `score` is `metrics.anchored_score` with the paper's points.
 """
 
 from __future__ import annotations
@@ -46,6 +46,13 @@ def returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estimate:
     return metrics.mean(list(rows.values()))
 
 
+def score(raw: float) -> float:
+    """The normalised score of the paper."""
+    return metrics.anchored_score(
+        raw, low=PUBLISHED["minimum"], average=PUBLISHED["dataset"], high=PUBLISHED["maximum"]
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=20_000, help="episodes of the mixture")
@@ -61,9 +68,10 @@ def main() -> None:
     if args.json:
         print(json.dumps({r: {k: vars(v) for k, v in e.items()} for r, e in found.items()}, indent=1))
         return
-    print(f"{'':10}{'paper':>8}" + "".join(f"{rule:>30}" for rule in found))
+    print(f"{'':10}{'paper':>8}" + "".join(f"{f'{rule}, score':>38}" for rule in found))
     for name in ("dataset", "maximum"):
-        print(f"{name:10}{PUBLISHED[name]:8.2f}" + "".join(f"{e[name]!s:>30}" for e in found.values()))
+        cells = [f"{e[name]!s} {score(e[name].mean):5.1f}" for e in found.values()]
+        print(f"{name:10}{PUBLISHED[name]:8.2f}" + "".join(f"{cell:>38}" for cell in cells))
 
 
 if __name__ == "__main__":

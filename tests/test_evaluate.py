@@ -14,6 +14,7 @@ import sonde
 from sonde.core import AGENT, Action, Completion, Env, Episode, Filter, Task, Trajectory, Usage, UserError
 from sonde.envs.mastermind import Mastermind
 from sonde.evaluate import Evaluation, compare, evaluate, macro, row
+from sonde.metrics import unseen
 
 HERE = __name__
 ENV = sonde.make("mastermind", length=2, digits=2, max_turns=3)
@@ -263,8 +264,8 @@ def test_a_comparison_pairs_tasks_and_counts_what_is_missing() -> None:
     assert (found.a, found.b, found.n_tasks) == ("me", "other", 2)
     # Task 01: 1/2 against 1; task 11: 0 (one format failure, one missing) against 1.
     assert found.success.mean == found.score.mean == -0.75
-    # Resampled means reach from -1 to -0.5; with two tasks they are stretched 9.168 times about the mean.
-    assert (found.success.low, found.success.high) == pytest.approx((-0.75 - 2.292, -0.75 + 2.292), abs=0.01)
+    # Resampled means reach from -1 to -0.5; stretched 9.168 times about the mean they pass what is possible.
+    assert (found.success.low, found.success.high) == (-1.0, 1.0)
     assert found.turns.mean == pytest.approx(((2.5 - 1) + (3 - 1)) / 2)
     back = compare(other, by_hand())
     assert (back.success.mean, back.turns.mean) == (0.75, -found.turns.mean)
@@ -273,7 +274,23 @@ def test_a_comparison_pairs_tasks_and_counts_what_is_missing() -> None:
 def test_equal_runs_differ_by_nothing() -> None:
     found = compare(by_hand(), by_hand())
     assert found.n_tasks == 3
-    assert all(math.isclose(e.mean, 0.0) and e.low == e.high == 0.0 for e in (found.success, found.score, found.turns))
+    assert all(math.isclose(e.mean, 0.0) and e.low == -e.high for e in (found.success, found.score, found.turns))
+    # Three equal tasks leave 0.6316 of all tasks unseen; turns may differ by as many as a game has.
+    assert found.success.high == pytest.approx(unseen(3)) == pytest.approx(0.6316, abs=5e-5)
+    assert found.turns.high == pytest.approx(ENV.spec.max_turns * unseen(3))
+
+
+def test_twenty_tasks_won_by_one_and_lost_by_the_other_are_no_certainty() -> None:
+    """What `sonde compare` printed as -1.000 [-1.000, -1.000]."""
+    env = sonde.make("mastermind", max_turns=3)
+    codes = tasks(env, *(f"00{i:02}" for i in range(20)))
+    lost = evaluate([played(env, t, 0, *["9999"] * 3) for t in codes])
+    won = evaluate([played(env, t, 0, str(t.hidden)) for t in codes])
+    assert str(compare(lost, won).success) == "-1.000 [-1.000, -0.722]"
+    for e in (lost, won):
+        for name in ("turns", "success", "score"):
+            found = e.metrics[name]
+            assert found is not None and found.high - found.low > 0.1, name
 
 
 def test_runs_that_have_nothing_in_common_cannot_be_compared() -> None:

@@ -10,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.metrics import Estimate, average, difference, difference_over_seeds, estimate, mean, pass_at, rate, within
+from sonde.metrics import (
+    Estimate,
+    anchored_score,
+    average,
+    difference,
+    difference_over_seeds,
+    estimate,
+    mean,
+    pass_at,
+    rate,
+    unseen,
+    within,
+)
 
 BITS = st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=5), min_size=1, max_size=12)
 VALUES = st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=4), min_size=1, max_size=8)
@@ -121,9 +133,82 @@ def test_a_mean_weighs_tasks_not_samples() -> None:
     assert (found.low, found.high) == pytest.approx((4.0 - 2 * 9.168, 4.0 + 2 * 9.168), abs=0.01)
 
 
-def test_a_mean_of_equal_values_is_certain_and_of_one_task_too() -> None:
+def test_the_share_of_what_may_differ_unseen_by_hand() -> None:
+    """1 - 0.05^(1/n): 0.95 of one, 1 - 0.8609 of 20; and the rule of three, 3 / n, for many."""
+    assert unseen(1) == pytest.approx(0.95)
+    assert unseen(2) == pytest.approx(1 - 0.05**0.5) == pytest.approx(0.7764, abs=5e-5)
+    assert unseen(20) == pytest.approx(0.1391, abs=5e-5) and (1 - unseen(20)) ** 20 == pytest.approx(0.05)
+    assert unseen(3000) == pytest.approx(3 / 3000, rel=2e-3)
+
+
+def test_a_mean_of_equal_values_has_the_limits_of_what_was_not_seen() -> None:
+    """2.5 in 0 to 10, seven times: 1 - 0.05^(1/7) = 0.3482 may lie at 0 or at 10."""
+    found = mean([[2.5, 2.5]] * 7, bounds=(0.0, 10.0))
+    assert (found.mean, found.n) == (2.5, 7)
+    assert (found.low, found.high) == pytest.approx((2.5 - 0.3482 * 2.5, 2.5 + 0.3482 * 7.5), abs=5e-4)
+    one = mean([[1.0, 4.0]], bounds=(0.0, 5.0))
+    assert (one.low, one.high) == pytest.approx((2.5 - 0.95 * 2.5, 2.5 + 0.95 * 2.5))
+    least = mean([[0.0]] * 20, bounds=(0.0, 4.0))
+    assert least.low == 0.0 and least.high == pytest.approx(4 * 0.13911, abs=1e-4)
+
+
+def test_towards_an_infinite_bound_nothing_can_be_said() -> None:
     assert mean([[2.5, 2.5]] * 7) == Estimate(2.5, 2.5, 2.5, 7)
-    assert mean([[1.0, 4.0]]) == Estimate(2.5, 2.5, 2.5, 1)
+    half = mean([[2.5]] * 7, bounds=(0.0, float("inf")))
+    assert half.high == 2.5 and half.low == pytest.approx(2.5 * (1 - unseen(7)))
+
+
+def test_differences_that_are_all_equal_do_not_collapse() -> None:
+    """`sonde compare` of 20 tasks that one agent won and the other lost: -1, up to -1 + 2 * 0.1391."""
+    won, lost = [[1.0]] * 20, [[0.0]] * 20
+    found = difference(lost, won)
+    assert str(found) == "-1.000 [-1.000, -0.722]"
+    assert str(difference(won, lost)) == "1.000 [0.722, 1.000]"
+    assert str(difference(won, won)) == "0.000 [-0.139, 0.139]"
+    assert str(difference([[3.0]] * 20, [[5.0]] * 20, bounds=(0.0, 6.0))) == "-2.000 [-2.556, -0.887]"
+    seeds = difference_over_seeds([won] * 3, [lost] * 3)
+    assert (seeds.mean, seeds.high) == (1.0, 1.0) and seeds.low == pytest.approx(1 - 2 * unseen(3))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("n", [5, 20, 60])
+def test_paired_intervals_hold_a_rare_difference(n: int, share: float) -> None:
+    """One agent wins what the other loses in a rare share of tasks; many samples show no difference at all."""
+    rng = np.random.Generator(np.random.PCG64(3))
+    lost = [[0.0]] * n
+    held = 0
+    for _ in range(300):
+        found = difference([[float(u < share)] for u in rng.random(n)], lost)
+        held += found.low <= share <= found.high
+    assert held / 300 >= 0.92
+
+
+def test_limits_stay_inside_the_bounds() -> None:
+    found = difference([[1.0], [1.0], [0.0]], [[0.0], [0.0], [0.0]])
+    assert found.high == 1.0 and found.low >= -1.0
+
+
+# --- scores between three points -------------------------------------------------------------------------------------
+
+
+def test_the_score_of_lmrl_gym_by_hand() -> None:
+    """Table 7, fully observed maze: -101, -83, -6.84. Table 6's behaviour cloning, -72.1: 50 + 50 * 10.9 / 76.16."""
+    maze = {"low": -101.0, "average": -83.0, "high": -6.84}
+    assert [anchored_score(x, **maze) for x in (-101.0, -83.0, -6.84)] == [0.0, 50.0, 100.0]
+    assert anchored_score(-72.1, **maze) == pytest.approx(57.156, abs=1e-3)
+    assert anchored_score(-92.0, **maze) == pytest.approx(25.0)
+    # Beyond the ends along the outer pieces: 18 below the least is another 50 down, 76.16 above the best 50 up.
+    assert anchored_score(-119.0, **maze) == pytest.approx(-50.0)
+    assert anchored_score(69.32, **maze) == pytest.approx(150.0)
+
+
+@pytest.mark.parametrize("points", [(0.0, 0.0, 1.0), (0.0, 2.0, 1.0), (0.0, float("nan"), 1.0)])
+def test_points_out_of_order_are_refused(points: tuple[float, float, float]) -> None:
+    with pytest.raises(UserError, match="anchored_score: got low="):
+        anchored_score(0.5, low=points[0], average=points[1], high=points[2])
+
+
+# --- the bootstrap ---------------------------------------------------------------------------------------------------
 
 
 def test_the_bootstrap_is_close_to_the_normal_interval() -> None:
@@ -223,6 +308,6 @@ def test_difference_over_seeds_resamples_seeds_and_tasks() -> None:
     assert found.mean == pytest.approx((1.0 + 0.5 + 0.5 + 0.5) / 4) and found.n == 2
     assert found.low == pytest.approx(0.5) and found.high == pytest.approx(1.0)  # the least and the most of any draw
     same = difference_over_seeds(a, a)
-    assert (same.mean, same.low, same.high) == (0.0, 0.0, 0.0)
+    assert same.mean == 0.0 and (same.low, same.high) == pytest.approx((-unseen(2), unseen(2)))
     with pytest.raises(UserError, match="as many seeds in both"):
         difference_over_seeds(a, b[:1])

@@ -65,6 +65,34 @@ def test_river_swim() -> None:
     assert titles == ["RiverSwim length3"] * 2 + ["RiverSwim length4"] * 2
 
 
+@pytest.mark.parametrize(
+    "figure", [pytest.param(f, marks=pytest.mark.slow) if f in ("4", "13", "14", "16") else f
+               for f in ("4", "6", "7", "8", "13", "14", "16")],
+)  # fmt: skip
+def test_every_figure_is_played_by_the_oracle(figure: str) -> None:
+    found = rows("agents.py", figure, "--model", "oracle", "--trials", "2")
+    played = [row for name, row in found.items() if name.startswith("LLM-PSRL")]
+    assert played and all(row["more"]["fallback"] == 0.0 and row["trials"] == 2 for row in played)
+    assert not set(found) & {"Reflexion", "ICPI"}
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("5",), "model: got 'oracle', allowed: a language model in figure 5"),
+        (
+            ("7", "--agents", "icpi"),
+            "agents: got 'icpi', allowed: llm_psrl, bayes_lock in figure 7 with --model oracle",
+        ),
+        (("7", "--agents", "nobody"), "agents: got 'nobody', allowed: llm_psrl, bayes_lock in figure 7"),
+    ],
+)
+def test_what_the_oracle_cannot_play_is_one_line(args: tuple[str, ...], says: str) -> None:
+    command = [sys.executable, str(FOLDER / "agents.py"), *args, "--model", "oracle"]
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
+    assert done.returncode == 1 and says in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 def test_language_models_by_figure() -> None:
     found = rows("agents.py", "18", "--model", "oracle", "--trials", "6")
     assert set(found) == {"LLM-IDS", "LLM-PSRL", "IDS"}

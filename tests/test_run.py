@@ -269,10 +269,11 @@ def test_a_finished_run_is_not_played_again_and_can_be_extended(tmp_path: Path) 
     assert replace(narrow, seconds=0.0) == replace(first, seconds=0.0), "an evaluation is of what was asked for"
 
 
+@pytest.mark.filterwarnings("ignore::sonde.guards.BudgetWarning")
 def test_a_budget_leaves_the_rest_missing_and_the_next_call_goes_on(tmp_path: Path) -> None:
     model = {"name": "models:fake", "script": ["<Answer>000</Answer>", "<Answer>111</Answer>"]}
     config = {"seats": {AGENT: {"name": "agents:llm", "model": model}}, "concurrency": 1}
-    cut = execute(small(**config, budget=100), tmp_path)
+    cut = execute(small(**config, budget=10_000), tmp_path)
     assert (len(cut.rows), cut.kinds["missing"]) == (1, 7)
     whole = execute(small(**config), tmp_path)
     assert (len(whole.rows), whole.kinds["missing"]) == (8, 0)

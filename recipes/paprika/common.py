@@ -23,11 +23,9 @@ from sonde.evaluate import Evaluation, evaluate
 from sonde.metrics import Estimate, difference_over_seeds
 from sonde.models.weights import weights_of
 from sonde.rollout import Plan, collect
-from sonde.train.credit import RewardMix
 from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
-from sonde.train.learn import Learning, learn, learn_online
-from sonde.train.settings import preset
+from sonde.train.learn import learn, learn_online
+from sonde.train.presets import preset
 
 if TYPE_CHECKING:
     from sonde.train.trainer import TrainResult
@@ -139,24 +137,21 @@ def offline(
 ) -> str:
     """Train on episodes with the `tiny_*` settings of the objective's family; the folder of the model."""
     name = "tiny_sft" if objective == "sft" else "tiny_rpo"
-    settings = preset(name, folder=str(folder), seed=seed, **changes)
-    rules = Learning(context=subject.context, seed=seed)
-    episodes = content_hash([t.id for t in played])
-    origin = {"objective": objective, "model": weights_of(model), "episodes": episodes, "settings": settings.to_json()}
-    return once(folder, origin, lambda: learn(model, objective, played, settings, learning=rules, fresh=True))
+    known = preset(name, folder=str(folder), seed=seed, **changes).of(objective)
+    training = replace(known, learning=replace(known.learning, context=subject.context, seed=seed))
+    origin = {"model": weights_of(model), "episodes": content_hash([t.id for t in played]), **training.to_json()}
+    return once(folder, origin, lambda: learn(model, training, played, fresh=True))
 
 
 def online(
     subject: Subject, model: str, tasks: Sequence[Task], folder: Path, seed: int, steps: int, **more: Any
 ) -> str:
     """GRPO on these tasks; the folder of the model."""
-    settings = preset("tiny_grpo", folder=str(folder), seed=seed, max_steps=steps)
-    rules = OnlineSettings(context=subject.context, max_new_tokens=8, rewards=REWARDS, **more)
+    known = preset("tiny_grpo", folder=str(folder), seed=seed, max_steps=steps)
+    training = replace(known, online=replace(known.online, context=subject.context, **more))
     games = [Game(subject.game, tasks, subject.env)]
-    chosen = content_hash([t.id for t in tasks])
-    origin = {"objective": "grpo", "model": weights_of(model), "tasks": chosen, "settings": settings.to_json()}
-    origin["online"] = rules.to_json()
-    return once(folder, origin, lambda: learn_online(model, games, settings, online=rules, fresh=True))
+    origin = {"model": weights_of(model), "tasks": content_hash([t.id for t in tasks]), **training.to_json()}
+    return once(folder, origin, lambda: learn_online(model, training, games, fresh=True))
 
 
 def once(folder: Path, origin: Mapping[str, Any], train: Callable[[], TrainResult]) -> str:
@@ -178,9 +173,6 @@ def without_bars() -> None:
 
     logging.disable_progress_bar()
 
-
-REWARDS = RewardMix({"success": 1.0, "turns": -0.02})
-"""What GRPO maximises: success, in few turns, as PAPRIKA's pairs do."""
 
 TRAINED = {"SFT": "sft", "SFT + RPO": "rpo", "GRPO": "grpo"}
 """What `objectives.py` trains, and where it puts it."""

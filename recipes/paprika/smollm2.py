@@ -30,6 +30,7 @@ from sonde.metrics import Estimate, difference, rate
 from sonde.models.fetch import fetch
 from sonde.rollout import Plan, collect
 from sonde.train.learn import Learning, learn
+from sonde.train.presets import Training
 from sonde.train.selection import SFTRule
 from sonde.train.settings import LoraSettings, TrainSettings
 
@@ -89,11 +90,13 @@ def shown(played: Sequence[Trajectory], label: str) -> Shown:
     return Shown(e, fine, sum(map(sum, turns)) / sum(map(len, turns)), named)
 
 
-def settings(folder: Path) -> TrainSettings:
-    return TrainSettings(
+def training(folder: Path) -> Training:
+    settings = TrainSettings(
         folder=str(folder), lr=1e-3, epochs=1.0, batch_size=1, micro_batch=1, bf16=True,
         lora=LoraSettings(r=16, alpha=32.0),
     )  # fmt: skip
+    rules = Learning(encode=True, sft=SFTRule(distinct=False), context=BEST_ARM.context)
+    return Training(objective="sft", settings=settings, learning=rules)
 
 
 def experiment(size: Size, out: Path) -> dict[str, Any]:
@@ -111,9 +114,8 @@ def experiment(size: Size, out: Path) -> dict[str, Any]:
     before = timed("test before", test, source, tests, "SmolLM2, zero-shot")
     few_shot = player(source, examples=EXAMPLES, temperature=1.5)
     played = timed("play with examples", collect, game, {AGENT: few_shot}, tasks, Plan(k=size.k, seed=1))
-    rules = Learning(encode=True, sft=SFTRule(distinct=False), context=BEST_ARM.context)
     without_bars()
-    found = timed("SFT", learn, source, "sft", played, settings(out / NAME / "sft"), learning=rules)
+    found = timed("SFT", learn, source, training(out / NAME / "sft"), played)
     after = timed("test after", test, str(found.model), tests, "after SFT, zero-shot")
     random = shown(collect(game, {AGENT: make("agents:random")}, tests, Plan()), "random")
     return {

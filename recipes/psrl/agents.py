@@ -10,7 +10,8 @@ names 1 and 1.2; these two are played. In figure 5 the agents say what they like
 messages that the environment lists. A figure's classic agents are played in as many trials as its language models.
 Columns: cumulative regret, model calls and thousands of tokens per trial (figures 19 and 20 plot regret over tokens),
 and the share of calls that ended in a fallback.
-`--model oracle` plays `llm_psrl` and `llm_ids` without mistakes, which needs no model.
+`--model oracle` plays `llm_psrl` and `llm_ids` without mistakes, which needs no model; the other language-model agents
+are left out, and so is figure 5, whose beliefs are prose. In figure 8 it is handed all words as its prior.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from common import PAPER, Row, play, row, show
 import sonde
 from sonde import regret
 from sonde.cli.options import model_config
-from sonde.core import build, run_sync
+from sonde.core import UserError, build, invalid, run_sync
+
+Agent = tuple[str, str, Mapping[str, Any]]
 
 
 class Figure(NamedTuple):
@@ -33,7 +36,7 @@ class Figure(NamedTuple):
 
     title: str
     env: Mapping[str, Any]
-    agents: Sequence[tuple[str, str, Mapping[str, Any]]]
+    agents: Sequence[Agent]
     trials: int
     points: Sequence[int]
 
@@ -49,6 +52,7 @@ _RIVER = [
 _COLD = {"sampler_temperature": 0.5, "policy_temperature": 0.0, "updater_temperature": 0.0, "cache": True, "alpha": 0.1}
 _STEP = {"updates": "step"}
 _LOCK, _WORDLE = {"name": "combination_lock"}, {"name": "letter_wordle"}
+_SERVICE = {"name": "customer_service_bandit", "told_prior": "hint"}
 
 FIGURES: Mapping[str, Figure] = {
     "4": Figure(
@@ -63,10 +67,10 @@ FIGURES: Mapping[str, Figure] = {
     ),
     "5": Figure(
         "customer service bandit",
-        {"name": "customer_service_bandit"},
+        _SERVICE,
         [
             ("LLM-PSRL, a model's prior", "llm_psrl", {"prior": "model", **_STEP}),
-            ("LLM-PSRL, well-specified", "llm_psrl", _STEP),
+            ("LLM-PSRL, well-specified", "llm_psrl", {"prior": "hinted", **_STEP}),
             *_BASE,
         ],
         20,
@@ -140,21 +144,43 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def needs_model(agent: str) -> bool:
+    return "model" in sonde.core.find(f"agents:{agent}").__dataclass_fields__
+
+
+def chosen(figure: Figure, args: argparse.Namespace) -> Sequence[Agent]:
+    """The agents to play: those asked for that the figure has, and with the oracle those that it can play."""
+    names = list(dict.fromkeys(name for _, name, _ in figure.agents))
+    able = names
+    if args.model == "oracle":
+        if figure.env == _SERVICE:
+            raise invalid("agents.py: model", "oracle", "a language model in figure 5: the oracle reads no prose")
+        able = [name for name in names if name in ("llm_psrl", "llm_ids") or not needs_model(name)]
+    wanted = args.agents.split(",") if args.agents else able
+    for name in wanted:
+        if name not in able:
+            with_model = " with --model oracle" if name in names else ""
+            raise invalid("agents.py: agents", name, f"{', '.join(able)} in figure {args.figure}{with_model}")
+    listed = {"prior": "worlds"} if args.model == "oracle" and figure.env == _WORDLE else {}
+    return [(label, a, {**had, **listed} if a == "llm_psrl" else had) for label, a, had in figure.agents if a in wanted]
+
+
 def main() -> None:
     args = arguments()
     figure = FIGURES[args.figure]
     args.trials = args.trials or figure.trials
-    wanted = args.agents.split(",") if args.agents else [name for _, name, _ in figure.agents]
     model, env = build(model_config(args.model, args.base_url)), build(figure.env)
     rows: list[Row] = []
-    for label, name, settings in figure.agents:
-        if name in wanted:
-            with_model = {"model": model} if "model" in sonde.core.find(f"agents:{name}").__dataclass_fields__ else {}
-            agent = sonde.make(f"agents:{name}", **with_model, **settings)
-            rows.append(trials(env, label, agent, args, figure.points))
+    for label, name, settings in chosen(figure, args):
+        with_model = {"model": model} if needs_model(name) else {}
+        agent = sonde.make(f"agents:{name}", **with_model, **settings)
+        rows.append(trials(env, label, agent, args, figure.points))
     run_sync(model.close())
     show(f"{PAPER}, figure {args.figure}: {figure.title}; model {args.model}", rows, args)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        raise SystemExit(str(error)) from None

@@ -26,11 +26,9 @@ from sonde.core.types import Json
 from sonde.evaluate import Evaluation, compare
 from sonde.models.fetch import fetch
 from sonde.run import RunConfig, execute, load_evaluation, prepare
-from sonde.train.credit import RewardMix
 from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
 from sonde.train.learn import learn_online
-from sonde.train.settings import preset
+from sonde.train.presets import preset
 from sonde.viewer import write_report
 
 MODEL = "model"
@@ -54,7 +52,6 @@ LEARNER = "sonde-tiny-maze"
 STEPS = 20
 """Optimizer steps of 64 episodes."""
 TESTS = 200
-ONLINE = OnlineSettings(k=8, max_new_tokens=8, rewards=RewardMix({"success": 1.0, "turns": -0.02}))
 
 out = Console()
 
@@ -103,8 +100,8 @@ def learn(folder: Path) -> tuple[list[Path], Path]:
     env, trained = make("maze", preset="pairs"), folder / "maze-grpo"
     tests = [_test(folder, LEARNER, "base")]
     if not (trained / MODEL).is_dir():
-        settings = preset("tiny_grpo", folder=str(trained), max_steps=STEPS)
-        learn_online(LEARNER, [Game(env, env.tasks("train"), "maze")], settings, online=ONLINE, resume=True)
+        training = preset("tiny_grpo", folder=str(trained), max_steps=STEPS)
+        learn_online(LEARNER, training, [Game(env, env.tasks("train"), "maze")], resume=True)
     tests.append(_test(folder, str(trained / MODEL), "after GRPO"))
     return tests, trained
 

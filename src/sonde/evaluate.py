@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from . import metrics, reference
+from . import metrics, reference, replies
 from .core import AGENT, EMPTY, Env, Episode, Gain, Spec, Trajectory, UserError, build, identity
 from .core.types import Json
 from .metrics import Estimate
+from .replies import Replies
 from .rollout import tokens
 
 SCHEMA = 1
@@ -46,10 +47,8 @@ class Row:
     score: float
     turns: int
     tokens: int = 0
-    malformed: int = 0
-    """Replies of sub-calls that could not be read and were asked for again."""
-    fallbacks: int = 0
-    """Sub-calls that were given up, so that the agent fell back on what its documentation says."""
+    replies: Replies = field(default_factory=Replies)
+    """What was wrong with the agent's replies."""
     truncated: str = ""
     error: str = ""
     entropy: tuple[float, ...] | None = None
@@ -110,7 +109,7 @@ class Evaluation:
 def _row_from_json(row: Mapping[str, Any]) -> Row:
     gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
     entropy = None if row["entropy"] is None else tuple(row["entropy"])
-    return Row(**{**row, "gains": gains, "entropy": entropy})
+    return Row(**{**row, "gains": gains, "entropy": entropy, "replies": Replies(**row["replies"])})
 
 
 def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
@@ -128,18 +127,12 @@ def row(env: Env[Any], trajectory: Trajectory, *, gains: bool = True) -> Row:
         score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
         turns=len(trajectory.turns),
         tokens=tokens(trajectory),
-        malformed=_named(trajectory, ":malformed"),
-        fallbacks=_named(trajectory, ":fallback"),
+        replies=replies.count(trajectory),
         truncated=outcome.truncated,
         error=trajectory.error,
         entropy=entropy,
         gains=found,
     )
-
-
-def _named(trajectory: Trajectory, ending: str) -> int:
-    """Completions of the agent with such a name; see `agents/_calls.py`."""
-    return sum(c.name.endswith(ending) for t in trajectory.turns for c in t.acts[0].action.completions)
 
 
 def _information(env: Env[Any], trajectory: Trajectory) -> tuple[tuple[float, ...] | None, tuple[Gain, ...] | None]:
@@ -204,19 +197,7 @@ def summarise(
         entropy=_mean_entropy(rows, spec.max_turns),
         turns_played=_turns_played([r.turns for r in rows]),
         seconds=seconds,
-        notes=_unread(rows),
-    )
-
-
-def _unread(rows: Sequence[Row]) -> tuple[str, ...]:
-    """What is to be said of replies that could not be read."""
-    malformed, fallbacks = sum(r.malformed for r in rows), sum(r.fallbacks for r in rows)
-    if not malformed + fallbacks:
-        return ()
-    hit = sum(r.fallbacks > 0 for r in rows)
-    return (
-        f"sub-calls: {malformed:,} unreadable replies asked for again, {fallbacks:,} calls given up (fallback), in "
-        f"{hit} of {len(rows)} episodes",
+        notes=replies.notes(rows),
     )
 
 
@@ -233,24 +214,32 @@ def _metrics(
     for n in range(1, k + 1):
         chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
         found[f"pass@{n}"] = metrics.rate([[chance] * k for chance in chances])
-    score = metrics.estimate(_scores(by_task, k, _worst(spec)))
+    score = metrics.estimate(_scores(by_task, k, _worst(spec)), bounds=reference.returns(spec))
     found["score"] = score
     found["reference_score"] = reference.scaled(env, split, score, others)
-    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns), bounds=(0.0, float(spec.max_turns)))
-    found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None)
+    turns, bits = (0.0, float(spec.max_turns)), (0.0, _most_bits(by_task))
+    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns), bounds=turns)
+    found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None, turns)
     found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
-    found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains))
+    found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains), bits)
     found["bits_per_turn"] = _mean_of(
-        by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None
+        by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
-    found["efficiency"] = _mean_of(by_task, _efficiency)
-    found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens))
+    found["efficiency"] = _mean_of(by_task, _efficiency, (0.0, 1.0))
+    for name, table in replies.shares(by_task).items():
+        found[name] = metrics.rate(table) if table else None
+    found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
     return found
+
+
+def _most_bits(by_task: Mapping[str, list[Row]]) -> float:
+    """The most that there was to learn; on average an exact posterior learns between 0 and this."""
+    return max((r.entropy[0] for rows in by_task.values() for r in rows if r.entropy), default=0.0)
 
 
 def _worst(spec: Spec) -> float:
     """The score of an episode that was not played to its end: the least reward of a turn, in every turn."""
-    return min(0.0, spec.reward_range[0]) * spec.max_turns
+    return reference.returns(spec)[0]
 
 
 def _wins(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
@@ -286,11 +275,11 @@ def _table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: float)
     return [[value(r) for r in rows] + [missing] * (k - len(rows)) for rows in by_task.values()]
 
 
-def _mean_of(by_task: Mapping[str, list[Row]], value: Any) -> Estimate | None:
+def _mean_of(by_task: Mapping[str, list[Row]], value: Any, bounds: metrics.Bounds) -> Estimate | None:
     """The mean over episodes for which the value exists; None where there is none."""
     table = [[v for r in rows if (v := value(r)) is not None] for rows in by_task.values()]
     table = [values for values in table if values]
-    return metrics.mean(table) if table else None
+    return metrics.mean(table, bounds=bounds) if table else None
 
 
 def _within(by_task: Mapping[str, list[Row]], k: int, max_turns: int) -> list[float]:
@@ -382,17 +371,18 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         raise UserError("compare: the two evaluations share no task")
 
     tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
-    limit, worst = a.max_turns, _worst(build(a.env).spec)
+    limit, scores = a.max_turns, reference.returns(build(a.env).spec)
 
-    def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]]) -> Estimate:
-        return metrics.difference(*(table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True)))
+    def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds) -> Estimate:
+        rows_a, rows_b = (table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True))
+        return metrics.difference(rows_a, rows_b, bounds=bounds)
 
     return Comparison(
         env_name=a.env_name,
         a=a.label,
         b=b.label,
         n_tasks=len(shared),
-        success=gap(_wins),
-        score=gap(lambda rows, k: _scores(rows, k, worst)),
-        turns=gap(lambda rows, k: _turns(rows, k, limit)),
+        success=gap(_wins, (0.0, 1.0)),
+        score=gap(lambda rows, k: _scores(rows, k, scores[0]), scores),
+        turns=gap(lambda rows, k: _turns(rows, k, limit), (0.0, float(limit))),
     )

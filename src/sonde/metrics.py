@@ -18,8 +18,13 @@ from .core import UserError, derive
 Table = Sequence[Sequence[float]]
 """One row per task, one value per sample."""
 
+Bounds = tuple[float, float]
+"""The least and the greatest value that there may be."""
+
 LEVEL = 0.95
 _RESAMPLES = 2000
+_SAME = 1e-9
+_UNBOUNDED = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -62,43 +67,55 @@ def rate(table: Table) -> Estimate:
     return Estimate(p, max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half)), n)
 
 
-def mean(table: Table, *, seed: int = 0, bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
+def mean(table: Table, *, seed: int = 0, bounds: Bounds = _UNBOUNDED) -> Estimate:
     """Mean of any values with a bootstrap interval that resamples whole tasks, widened for few of them.
 
     In simulations it held the truth of normal values in 93 to 96 % of runs with 2 to 50 tasks, that of skewed
-    (exponential) ones in 89 to 93 % (`tests/test_metrics.py`). It is a point where all task means are equal, and with
-    one task. `bounds` are limits that the mean cannot pass.
+    (exponential) ones in 89 to 93 % (`tests/test_metrics.py`). `bounds` are the least and the greatest value that
+    there may be, which the interval does not pass. Where all task means are equal, as with one task, resampling sees
+    no spread; the limits then are those of `unseen`, towards a bound that is infinite the mean itself.
     """
     means = _task_means(table)
-    low, high = _bootstrap(means, seed)
-    return Estimate(float(np.mean(means)), max(bounds[0], low), min(bounds[1], high), len(means))
+    low, high = _interval(means, bounds, seed)
+    return Estimate(float(np.mean(means)), low, high, len(means))
 
 
-def estimate(table: Table) -> Estimate:
+def estimate(table: Table, *, bounds: Bounds = _UNBOUNDED) -> Estimate:
     """A rate where all values are 0 or 1, so that its interval never collapses to a point; else a mean."""
-    return rate(table) if all(v in (0.0, 1.0) for row in table for v in row) else mean(table)
+    return rate(table) if _binary(table) else mean(table, bounds=bounds)
 
 
-def difference(a: Table, b: Table, *, seed: int = 0) -> Estimate:
-    """Mean of a - b over tasks that both played, row by row, with a paired bootstrap interval over tasks."""
+def difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = None) -> Estimate:
+    """Mean of a - b over tasks that both played, row by row, with a paired bootstrap interval over tasks.
+
+    `bounds` are those of a value of a or b, by default 0 and 1 where no other values occur, else none. Where all tasks
+    differ alike, see `mean`.
+    """
     if len(a) != len(b):
         raise UserError(f"difference: got {len(a)} and {len(b)} tasks, allowed: the same tasks in both")
     gaps = _task_means(a) - _task_means(b)
-    low, high = _bootstrap(gaps, seed)
+    low, high = _interval(gaps, _apart(bounds, (a, b)), seed)
     return Estimate(float(np.mean(gaps)), low, high, len(gaps))
 
 
-def difference_over_seeds(a: Sequence[Table], b: Sequence[Table], *, seed: int = 0) -> Estimate:
+def difference_over_seeds(
+    a: Sequence[Table], b: Sequence[Table], *, seed: int = 0, bounds: Bounds | None = None
+) -> Estimate:
     """Mean of a - b over seeds of training (the outer rows) and the tasks that all of them played.
 
     The interval resamples seeds and tasks independently of each other (the pigeonhole bootstrap, Owen 2007), so it
     holds both how much another training and how much other tasks would change the mean; it is conservative for many
-    seeds, and with few of them it cannot know their spread well. `n` counts tasks.
+    seeds, and with few of them it cannot know their spread well. `n` counts tasks; `bounds` are those of `difference`.
+    Where all gaps are equal, only as many of them are independent as there are seeds or tasks, whichever are fewer.
     """
     if len(a) != len(b) or not a or len({len(table) for table in (*a, *b)}) > 1:
         raise UserError("difference_over_seeds: allowed: as many seeds in both, each with the same tasks")
     gaps_ST = np.array([_task_means(x) - _task_means(y) for x, y in zip(a, b, strict=True)])
     n_seeds, n = gaps_ST.shape
+    limits = _apart(bounds, (*a, *b))
+    if np.ptp(gaps_ST) <= _SAME:
+        value = float(gaps_ST.mean())
+        return Estimate(value, *_around(value, min(n_seeds, n), limits), n)
     rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
     found = np.empty(_RESAMPLES)
     for i in range(_RESAMPLES):
@@ -106,7 +123,7 @@ def difference_over_seeds(a: Sequence[Table], b: Sequence[Table], *, seed: int =
         weights_T = np.bincount(rng.integers(0, n, n), minlength=n) / n
         found[i] = weights_S @ gaps_ST @ weights_T
     low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
-    return Estimate(float(gaps_ST.mean()), float(low), float(high), n)
+    return Estimate(float(gaps_ST.mean()), max(limits[0], float(low)), min(limits[1], float(high)), n)
 
 
 def average(estimates: Sequence[Estimate]) -> Estimate:
@@ -131,6 +148,43 @@ def _task_means(table: Table) -> Any:
     if not table or any(len(row) == 0 for row in table):
         raise UserError("metrics: got no values for some task, allowed: at least one sample of each task")
     return np.array([sum(row) / len(row) for row in table], np.float64)
+
+
+def _binary(table: Table) -> bool:
+    return all(v in (0.0, 1.0) for row in table for v in row)
+
+
+def _apart(bounds: Bounds | None, tables: Sequence[Table]) -> Bounds:
+    """How far two values may be apart."""
+    if bounds is None:
+        bounds = (0.0, 1.0) if all(map(_binary, tables)) else _UNBOUNDED
+    return bounds[0] - bounds[1], bounds[1] - bounds[0]
+
+
+def unseen(n: int) -> float:
+    """The greatest share of a population that may differ from n equal values drawn from it, with 95 % confidence.
+
+    The exact upper limit of a proportion of which 0 in n were seen (Clopper and Pearson 1934): a greater share would
+    have left no trace with a chance below 0.05, (1 - share)^n; about 3 / n. If that share lies at a bound, the mean is
+    that far from the value seen, so the limits hold whatever the distribution.
+
+    >>> [round(unseen(n), 4) for n in (1, 20, 300)]
+    [0.95, 0.1391, 0.0099]
+    """
+    return 1.0 - (1.0 - LEVEL) ** (1.0 / n)
+
+
+def _around(value: float, n: int, bounds: Bounds) -> Bounds:
+    """The limits of the mean after n independent values that were all this one."""
+    low, high = (unseen(n) * (bound - value) if math.isfinite(bound) else 0.0 for bound in bounds)
+    return value + min(0.0, low), value + max(0.0, high)
+
+
+def _interval(values: Any, bounds: Bounds, seed: int) -> Bounds:
+    if np.ptp(values) <= _SAME:
+        return _around(float(values.mean()), len(values), bounds)
+    centre, (low, high) = float(values.mean()), _bootstrap(values, seed)
+    return min(centre, max(bounds[0], low)), max(centre, min(bounds[1], high))
 
 
 def _bootstrap(values: Any, seed: int) -> tuple[float, float]:
@@ -176,6 +230,22 @@ def pass_at(n: int, wins: int, k: int) -> float:
     if not 1 <= k <= n or not 0 <= wins <= n:
         raise UserError(f"pass_at: got n={n}, wins={wins}, k={k}, allowed: 1 <= k <= n and 0 <= wins <= n")
     return 1.0 - math.comb(n - wins, k) / math.comb(n, k)
+
+
+def anchored_score(raw: float, *, low: float, average: float, high: float) -> float:
+    """A score on the scale of LMRL-Gym (arXiv 2311.18232, appendix F): 0 at `low`, 50 at `average`, 100 at `high`.
+
+    Straight between these points and on along the outer pieces beyond them, so it is not clipped. The paper takes the
+    least possible return, the mean of its data set and the return of its best policy (table 7).
+
+    >>> [anchored_score(x, low=-101, average=-83, high=-6.84) for x in (-101, -83, -6.84, -44.92)]
+    [0.0, 50.0, 100.0, 75.0]
+    """
+    if not low < average < high:
+        raise UserError(f"anchored_score: got low={low}, average={average}, high={high}, allowed: low < average < high")
+    if raw < average:
+        return 50.0 * (raw - low) / (average - low)
+    return 50.0 + 50.0 * (raw - average) / (high - average)
 
 
 def within(turns_to_win: Sequence[int | None], max_turns: int) -> list[float]:

@@ -50,8 +50,9 @@ from .store import Run
 from .store.folder import difference, write_atomically
 from .train.curriculum import BANDITS, Curriculum
 from .train.gather import Game, Picks, gather, groups_of, trajectories
-from .train.learn import OFFLINE, SHOWN, Learning, learn
-from .train.settings import PRESETS, TrainSettings
+from .train.learn import OFFLINE, SHOWN, learn
+from .train.presets import PRESETS, Training
+from .train.settings import TrainSettings
 from .train.statistics import statistics
 from .train.trials import limits
 
@@ -61,7 +62,7 @@ DONE = "done.json"
 
 PAPER: Mapping[str, str] = freeze({"sft": "paprika_sft", "rpo": "paprika_rpo"})
 TINY: Mapping[str, str] = freeze({"sft": "tiny_sft", "rpo": "tiny_rpo"})
-"""Settings of `train.settings` per stage: the paper's, and ours for the models that come with sonde."""
+"""Presets of `train.presets` per stage: the paper's, and ours for the models that come with sonde."""
 
 _OF_ALL = {"temperature": "temperature, test_temperature", "min_p": "min_p, test_min_p", "model": "model"}
 
@@ -75,7 +76,8 @@ class Paprika:
     """What to do; the defaults are the paper's.
 
     `envs` are learned from, on their `train` tasks, `held_out` are only evaluated; both are evaluated on `test`.
-    `stages`: objectives of `train.learn`, in order, each with the settings that `presets` names, `changes` applied.
+    `stages`: objectives of `train.learn`, in order, each trained as its name in `presets` says; `changes` are of the
+    trainer's settings.
     `k` samples of `n_tasks` tasks of each environment (None: all), or of `n_tasks` tasks that `curriculum` ("ucb",
     "thompson", "uniform") picks among groups of the tag `by`. Preference objectives compare with the model that the
     `round` began with, as in the paper, or with the one that their own `stage` did. `tests` tasks per environment are
@@ -118,7 +120,7 @@ class Paprika:
         if not self.stages:
             raise invalid("paprika: stages", self.stages, ", ".join(OFFLINE))
         for stage in self.stages:
-            self.settings(stage)
+            self.training(stage)
         self._check_unused()
         self._check_players()
         self._check_numbers()
@@ -162,7 +164,7 @@ class Paprika:
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise invalid(f"paprika: {name}", getattr(self, name), "1 or more")
 
-    def settings(self, stage: str) -> TrainSettings:
+    def training(self, stage: str) -> Training:
         """How a stage trains."""
         if stage not in OFFLINE:
             raise unknown("paprika: stages", stage, OFFLINE)
@@ -171,12 +173,15 @@ class Paprika:
             raise UserError(f"paprika: presets: none for {stage!r}; known: {', '.join(PRESETS)}")
         if name not in PRESETS:
             raise unknown(f"paprika: presets.{stage}", name, PRESETS)
-        known = PRESETS[name].settings.to_json()
-        return TrainSettings.from_json({**known, "seed": self.seed, **self.changes.get(stage, EMPTY)})
+        known = PRESETS[name].of(stage)
+        changes = {**known.settings.to_json(), "seed": self.seed, **self.changes.get(stage, EMPTY)}
+        shown: dict[str, Any] = {name: value for name, value in self.agent.items() if name in SHOWN}
+        shown |= {"template": self.hf.get("template", EMPTY), "encode": bool(self.player), "seed": self.seed}
+        return replace(known, settings=TrainSettings.from_json(changes), learning=replace(known.learning, **shown))
 
     def to_json(self) -> dict[str, Json]:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        settings = {stage: self.settings(stage).to_json() for stage in self.stages}
+        settings = {stage: self.training(stage).to_json() for stage in self.stages}
         return cast("dict[str, Json]", json.loads(json.dumps({**plain, "settings": settings}, default=_plain)))
 
     @classmethod
@@ -315,15 +320,10 @@ class _Pipeline:
 
     def _train(self, model: str, reference: str, stage: str, here: Path, played: Sequence[Trajectory]) -> str:
         if not (here / DONE).is_file():
-            settings = replace(self.config.settings(stage), folder=str(here))
-            shown = {name: value for name, value in self.config.agent.items() if name in SHOWN}
-            template = self.config.hf.get("template", EMPTY)
-            rules = Learning(**shown, template=template, encode=bool(self.config.player), seed=self.config.seed)
+            training = self.config.training(stage)
+            training = replace(training, settings=replace(training.settings, folder=str(here)))
             with self.watch(f"{here.parent.name}: {stage}", 0, 0):
-                done = learn(
-                    model, stage, played, settings, learning=rules, reference=reference, resume=True,
-                    callbacks=self.callbacks,
-                )  # fmt: skip
+                done = learn(model, training, played, reference=reference, resume=True, callbacks=self.callbacks)
             found = {"model": str(done.model.relative_to(here)), "steps": done.steps, "seconds": done.summary}
             write_atomically(here / DONE, json.dumps(found, indent=2))
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])

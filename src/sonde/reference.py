@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from . import metrics
-from .core import AGENT, EMPTY, Env, content_hash, default_policies, make, names, unknown
+from .core import AGENT, EMPTY, Env, Spec, content_hash, default_policies, make, names, unknown
 from .core.types import Json
 from .metrics import Estimate
 from .rollout import Plan, collect
@@ -79,6 +79,12 @@ def scaled(env: Env[Any], split: str, score: Estimate, others: Mapping[str, str]
     return Estimate(scale(score.mean), scale(score.low), scale(score.high), score.n)
 
 
+def returns(spec: Spec) -> metrics.Bounds:
+    """The least and the greatest return that there may be: the rewards of a turn, in every turn."""
+    low, high = spec.reward_range
+    return min(0.0, low) * spec.max_turns, max(0.0, high) * spec.max_turns
+
+
 def play(env: Env[Any], agent: str, k: int, n_tasks: int | None = None, seed: int = 0) -> list[list[float]]:
     """The agent's returns on the first `n_tasks` test tasks, one row per task."""
     tasks = env.tasks("test")[:n_tasks]
@@ -97,7 +103,7 @@ def measure(env: Env[Any]) -> dict[str, Json]:
         table = play(env, agent, samples if spec.max_turns <= LONG else samples // 4)
         entry[role] = {
             "agent": agent,
-            "score": asdict(metrics.estimate(table)),
+            "score": asdict(metrics.estimate(table, bounds=returns(spec))),
             "k": len(table[0]),
             "prefix": table[:PREFIX],
         }

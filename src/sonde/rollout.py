@@ -3,8 +3,9 @@
     trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], k=4)
 
 A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory; any other exception is a
-defect in code and stops the run at once. Order of completion never changes what is recorded: every random number of
-an episode is derived from its own seeds.
+defect in code, or a mistake in the configuration, and stops the run at once. So does an endpoint that fails many
+episodes in a row (`guards.Breaker`): what has finished is handed out, and a later call plays the rest. Order of
+completion never changes what is recorded: every random number of an episode is derived from its own seeds.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from .core import (
     play_act,
     run_sync,
 )
+from .guards import Breaker, Meter, silenced
 from .store import Run, RunWriter
 
 Seats = Mapping[str, AnyPolicy]
@@ -59,8 +61,10 @@ class Job(NamedTuple):
 class Plan:
     """Which episodes to play and how many at once. The k samples of a task share its world (`seed`).
 
-    `budget` is a number of model tokens, prompt and completion together: when finished episodes have used it up, no
-    further episode begins.
+    `budget` is a number of model tokens, prompt and completion together, as endpoints report them (models on this
+    machine count their own). It is counted after every act: once it is used up, no episode begins and none goes on, so
+    it is exceeded by at most one act of each running episode. Those that were cut off are not recorded
+    (`BudgetWarning`). A reply that comes without its usage is a `UserError`, since nothing could be counted.
     """
 
     k: int = 1
@@ -100,15 +104,21 @@ def seated(env: Env[Any], policies: Seats) -> dict[str, AnyPolicy]:
 
 async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
     """One episode from start to end. The environment's defaults play the seats that `policies` leaves out."""
-    return await _play_on(Episode.begin(env, task, seed=seed, sample=sample), seated(env, policies))
+    begun = Episode.begin(env, task, seed=seed, sample=sample)
+    played = await _play_on(begun, seated(env, policies), Meter[Job](iter(()), None))
+    assert played is not None, "there is no budget"
+    return played
 
 
-async def _play_on(ep: Episode, policies: Seats) -> Trajectory:
-    """The record of an episode, played to its end from wherever it is."""
+async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajectory | None:
+    """The record of an episode, played to its end from wherever it is; None if the budget did not last."""
     error = ""
     try:
         while ep.to_act is not None:
+            if meter.spent and not isinstance(policies.get(ep.to_act), ProgramPolicy):
+                return None
             ep = await play_act(ep, policies)
+            meter.spend((ep.turns[-1].acts if ep.turns else ep.opening)[-1].action)
         await _finish(ep, policies)
     except WorldError as e:
         error = f"{type(e).__name__}: {e}"
@@ -132,27 +142,14 @@ async def rollout(
     """Play `plan` over `tasks` and yield each trajectory as its episode ends. Closing the iterator cancels the rest."""
     plan = plan or Plan()
     policies = seated(env, policies)
-    meter = _Meter(plan.jobs(tasks, skip), plan.budget)
+    meter, breaker = Meter[Job](plan.jobs(tasks, skip), plan.budget), Breaker()
     programs = all(isinstance(p, ProgramPolicy) for p in policies.values())
     stream = _lockstep(env, policies, meter, plan) if programs else _concurrent(env, policies, meter, plan)
     async with aclosing(stream):
         async for trajectory in stream:
-            meter.spend(trajectory)
             yield trajectory
-
-
-class _Meter:
-    """Hands out jobs until they or the budget are used up."""
-
-    def __init__(self, jobs: Iterator[Job], budget: int | None) -> None:
-        self._jobs, self._left = jobs, budget
-
-    def next(self) -> Job | None:
-        return None if self._left is not None and self._left <= 0 else next(self._jobs, None)
-
-    def spend(self, trajectory: Trajectory) -> None:
-        if self._left is not None:
-            self._left -= tokens(trajectory)
+            breaker.count(trajectory)
+    meter.report()
 
 
 def tokens(trajectory: Trajectory) -> int:
@@ -161,18 +158,23 @@ def tokens(trajectory: Trajectory) -> int:
     return sum(u.prompt + u.completion for u in usages)
 
 
-async def _concurrent(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncGenerator[Trajectory, None]:
+async def _concurrent(
+    env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan
+) -> AsyncGenerator[Trajectory, None]:
     """A fixed number of episodes at a time, each a coroutine of its own."""
-    pending: set[asyncio.Task[Trajectory]] = set()
+    pending: set[asyncio.Task[Trajectory | None]] = set()
     try:
         while True:
             while len(pending) < plan.concurrency and (job := meter.next()) is not None:
-                pending.add(asyncio.create_task(_play_on(_begin(env, job), policies)))
+                pending.add(asyncio.create_task(_play_on(_begin(env, job), policies, meter)))
             if not pending:
                 return
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            for task in sorted(done, key=_failed):  # what has been played is handed out before a failure stops the run
-                yield task.result()
+            for task in sorted(done, key=_rank):  # what has been played is handed out before a failure stops the run
+                played = task.result()
+                meter.end(played and tokens(played))
+                if played is not None:
+                    yield played
     finally:
         for task in pending:
             task.cancel()
@@ -183,11 +185,15 @@ def _begin(env: Env[Any], job: Job) -> Episode:
     return Episode.begin(env, job.task, seed=job.seed, sample=job.sample)
 
 
-def _failed(task: asyncio.Task[Trajectory]) -> bool:
-    return task.cancelled() or task.exception() is not None
+def _rank(task: asyncio.Task[Trajectory | None]) -> int:
+    """Where an episode stands among those that ended together: first what was played, last what stops the run."""
+    if task.cancelled() or task.exception() is not None:
+        return 2
+    played = task.result()
+    return int(played is not None and silenced(played))
 
 
-async def _lockstep(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -> AsyncGenerator[Trajectory, None]:
+async def _lockstep(env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan) -> AsyncGenerator[Trajectory, None]:
     """Programs only: all running episodes act together, so that a policy may share work between them."""
     running: list[Episode] = []
     at_once = plan.concurrency if _shares_work(policies) else min(plan.concurrency, FEW)
@@ -198,7 +204,10 @@ async def _lockstep(env: Env[Any], policies: Seats, meter: _Meter, plan: Plan) -
             return
         running, alone = _act_together(running, policies)
         for ep in (*alone, *(ep for ep in running if ep.outcome is not None)):
-            yield await _play_on(ep, policies)
+            played = await _play_on(ep, policies, meter)
+            meter.end(played and tokens(played))
+            if played is not None:
+                yield played
         running = [ep for ep in running if ep.outcome is None]
         await asyncio.sleep(0)
 

@@ -13,6 +13,7 @@ import pytest
 
 import sonde
 from sonde import regret
+from sonde.agents._priors import well_specified
 from sonde.agents.llm_psrl import LLMPSRL
 from sonde.core import Env, Episode, Policy, Trajectory, UserError, build
 from sonde.models.oracle import Oracle, read_blocks
@@ -128,6 +129,18 @@ def test_beliefs_hold_everything_that_was_seen() -> None:
     assert all(r == paid.get((s, a)) for s, row in belief["rewards"].items() for a, r in row.items())
 
 
+def test_beliefs_hold_rewards_by_next_cave_where_they_depend_on_it() -> None:
+    env = sonde.make("river_swim", rewards="transition")
+    ep = play(env, made(), 25)
+    text = ep.view().memory["beliefs"]
+    (belief,) = json.loads(text.split("```json\n")[1].split("\n```")[0]).values()
+    paid = {(t.info["state"], t.info["action"], t.info["next"]): t.info["reward"] for t in ep.turns[:24]}
+    seen = {(s, a, t): r for s, rows in belief["rewards"].items() for a, row in rows.items() for t, r in row.items()}
+    assert len(seen) == 18 and {at: r for at, r in seen.items() if r is not None} == paid
+    first = Episode.begin(env, env.tasks("train")[0]).view()
+    assert "when it leads to a given next state" in well_specified(first)
+
+
 def test_certain_transitions_are_told_in_the_prior() -> None:
     env = sonde.make("river_swim", downstream_known=True)
     ep = play(env, made(), 1)
@@ -148,8 +161,6 @@ def test_certain_transitions_are_told_in_the_prior() -> None:
     ],
 )
 def test_well_specified_priors(config: dict[str, str], words: str) -> None:
-    from sonde.agents._priors import well_specified
-
     env = sonde.make(config.pop("env"), **config)
     assert words in well_specified(Episode.begin(env, env.tasks("train")[0]).view())
 

@@ -32,7 +32,7 @@ def test_posterior_equals_updates_one_by_one() -> None:
         slow = slow.observe(info["state"], info["action"], info["reward"], info["next"])
     fast = posterior(ep.view(), problem, None)
     np.testing.assert_array_equal(fast.counts_SAS, slow.counts_SAS)
-    np.testing.assert_array_equal(fast.paid_SA, slow.paid_SA)
+    np.testing.assert_array_equal(fast.paid_SAN, slow.paid_SAN)
     assert fast.alpha == 1 / 3 and posterior(ep.view(), problem, 0.1).alpha == 0.1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -18,7 +19,10 @@ from typer.testing import CliRunner, Result
 import sonde
 from sonde.cli.app import app
 from sonde.core import SondeError
+from sonde.guards import BudgetWarning
 from sonde.store import Run
+
+from ..models.server import Server, reply
 
 FAKE = [
     "--model",
@@ -132,16 +136,23 @@ def test_the_same_command_plays_nothing_twice() -> None:
 
 def test_what_the_world_failed_is_said() -> None:
     """A table full of zeros must not look like a bad model where it was a dead endpoint."""
-    endpoint = ["--model", "http:m", "--base-url", "http://127.0.0.1:9/v1", "-o", "seats.agent.model.retries=0"]
-    result = invoke("eval", "mastermind", "-n", "2", "-k", "1", *endpoint)
+
+    async def main() -> Result:
+        async with Server((reply("prompt is too long", 400),)) as server:
+            endpoint = ["--model", "http:m", "--base-url", server.url]
+            return await asyncio.to_thread(invoke, "eval", "mastermind", "-n", "2", "-k", "1", *endpoint)
+
+    result = asyncio.run(main())
     text = " ".join(result.stdout.split())
     assert result.exit_code == 1, "a script must see it too"
-    assert "mastermind, llm (m): 2 error of 2 episodes count as failures; the first: WorldError: " in text
+    assert "mastermind, llm (m): 2 error of 2 episodes count as failures; the first: WorldError: 400 from" in text
+    assert result.stderr.startswith("mastermind: the first error: WorldError: 400 from /v1/chat/completions: prompt")
 
 
 def test_a_budget_is_kept_and_said() -> None:
     args = ["eval", "mastermind", "-n", "3", "-k", "1", "-o", "concurrency=1", *FAKE]
-    assert "2 missing of 3 episodes count as failures" in run(*args, "--budget", "1")
+    with pytest.warns(BudgetWarning, match="not everything was played"):
+        assert "2 missing of 3 episodes count as failures" in run(*args, "--budget", "2500")
     assert "missing" not in run(*args)
 
 

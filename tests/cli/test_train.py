@@ -75,10 +75,10 @@ def test_training_on_recorded_episodes() -> None:
             *FAST, "-o", "objective.beta=0.5", "-o", "rule.per_task=2")
     )  # fmt: skip
     assert found["model"] == "rpo/model" and found["last"]["step"] == found["steps"]
-    assert "holds model of an earlier training" in mistake("train", "sft", played, "--model", "model", "--out", "sft")
+    assert "of an earlier training" in mistake("train", "sft", played, "--model", "model", "--out", "sft")
     run("train", "sft", played, "--model", "model", "--out", "sft", "--settings", "tiny_sft", *FAST, "--fresh")
     data = json.loads(Path("rpo/data.json").read_text())
-    assert data["options"] == {"beta": 0.5} and data["learning"]["pairs"]["per_task"] == 2
+    assert data["options"] == {"beta": 0.5, "alpha": 1.0} and data["learning"]["pairs"]["per_task"] == 2
 
 
 def test_training_while_playing() -> None:
@@ -100,10 +100,29 @@ def test_a_training_is_shown_in_80_columns_and_reported() -> None:
     assert set(line) == {"─"} and [row.split()[0] for row in rows] == ["1", "2", "3"]
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert "…" not in result.stdout and "{" not in result.stdout + result.stderr
-    assert [said.split("  ")[0] for said in result.stderr.splitlines()] == [f"grpo: step {n} of 3" for n in (1, 2, 3)]
+    told = [said.split("  ")[0] for said in result.stderr.splitlines() if said.startswith("grpo: ")]
+    assert told == [f"grpo: step {n} of 3" for n in (1, 2, 3)]
     assert "written: o/history.jsonl" in result.stdout
     page = Path("page.html").read_text()
     assert "reinforcement learning by groups of episodes" in page and "<svg" in page
+
+
+def test_what_is_overridden_is_told_when_a_run_starts() -> None:
+    """Without --settings it is the paper's, whole; only what was asked for differs, and is named."""
+    asked = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]
+    result = invoke("train", "grpo", GAME, "--model", "model", "--out", "g", *asked)
+    assert result.exit_code == 0, (result.output, result.exception)
+    told = "settings.max_steps 1 (180), settings.batch_size 16 (1280), online.updates_per_rollout 1 (3)"
+    assert f"settings: starpo, but {told}" in result.stderr.replace("\n", " ")
+    data, settings = (json.loads(Path("g", name).read_text()) for name in ("data.json", "settings.json"))
+    assert data["options"]["dual_clip"] == 3.0 and data["online"]["k"] == 16 and settings["lora"]["r"] == 64
+    assert data["online"]["rewards"] == {"success": 2.0, "invalid": -5.0, "repeated": -1.0, "extra_turns": -0.05}
+    played = play()
+    result = invoke("train", "dpo", played, "--model", "model", "--out", "d", "--settings", "tiny_rpo")
+    assert "settings: tiny_rpo, but objective dpo (rpo)" in result.stderr
+    changed = ["-o", "changes.sft.lr=3e-3", "--tasks", "1", "-k", "1", "--tests", "1"]
+    result = invoke("paprika", "--out", "p", GAME, "--model", "none", "--settings", "tiny", *changed)
+    assert "sft: tiny_sft, but settings.lr 0.003 (0.0005)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
 
 
 def test_the_pipeline_and_its_report() -> None:

@@ -62,8 +62,14 @@ def test_a_file_without_a_world_is_an_error(name: str) -> None:
         read(text)
 
 
-@pytest.mark.parametrize("text", ["=== agent\nI win", "x\n=== outcome {}", "ends with a line\n", "\n"])
+@pytest.mark.parametrize("text", ["=== agent\nI win", "x\n=== outcome {}"])
 def test_text_that_would_not_come_back_is_refused(text: str) -> None:
     """A reply that imitates the marks of the file cannot forge a playthrough."""
     with pytest.raises(UserError, match="playthrough"):
         write(played(text))
+
+
+@pytest.mark.parametrize("text", ["", "\n", "ends with a line\n", "two\n\n", "\nbegins with one"])
+def test_line_ends_of_a_text_come_back(text: str) -> None:
+    ep = played(text)
+    assert read(write(ep)).acts == (("agent", text),) and write(read(write(ep)).play()) == write(ep)

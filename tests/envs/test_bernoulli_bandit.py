@@ -47,6 +47,22 @@ def test_buttons_are_always_the_same() -> None:
     assert (BUTTONS.model({"arms": COLOURS}).rewards, BUTTONS._chances) == ((0.0, 1.0), (0.6, 0.4))
 
 
+def test_the_standard_bandit_with_twenty_arms() -> None:
+    """Twenty buttons of different colours, one best; the first five are those of the preset; each can be pressed."""
+    env = BernoulliBandit(preset="krishnamurthy", arms=20)
+    (colours,) = {t.public["arms"] for t in env.tasks("test")}
+    assert len(set(colours)) == 20 and colours[:5] == COLOURS
+    bests = {env.hypothesis(Episode.begin(env, env.tasks("test")[0], seed=s).state) for s in range(200)}
+    assert bests == set(colours), "all 20 come within 200 draws: 20 * 0.95^200 = 0.0007 of missing one"
+    ep = play(env, {"best": "coral"}, *colours)
+    assert [t.info["action"] for t in ep.turns] == list(colours) and ep.state.means[19] == 0.6
+    prior: Any = env.filter({"arms": colours})
+    assert prior.entropy == pytest.approx(np.log2(20))
+    # One press of any: the mixture pays 0.41; its entropy less that of 0.6 (1 in 20) and 0.4.
+    bits = entropy([0.41, 0.59]) - entropy([0.4, 0.6])
+    assert prior.expected_gain(env.say("lime")) == pytest.approx(bits)
+
+
 def test_the_informative_arm_tells_the_best() -> None:
     task = INFORMATIVE.tasks("test")[0]
     bests: list[str] = []
@@ -70,7 +86,7 @@ def test_arms_best_and_gap_can_be_set() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"preset": "x"}, {"arms": 1}, {"arms": 27}, {"preset": "krishnamurthy", "arms": 11}, {"best": 1.0},
+        {"preset": "x"}, {"arms": 1}, {"arms": 27}, {"preset": "krishnamurthy", "arms": 21}, {"best": 1.0},
         {"gap": 0.0}, {"gap": 0.6}, {"preset": "informative", "best": 0.6}, {"preset": "informative", "gap": 0.1},
         {"history": "all"}, {"max_turns": 0}, {"max_turns": 10_001},
     ],

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 import pytest
 
 import sonde
 from sonde import regret
-from sonde.core import Seated, UserError
+from sonde.core import Completion, Message, Model, Sampling, Seated, UserError
 from sonde.envs._rules.diagnosis.products import products
 from sonde.envs._rules.diagnosis.service import legal
 from sonde.rollout import Plan, collect
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noted(Model):
+    """Answers every sub-call in the same words and keeps what it was asked."""
+
+    asked: list[str] = field(default_factory=list[Any], init=False)
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        self.asked.append("\n".join(m.content for m in messages))
+        said = "Action: Is it plugged in?\nHypothesis: a loose cable\nBeliefs: a loose cable, 0.5"
+        return Completion(text=said, model="noted")
+
 
 CASE = {"product": "laptop_dead", "cause": products()["laptop_dead"].causes[0].id}
 
@@ -59,6 +77,36 @@ def test_priors_that_are_told() -> None:
     assert "probabilities" not in play().episode.view().messages[0].content
     with pytest.raises(UserError, match="told_prior"):
         sonde.make("customer_service_bandit", told_prior="wrong")
+
+
+def test_a_hint_is_for_the_writer_of_the_prior_alone() -> None:
+    env = sonde.make("customer_service_bandit", told_prior="hint")
+    plain = sonde.make("customer_service_bandit")
+    for task in env.tasks("test")[:10]:
+        ep = sonde.Episode.begin(env, task)
+        product = products()[task.hidden["product"]]
+        cause = product.causes[product.cause(task.hidden["cause"])]
+        assert cause.what in ep.view().private["hint"] and cause.fix_what in ep.view().private["hint"]
+        without = sonde.Episode.begin(plain, plain.tasks("test")[task.index]).view()
+        assert ep.view().messages[0].content == without.messages[0].content and "hint" not in without.private
+
+
+def test_the_hint_reaches_the_writer_of_a_prior_and_no_other_call() -> None:
+    env = sonde.make("customer_service_bandit", told_prior="hint")
+    task = env.tasks("test")[0]
+    truth = sonde.Episode.begin(env, task).view().private["hint"]
+    writer, others = Noted(), Noted()
+    agent = sonde.make(
+        "agents:llm_psrl", model=others, updater_model=writer, prior="hinted", updates="trajectory", retries=0
+    )
+    ep = sonde.Episode.begin(env, task)
+    ep = ep.step(asyncio.run(agent.act(ep.view())))
+    assert len(writer.asked) == 1 and truth in writer.asked[0] and len(others.asked) == 2
+    assert not any(truth in text for text in others.asked)
+    assert "loose cable" in ep.turns[0].acts[0].action.memory["beliefs"]
+    unhinted = sonde.make("customer_service_bandit")
+    with pytest.raises(UserError, match="customer_service_bandit gives none"):
+        asyncio.run(agent.act(sonde.Episode.begin(unhinted, unhinted.tasks("test")[0]).view()))
 
 
 def test_the_tasks_share_the_data_of_customer_service_but_not_its_draws() -> None:

@@ -133,7 +133,7 @@ def test_known_transitions_are_certain() -> None:
 def test_a_posterior_that_is_extended_does_not_change() -> None:
     first = Conjugate.prior(RIVER)
     first.observe("1", "A", 0.005, "1")
-    assert first.counts_SAS.sum() == 0 and np.isnan(first.paid_SA).all()
+    assert first.counts_SAS.sum() == 0 and np.isnan(first.paid_SAN).all()
 
 
 # --- what environments and filters promise ---------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -53,14 +54,14 @@ def test_the_maps_of_the_paper() -> None:
 
 def test_as_published_a_walk_into_the_wall_costs_101() -> None:
     env = Maze(as_published=True)
-    ep = play(env, env.task({"start": [1, 1]}), *["move up"] * 101)
+    ep = play(env, env.task({"start": [1, 1]}), *["move up\n"] * 101)
     assert sum(rewards(ep)) == -101.0 and ep.outcome is not None
     assert (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
 
 
 def test_as_published_no_move_costs_four_and_is_answered_with_the_observation_alone() -> None:
     env = Maze(as_published=True)
-    ep = play(env, env.task({"start": [1, 1]}), "hello", "move right", "right")
+    ep = play(env, env.task({"start": [1, 1]}), "hello", "move right\n", "right")
     assert rewards(ep) == [-4.0, -1.0, -4.0]
     assert ep.turns[0].told == "Map double_t. Goal 8 6. You are at 1 1. Open: right."
     assert ep.turns[1].told == ep.turns[2].told == "Map double_t. Goal 8 6. You are at 1 2. Open: left, right."
@@ -68,9 +69,43 @@ def test_as_published_no_move_costs_four_and_is_answered_with_the_observation_al
     assert sum(rewards(over)) == -401.0
 
 
+def published_step(layout: tuple[str, ...], goal: tuple[int, int], place: tuple[int, int], text: str) -> Any:
+    """One call of the paper's code (`MazeEnv.step` with `standard_reward`), said again: place, reward and end."""
+    steps = {"move left\n": (0, -1), "move right\n": (0, 1), "move up\n": (-1, 0), "move down\n": (1, 0)}
+    row, col = (a + b for a, b in zip(place, steps.get(text, (0, 0)), strict=True))
+    after = (row, col) if layout[row][col] == "." else place
+    return after, 0.0 if after == goal else -1.0 if text in steps else -4.0, after == goal
+
+
+TEXTS = [
+    *(f"{move}\n" for move in MOVES), "move up", "Move Up\n", "hello", "", "move  up\n", " move up\n", "move up\n\n",
+    "move up.\n", "up\n", "move up\r\n", "MOVE DOWN\n", "move left \n", "<answer>move right</answer>",
+    "<think>x</think>move left\n", "move up\nmove up\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", ["lmrl", "lmrl_partial", "umaze"])
+def test_as_published_every_transition_is_that_of_the_papers_code(preset: str) -> None:
+    env = Maze(preset=preset, as_published=True)
+    tasks = env.tasks("test")
+    assert len(tasks) == (6 if preset == "umaze" else 25)
+    for task, text in product(tasks, TEXTS):
+        setup = task.hidden
+        ep = play(env, task, text)
+        place, reward, over = published_step(MAPS[setup["map"]], setup["goal"], setup["start"], text)
+        assert (ep.state.place, ep.turns[0].rewards["agent"], ep.outcome is not None) == (place, reward, over), text
+
+
+def test_as_published_the_rules_tell_the_line_end_and_say_writes_it() -> None:
+    env = Maze(as_published=True)
+    assert env.say("move up") == "move up\n" and LMRL.say("move up") == "move up"
+    assert "end the line" in Episode.begin(env, env.tasks("test")[0]).messages["agent"][0].content
+    assert "end the line" not in Episode.begin(LMRL, LMRL.tasks("test")[0]).messages["agent"][0].content
+
+
 def test_the_call_after_the_last_move_moves_nothing() -> None:
     env = Maze(as_published=True, max_turns=2)
-    ep = play(env, env.task({"start": [6, 6]}), "move down", "move down")
+    ep = play(env, env.task({"start": [6, 6]}), "move down\n", "move down\n")
     assert rewards(ep) == [-1.0, -1.0] and ep.turns[-1].info["position"] == (7, 6)
     plain = Maze(max_turns=2)
     won = play(plain, plain.task({"start": [6, 6]}), "move down", "move down")

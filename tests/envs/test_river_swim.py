@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde.core import Episode, Outcome, Rng, UserError
+from sonde.core import Episode, Outcome, Rng, TabularEnv, UserError
 from sonde.envs._rules.currents import Labels
+from sonde.envs._rules.finite import Conjugate
 from sonde.envs._rules.river import chain, known_downstream, labelled, labellings
 from sonde.envs.river_swim import RiverSwim, _named
+from sonde.testing import check_env
 
 ENV = RiverSwim()
 HIDDEN = {"order": ["2", "1", "3"], "up": ["B", "A", "B"]}
@@ -242,4 +244,83 @@ def test_the_conjugate_posterior_counts_what_happened() -> None:
     tables = known.conjugate()
     assert tables.alpha == pytest.approx(1 / 3) and known.conjugate(0.1).alpha == 0.1
     assert tables.counts_SAS.sum() == 3 and tables.counts_SAS[1, 0].tolist() == [0, 2, 0]
-    assert tables.paid_SA[1].tolist() == [0.005, 0.0] and np.isnan(tables.paid_SA[0]).all()
+    assert tables.paid_SAN[1].tolist() == [[0.005], [0.0]] and np.isnan(tables.paid_SAN[0]).all()
+
+
+# --- rewards by the next cave too ------------------------------------------------------------------------------------
+
+BY_NEXT = RiverSwim(rewards="transition")
+UP = {"2": "B", "1": "A", "3": "B"}
+"""The upstream tunnels of `HIDDEN`."""
+
+
+def upstream(env: RiverSwim, seed: int = 0) -> Episode:
+    ep = Episode.begin(env, env.task(HIDDEN), seed=seed)
+    while ep.to_act is not None:
+        ep = ep.step(env.say(UP[ep.state.labels.order[ep.state.place]]))
+    return ep
+
+
+def test_the_last_cave_pays_only_who_stays_where_rewards_are_by_transition() -> None:
+    """Whole episodes of swimming up, of both kinds: they differ where a stroke from the last cave is washed back."""
+    for env, back in ((BY_NEXT, 0.0), (ENV, 1.0)):
+        turns = [t for seed in range(4) for t in upstream(env, seed).turns]
+        paid = {(t.info["state"], t.info["next"], t.rewards["agent"]) for t in turns if t.info["state"] == "3"}
+        assert paid == {("3", "3", 1.0), ("3", "1", back)}
+        assert {t.rewards["agent"] for t in turns if t.info["state"] != "3"} == {0.0}
+
+
+def test_values_by_transition_by_hand() -> None:
+    assert chain(3, "stated", True).reward_SA.tolist() == [[0.005, 0], [0, 0], [0, 0.95]]
+    assert chain(3, "osband", True).reward_SA[2].tolist() == [0, 0.6]
+    env = RiverSwim(caves=2, horizon=2, sub_episodes=1, rewards="transition")
+    # Up first (0.35 to reach the end, then 0.95 on average), else 0.005 from downstream.
+    best = 0.35 * 0.95 + 0.65 * 0.005
+    assert env.optimal_value(Episode.begin(env, env.tasks("train")[0]).state) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("env", [BY_NEXT, RiverSwim(rewards="transition", ends="osband"), ENV])
+def test_the_filter_equals_brute_force(env: RiverSwim) -> None:
+    """Posterior and expected gains of every turn against the listing of all labellings."""
+    for seed in range(3):
+        ep = Episode.begin(env, env.tasks("train")[seed], seed=seed)
+        fast: Any = env.filter(ep.task.public)
+        slow: Any = TabularEnv.filter(env, ep.task.public)
+        rng = Rng(seed, "brute")
+        for _ in range(20):
+            mine, other = fast.belief(), slow.belief()
+            assert dict(zip(mine.hypotheses, mine.probs, strict=True)) == pytest.approx(
+                dict(zip(other.hypotheses, other.probs, strict=True))
+            )
+            for tunnel in "AB":
+                assert fast.expected_gain(env.say(tunnel)) == pytest.approx(slow.expected_gain(env.say(tunnel)))
+            ep = ep.step(env.say(rng.choice("AB")))
+            fast, slow = fast.observe(ep.turns[-1]), slow.observe(ep.turns[-1])
+
+
+def test_the_conjugate_posterior_by_transition() -> None:
+    """Every next cave has a reward of its own to find out; an action is expected to pay their mean by their chances."""
+    known = Conjugate.prior(BY_NEXT.model({"start": "2"}))
+    assert known.paid_SAN.shape == (3, 2, 3)
+    known = known.observe("3", "B", 1.0, "3").observe("3", "B", 0.0, "1")
+    assert known.paid_SAN[2, 1].tolist() == pytest.approx([0.0, np.nan, 1.0], nan_ok=True)
+    mean = known.mean()
+    # Dirichlet (1/3, 1/3, 1/3) + (1, 0, 1): weights 4/9, 1/9, 4/9; the reward not seen is 1.005 / 3 on average.
+    assert mean.reward_SA[2, 1] == pytest.approx(4 / 9 + 1.005 / 27)
+    for seed in range(20):
+        world = known.sample(Rng(seed, "x"))
+        to, expected = world.transition_SAS[2, 1], world.reward_SA[2, 1]
+        unseen = (expected - to[2]) / to[1]
+        assert min(abs(unseen - r) for r in (0.0, 0.005, 1.0)) < 1e-6, "drawn from the values that may be paid"
+
+
+def test_the_rules_tell_what_a_reward_depends_on() -> None:
+    texts = [Episode.begin(e, e.task(HIDDEN)).messages["agent"][0].content for e in (ENV, BY_NEXT)]
+    assert "the cave you come out in" not in texts[0] and "and the cave you come out in." in texts[1]
+    assert BY_NEXT.spec.departures[1].startswith("rewards by cave, tunnel and next cave;")
+    with pytest.raises(UserError, match=r"^river_swim: rewards: "):
+        RiverSwim(rewards="state")
+
+
+def test_other_configurations_keep_the_contract() -> None:
+    check_env(BY_NEXT, episodes=6)

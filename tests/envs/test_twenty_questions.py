@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +13,10 @@ import sonde
 from sonde.core import Episode, UserError, default_policies, make
 from sonde.core.sync import run_sync
 from sonde.envs._rules.twenty_questions.answering import TEXTS, mentioned
+from sonde.envs._rules.twenty_questions.difficulty import turns
 from sonde.envs._rules.twenty_questions.topics import knowledge
 from sonde.envs.twenty_questions import TwentyQuestions, pool
+from sonde.rollout import collect
 from sonde.users.answerer import Answerer
 
 PAPRIKA, DELTA, LMRL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl"))
@@ -247,3 +250,40 @@ def test_the_reference_wins_most_games(preset: str) -> None:
             ep = ep.step(policy.act_now(ep.view(ep.to_act)))
         wins += ep.outcome is not None and ep.outcome.success
     assert wins >= 8
+
+
+# --- difficulty ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("preset", "counts"),
+    [("paprika", (465, 892, 509)), ("delta_belief", (466, 1050, 456)), ("lmrl", (72, 83, 3))],
+)
+def test_every_preset_has_easy_medium_and_hard_topics(preset: str, counts: tuple[int, ...]) -> None:
+    """The counts of `difficulty.py`; PAPRIKA's 1,499 had none that were easy."""
+    env = TwentyQuestions(preset=preset)
+    tags = {split: Counter(t.tags["difficulty"] for t in env.tasks(split)) for split in env.splits}
+    assert all(set(tags[split]) == {"easy", "medium", "hard"} for split in ("train", "test"))
+    total = sum(tags.values(), Counter[str]())
+    assert tuple(total[name] for name in ("easy", "medium", "hard")) == counts
+
+
+def test_paprikas_groups_are_near_the_papers() -> None:
+    """477, 726 and 296 of 1,499: 32, 48 and 20 %."""
+    found = Counter(t.tags["difficulty"] for t in PAPRIKA.tasks("train"))
+    assert found == {"easy": 381, "medium": 699, "hard": 419}
+    for name, share in (("easy", 477 / 1499), ("medium", 726 / 1499), ("hard", 296 / 1499)):
+        assert abs(found[name] / 1499 - share) < 0.1
+
+
+@pytest.mark.parametrize("env", [PAPRIKA, DELTA, LMRL])
+def test_difficulty_is_the_turns_that_the_reference_needs(env: TwentyQuestions) -> None:
+    """Twelve topics played again; at most one may have moved before the file is built anew."""
+    tasks = env.tasks("train")[:12]
+    played = collect(env, {"agent": make("agents:asker", plain=True)}, tasks)
+    names = [str(t.task.hidden) for t in played]
+    moved = [n for t, n in zip(played, names, strict=True) if len(t.turns) != turns(env.preset, knowledge().index[n])]
+    assert len(moved) <= 1, moved
+    for t, name in zip(played, names, strict=True):
+        if t.task.tags["difficulty"] != "hard":
+            assert not knowledge().little_known(knowledge().index[name])

@@ -51,7 +51,7 @@ def test_a_folder_without_chat_template_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_without_model_is_named(tmp_path: Path) -> None:
     hf = HF(model=str(tmp_path))
-    with pytest.raises(UserError, match=r"hf: model: .* cannot be loaded"):
+    with pytest.raises(UserError, match=r"model: .* cannot be loaded"):
         run(hf.generate((Message("user", "go"),), WARM))
     run(hf.close())
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import json
 import re
 import time
+import tracemalloc
 from array import array
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import assume, given
@@ -17,14 +21,18 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde import Completion, Message, Sampling, UserError, WorldError
-from sonde.core import Rng
+from sonde.core import Outage, Rng
 from sonde.models import http
 from sonde.models.http import Http
-from sonde.models.retry import Backoff, retry_after
+from sonde.models.masking import hide
+from sonde.models.reply import ROOM, largest
+from sonde.models.retry import Backoff, TroubleWarning, retry_after
 
 from .server import Handler, Server, chat, drips, drops_mid_body, hangs_up, reply, says, slowly
 
-KEY = "sk-very-secret-0123456789"
+pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+
+KEY = "sk-very-secret-0123456789/+a"
 HELLO = (Message("user", "Hello?"),)
 ASKED = Sampling(max_new_tokens=50, temperature=0.7, min_p=0.3, seed=2**63 + 5)
 
@@ -255,6 +263,8 @@ def test_a_cancelled_call_frees_its_slot() -> None:
         (reply("busy", 429), {}),
         (reply("{not json"), {}),
         (reply("[" * 100_000), {}),
+        (reply("", 204), {}),
+        (reply("", 200), {}),
         (reply(b"\xff\xfe\x00"), {}),
         (reply("7"), {}),
         (reply("{}"), {}),
@@ -282,27 +292,62 @@ def test_trouble_that_passes(trouble: Handler, config: dict[str, Any]) -> None:
         (reply("{not json"), "200 from /v1/chat/completions: not JSON: {not json"),
         (reply('{"choices": []}'), '200 from /v1/chat/completions: no choices: {"choices": []}'),
         (says(None), "200 from /v1/chat/completions: no content: {"),
+        (reply("", 204), "204 from /v1/chat/completions: no content: (empty body)"),
     ],
 )
 def test_trouble_that_stays(trouble: Handler, says_so: str) -> None:
-    line, server, model = fails(WorldError, trouble, retries=1, timeout=0.5)
+    line, server, model = fails(Outage, trouble, retries=1, timeout=0.5)
     assert line.startswith(says_so)
     assert line.endswith("(attempts: 2)")
     assert (len(server.requests), model.stats.retries) == (2, 1)
 
 
-def test_refused_connection() -> None:
-    async def main() -> str:
+def test_an_address_at_which_nothing_has_answered_ends_it_at_once() -> None:
+    async def main() -> tuple[str, Http]:
         async with Server((says(),)) as server:
             gone = server.url
-        model = Http(base_url=gone, model="m", retries=1, backoff=0.01)
-        with pytest.raises(WorldError) as caught:
+        model = Http(base_url=gone, model="m")
+        with pytest.raises(UserError) as caught:
             await model.generate(HELLO, ASKED)
         await model.close()
         assert KEY not in repr(caught.value)
-        return str(caught.value)
+        return str(caught.value), model
 
-    assert "ClientConnectorError" in asyncio.run(main())
+    start = time.perf_counter()
+    line, model = asyncio.run(main())
+    assert re.fullmatch(
+        r"base_url: nothing answers at http://127.0.0.1:\d+/v1 \(Connection refused\); is the server running\?", line
+    )
+    assert (model.stats.retries, model.stats.failures) == (0, 1)
+    assert time.perf_counter() - start < 5.0, "six retries take half a minute"
+
+
+def test_an_endpoint_that_goes_away_may_come_back() -> None:
+    async def main() -> tuple[str, int]:
+        async with Server((says("before"),)) as server:
+            model = Http(base_url=server.url, model="m", retries=1, backoff=0.01)
+            await model.generate(HELLO, ASKED)
+        with pytest.raises(Outage, match=r"ClientConnectorError|ServerDisconnected|ClientOSError"):
+            await model.generate(HELLO, ASKED)
+        await model.close()
+        return model.stats.failures, model.stats.retries
+
+    assert asyncio.run(main()) == (1, 1)
+
+
+def test_the_first_trouble_is_said_while_it_happens() -> None:
+    async def both(server: Server, model: Http) -> None:
+        with pytest.warns(
+            TroubleWarning, match=r"an attempt failed: 503 from /v1/chat/completions: busy \*\*\*"
+        ) as said:
+            call = asyncio.create_task(model.generate(HELLO, ASKED))
+            await server.asked.wait()
+            await asyncio.sleep(0.2)
+            assert len(said) == 1 and not call.done()
+            await call
+        assert len(said) == 1, "once per model"
+
+    on([reply(f"busy {KEY}", 503), reply("", 502), says()], both, backoff=0.5)
 
 
 def test_retry_after_is_waited_for() -> None:
@@ -318,10 +363,62 @@ def test_retry_after_is_capped() -> None:
     assert 0.2 <= time.perf_counter() - start < 2.0
 
 
-def test_reply_without_end_is_not_read_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "LARGEST_REPLY", 10_000)
-    line, *_ = fails(WorldError, says("x" * 20_000), retries=0)
-    assert "more than 10000 bytes" in line
+def floods(sent: list[int], status: int = 200, each: int = 65536, total: int = 20_000_000) -> Handler:
+    """A reply of 20 MB; `sent` holds how much of it the client took before it went away."""
+
+    async def handle(request: Any, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"HTTP/1.1 {status} Whatever\r\nContent-Length: {total}\r\n\r\n".encode())
+        sent.append(0)
+        while sent[-1] < total:
+            writer.write(b'"' + b"x" * (each - 1))
+            await writer.drain()
+            sent[-1] += each
+
+    return handle
+
+
+def test_a_reply_is_bounded_by_what_was_asked_for() -> None:
+    sent: list[int] = []
+    line, *_ = fails(Outage, floods(sent), retries=0)
+    assert "more than 7" in line and "bytes, the most for what was asked" in line
+    assert sent and max(sent) < 8_000_000, "sockets hold some of it, the client stops reading"
+    assert largest(2_000, 50) == ROOM + 8_000 + 12_800 < largest(2_000, 50, logprobs=1) < largest(2_000, 51, logprobs=2)
+
+
+def test_many_large_replies_at_once_stay_small() -> None:
+    tracemalloc.start()
+    try:
+
+        async def all_fail(server: Server, model: Http) -> int:
+            calls = [model.generate(HELLO, Sampling(seed=i)) for i in range(32)]
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            assert all(isinstance(e, Outage) for e in found)
+            return tracemalloc.get_traced_memory()[1]
+
+        assert on([floods([])], all_fail, retries=0) < 64 * 1024 * 1024, "32 replies of 20 MB are 640 MB"
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_large_error_is_an_error_all_the_same() -> None:
+    sent: list[int] = []
+    line, *_ = fails(Outage, floods(sent, status=500), retries=0)
+    assert line.startswith('500 from /v1/chat/completions: "xxx')
+    assert max(sent) < 8_000_000
+
+
+def test_a_reply_that_was_asked_for_is_read_whole() -> None:
+    long = "\u4f60" * 1024  # a thousand tokens of one character each, escaped to six bytes
+    assert ask(says(long), sampling=Sampling(max_new_tokens=1024))[0].text == long
+    line, *_ = fails(Outage, says("x" * 200_000), retries=0)
+    assert "the most for what was asked" in line, "50 tokens are no 200,000 characters"
+
+
+def test_a_packed_reply_is_not_unpacked() -> None:
+    packed = gzip.compress(chat("x" * 1_000_000))
+    line, server, _ = fails(Outage, reply(packed, Content_Encoding="gzip"), retries=0)
+    assert "not JSON" in line
+    assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
 # What no retry mends
@@ -365,6 +462,57 @@ def test_key_in_nothing_that_is_kept() -> None:
     assert KEY not in json.dumps(model.config) + repr(model) + repr(vars(model)) + str(model.stats)
     assert sonde.build(model.config) == model
     gc.collect()
+
+
+def encoded(key: str) -> dict[str, str]:
+    """The forms in which an endpoint may repeat a key."""
+    coded = {f"base64 behind {n}": b64encode(b"Bearer "[:n] + key.encode() + b" it is").decode() for n in range(7)}
+    return coded | {
+        "plain": key,
+        "bearer": f"Authorization: Bearer {key}",
+        "base64": b64encode(key.encode()).decode(),
+        "websafe": urlsafe_b64encode(b"x" + key.encode()).decode(),
+        "url": quote(key, safe=""),
+        "url, all of it": "".join(f"%{ord(c):02x}" for c in key),
+        "JSON in JSON": "".join(f"\\u{ord(c):04X}" for c in key),
+        "HTML": "".join(f"&#{ord(c)};" for c in key),
+        "hex": key.encode().hex(),
+    }
+
+
+@pytest.mark.parametrize("form", encoded(KEY))
+def test_a_key_that_a_reply_repeats_is_in_nothing_that_is_kept(form: str, tmp_path: Any) -> None:
+    told = encoded(KEY)[form]
+    data = json.loads(chat(f"Your key is {told}, right?", reasoning=f"He sent {told}"))
+    data |= {"model": f"m {told}", "system_fingerprint": told}
+
+    async def once(server: Server, model: Http) -> Completion:
+        cached = sonde.make("models:cached", model=model, path=str(tmp_path))
+        found = await cached.generate(HELLO, ASKED)
+        await cached.close()
+        return found
+
+    c = on([reply(json.dumps(data))], once)
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
+    for kept in (c.text, c.reasoning, c.model, c.weights, stored):
+        assert told not in kept and KEY not in kept and KEY[8:-8] not in kept
+        assert all(part not in kept for part in encoded(KEY[4:-4]).values())
+    assert c.text.startswith("Your key is ") and "***" in c.text and c.text.endswith(", right?")
+    line, *_ = fails(Outage, reply(f"overloaded, {told}", 503), retries=0)
+    assert told not in line and "***" in line
+    line, *_ = fails(UserError, reply(json.dumps({"error": told}).replace("/", "\\/"), 400))
+    assert told not in line.replace("\\/", "/") and "***" in line
+
+
+def test_a_key_that_is_no_secret_stays_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    assert ask(says("The box is EMPTY."))[0].text == "The box is EMPTY."
+
+
+@given(st.text(), st.from_regex(r"[!-~]{8,60}", fullmatch=True), st.text())
+def test_whatever_surrounds_a_key_it_is_hidden(before: str, key: str, after: str) -> None:
+    assert key not in hide(f"{before}{key}{after}", key) or key in "***"
+    assert hide(before, "\x00" * 8) == before or "\x00" in before
 
 
 def test_key_is_needed_only_outside(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,24 @@ def test_plans_are_those_of_backward_induction(seed: int) -> None:
     assert asked("policy", hypothesis=table, situation=at) == f"Action: {'xy'[int(q['1']['y'] > q['1']['x'])]}"
 
 
+@given(st.integers(0, 10_000))
+def test_plans_and_draws_where_rewards_depend_on_the_next_state(seed: int) -> None:
+    """Values weigh rewards by their chances; what was paid is kept in the belief and in every draw."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    moves, paid = rng.dirichlet([1, 1], (2, 2)), rng.random((2, 2, 2))
+    by_next = {s: {a: dict(zip("12", paid[int(s) - 1, i], strict=True)) for i, a in enumerate("xy")} for s in "12"}
+    to = {s: {a: dict(zip("12", moves[int(s) - 1, i], strict=True)) for i, a in enumerate("xy")} for s in "12"}
+    q = values({"transitions": to, "rewards": by_next}, 3)
+    exact = World(moves, (moves * paid).sum(axis=2)).values(3)[0]
+    np.testing.assert_allclose([list(q[s].values()) for s in "12"], exact)
+    unseen = {s: {a: {"1": None, "2": None} for a in "xy"} for s in "12"}
+    belief = updated({**TABLE, "rewards": unseen}, {"observation": "1", "action": "y", "next": "2", "reward": 0.25})
+    assert belief["rewards"] == {**unseen, "1": {**unseen["1"], "y": {"1": None, "2": 0.25}}}
+    drawn = sampled(belief, Rng(seed))["rewards"]
+    assert drawn["1"]["y"]["2"] == 0.25 and drawn["1"]["y"]["1"] in (0, 1)
+    assert {r for a in drawn["2"].values() for r in a.values()} <= {0, 1}
+
+
 def test_a_policy_that_is_handed_beliefs_draws_a_world_first() -> None:
     marked = {**CODE, "marks": [["3", 1, "g"]]}
     said = {asked("policy", seed=i, belief=marked, situation={"step": 1}) for i in range(20)}

@@ -76,6 +76,8 @@ def test_tasks_are_grouped_by_tag_environment_or_preset() -> None:
         grouped(tasks, "topic")
 
 
+LEFT = {"a": 5, "b": 5}
+
 # --- bandits ---------------------------------------------------------------------------------------------------------
 
 
@@ -86,7 +88,7 @@ def test_ucb_by_hand() -> None:
     assert index == pytest.approx({"a": 1 + math.sqrt(2 * math.log(5)), "b": 0.5 + math.sqrt(2 * math.log(5) / 4)})
     assert UCB(alpha=0.5).indices(arms, {})["b"] == pytest.approx(0.5 + 0.5 * math.sqrt(math.log(5) / 2))
     assert UCB(alpha=0.0).indices({**arms, "c": Arm()}, {})["c"] == math.inf
-    assert UCB().pick({"b": Arm(2, 1.0), "a": Arm(2, 1.0)}, {}, 0) == "b"  # ties go to the first
+    assert UCB().pick({"b": Arm(2, 1.0), "a": Arm(2, 1.0)}, {}, LEFT, 0) == "b"  # ties go to the first
 
 
 def test_ucb_counts_what_is_under_way() -> None:
@@ -102,16 +104,40 @@ def test_thompson_by_hand() -> None:
     """Prior 0.5 +- 0.5, noise 0.25; two tasks of 1.0: precision 4 + 32, mean (2 + 32) / 36."""
     assert Thompson().posterior(Arm(2, 2.0)) == pytest.approx((34 / 36, 1 / 6))
     assert Thompson().posterior(Arm()) == pytest.approx((0.5, 0.5))
-    drawn = Counter(Thompson().pick({"a": Arm(), "b": Arm()}, {}, seed) for seed in range(400))
+    drawn = Counter(Thompson().pick({"a": Arm(), "b": Arm()}, {}, LEFT, seed) for seed in range(400))
     assert 150 < drawn["a"] < 250
-    assert {Thompson().pick({"a": Arm(50, 50.0), "b": Arm(50, 5.0)}, {}, seed) for seed in range(50)} == {"a"}
+    assert {Thompson().pick({"a": Arm(50, 50.0), "b": Arm(50, 5.0)}, {}, LEFT, seed) for seed in range(50)} == {"a"}
     with pytest.raises(UserError, match="noise: got 0"):
         Thompson(noise=0)
 
 
 def test_uniform_does_not_care_what_was_seen() -> None:
-    drawn = Counter(Uniform().pick({"a": Arm(9, 9.0), "b": Arm(), "c": Arm(1, 0.0)}, {}, s) for s in range(600))
+    arms = {"a": Arm(9, 9.0), "b": Arm(), "c": Arm(1, 0.0)}
+    drawn = Counter(Uniform().pick(arms, {}, {"a": 2, "b": 2, "c": 2}, s) for s in range(600))
     assert all(150 < drawn[name] < 250 for name in "abc")
+    assert {Uniform().pick(arms, {}, {"a": 0, "b": 7, "c": 0}, s) for s in range(50)} == {"b"}
+
+
+def test_uniform_draws_tasks_and_not_groups() -> None:
+    """The paper's groups of twenty questions: every one of 1,499 tasks alike, so groups come by their sizes."""
+    sizes = {"easy": 477, "medium": 726, "hard": 296}
+    curriculum = Curriculum(groups=sizes, bandit=Uniform())
+    choices, _ = curriculum.choose(curriculum.start(), 0, 6000)
+    drawn = Counter(choice.group for choice in choices)
+    expected = {name: 6000 * n / 1499 for name, n in sizes.items()}
+    # Chi-squared with 2 degrees of freedom: above 13.8 in 1 of 1,000.
+    assert sum((drawn[name] - e) ** 2 / e for name, e in expected.items()) < 13.8
+
+
+def test_uniform_without_replacement_plays_every_task_before_any_again() -> None:
+    """Passes over all 12 tasks of unequal groups; each order is equally likely to begin with any task."""
+    curriculum = Curriculum(groups={"a": 1, "b": 8, "c": 3}, bandit=Uniform(), replacement=False)
+    choices, _ = curriculum.choose(curriculum.start(), 0, 2400)
+    passes = [choices[i : i + 12] for i in range(0, 2400, 12)]
+    assert all(len(set(one)) == 12 for one in passes)
+    first = Counter(one[0] for one in passes)
+    # 200 passes, 12 tasks: chi-squared with 11 degrees of freedom is above 31.3 in 1 of 1,000.
+    assert sum((first[task] - 200 / 12) ** 2 / (200 / 12) for task in set(choices)) < 31.3
 
 
 # --- choosing --------------------------------------------------------------------------------------------------------
@@ -152,7 +178,7 @@ def test_tasks_are_uniform_within_a_group() -> None:
     choices, state = curriculum.choose(curriculum.start(), 0, 800)
     counts = Counter(c.task for c in choices)
     assert sorted(counts) == [0, 1, 2, 3] and all(150 < n < 250 for n in counts.values())
-    assert state.used == {"a": ()}
+    assert state.used == {"a": ()}  # kept without replacement only
 
 
 def test_without_replacement_every_task_comes_once_per_pass() -> None:

@@ -59,12 +59,14 @@ def test_a_prompt_that_does_not_extend_begins_a_row_and_is_counted() -> None:
     assert report == RowReport(trajectories=1, rows=2, forked=1, tokens=14, agent_tokens=6)
 
 
-def test_one_turn_per_row() -> None:
-    ((sample,), report) = samples([trajectory(TWO)], one_turn_per_row=True)
-    assert [row.ids.tolist() for row in sample.rows] == [[9, 9, 3, 2], [9, 9, 3, 2, 8, 4, 2]]
-    assert [list(row.agent) for row in sample.rows] == [[0, 0, 1, 1], [0, 0, 0, 0, 0, 1, 1]]
-    assert [row.versions for row in sample.rows] == [("a",), ("b",)]
+def test_every_turn_a_sample() -> None:
+    found, report = samples([trajectory(TWO)], by_turn=True)
+    assert [[row.ids.tolist() for row in sample.rows] for sample in found] == [[[9, 9, 3, 2]], [[9, 9, 3, 2, 8, 4, 2]]]
+    assert [list(sample.rows[0].agent) for sample in found] == [[0, 0, 1, 1], [0, 0, 0, 0, 0, 1, 1]]
+    assert [sample.rows[0].versions for sample in found] == [("a",), ("b",)]
     assert (report.rows, report.forked, report.agent_tokens) == (2, 0, 4)
+    (short,), report = samples([trajectory(TWO)], by_turn=True, max_tokens=4)
+    assert (len(short.rows[0]), report.trajectories, report.too_long, report.rows) == (4, 1, 1, 1)
 
 
 def test_the_end_token_that_the_template_adds_to_a_cut_answer_is_not_the_agents() -> None:
@@ -222,16 +224,18 @@ def check_said(row: Row, n: int, said: Said) -> None:
 @given(calls=chains(), split=st.booleans())
 def test_every_sampled_token_is_trained_once_after_its_own_prompt(calls: list[Said], split: bool) -> None:
     t = trajectory([[act(c)] for c in recorded(calls)])
-    ((sample,), report) = samples([t], one_turn_per_row=split)
+    found, report = samples([t], by_turn=split)
+    made = [row for sample in found for row in sample.rows]
+    assert len(found) == (len(calls) if split else 1)
     for n, said in enumerate(calls):
-        (row,) = (row for row in sample.rows if n in row.turns)
+        (row,) = (row for row in made if n in row.turns)
         check_said(row, n, said)
     forks = sum(not said.extends for said in calls[1:])
-    assert len(sample.rows) == report.rows == (len(calls) if split else 1 + forks)
+    assert len(made) == report.rows == (len(calls) if split else 1 + forks)
     assert report.forked == forks
-    assert report.agent_tokens == sum(row.n_agent for row in sample.rows) == sum(len(said.ids) for said in calls)
-    assert report.tokens == sum(map(len, sample.rows))
-    for row in sample.rows:
+    assert report.agent_tokens == sum(row.n_agent for row in made) == sum(len(said.ids) for said in calls)
+    assert report.tokens == sum(map(len, made))
+    for row in made:
         assert len(row.agent) == len(row.turns) == len(row.ids)
         assert [turn >= 0 for turn in row.turns] == [bool(a) for a in row.agent]
         assert row.logprobs is not None

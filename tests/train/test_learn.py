@@ -21,6 +21,7 @@ from sonde.store import Run
 from sonde.train.curriculum import UCB, Curriculum
 from sonde.train.gather import Game, Picks, gather, trajectories
 from sonde.train.learn import DATA, Learning, learn, learn_online, load_model, prepare
+from sonde.train.presets import Training
 from sonde.train.selection import SFTRule
 from sonde.train.settings import TrainSettings
 
@@ -58,8 +59,9 @@ def played(model: str, k: int = 24) -> list[Trajectory]:
     return collect(ENV, {AGENT: policy(model)}, ENV.tasks("train"), Plan(k=k))
 
 
-def settings(folder: Path, **changes: Any) -> TrainSettings:
-    return TrainSettings(folder=str(folder), **{**QUICK, **changes})
+def training(folder: Path, objective: str, learning: Learning | None = None, **changes: Any) -> Training:
+    settings = TrainSettings(folder=str(folder), **{**QUICK, **changes})
+    return Training(objective=objective, settings=settings, learning=learning or Learning())
 
 
 def pipeline(model: str, **changes: Any) -> Paprika:
@@ -77,7 +79,7 @@ def pipeline(model: str, **changes: Any) -> Paprika:
 
 @pytest.mark.parametrize("objective", ["sft", "rpo", "kto", "rwr"])
 def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp_path: Path) -> None:
-    done = learn(model, objective, played(model), settings(tmp_path / "t"))
+    done = learn(model, training(tmp_path / "t", objective), played(model))
     data = json.loads((tmp_path / "t" / DATA).read_text())
     assert data["objective"] == objective and data["items"] > 0 and data["rows"]["agent_tokens"] > 0
     assert done.steps == len(done.history) > 0
@@ -87,7 +89,7 @@ def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp
 def test_a_program_is_learned_from_by_encoding_what_it_said(model: str, tmp_path: Path) -> None:
     lessons = collect(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=8))
     rules = Learning(sft=SFTRule(distinct=False))
-    done = learn(model, "sft", lessons, settings(tmp_path / "t", epochs=30.0), learning=rules)
+    done = learn(model, training(tmp_path / "t", "sft", rules, epochs=30.0), lessons)
     after = collect(ENV, {AGENT: policy(str(done.model))}, ENV.tasks("test"), Plan(k=8))
     assert sum(t.outcome.success for t in after if t.outcome) >= 0.9 * len(after)
 
@@ -117,7 +119,7 @@ def test_unknown_objectives_and_models_are_named(model: str, tmp_path: Path) -> 
 
 def test_online_by_name(model: str, tmp_path: Path) -> None:
     games = [Game(ENV, ENV.tasks("train"), "asking")]
-    done = learn_online(model, games, settings(tmp_path / "t", max_steps=2))
+    done = learn_online(model, training(tmp_path / "t", "grpo", max_steps=2), games)
     assert done.steps == 2 and json.loads((tmp_path / "t" / DATA).read_text())["objective"] == "grpo"
 
 

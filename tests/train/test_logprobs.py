@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +17,11 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde import UserError
+from sonde.train.algos.sft import SFT
 from sonde.train.collate import collate, rows_of, silent
 from sonde.train.logprobs import chosen, said_logprobs, token_logprobs
+from sonde.train.settings import TrainSettings
+from sonde.train.trainer import train_offline
 from sonde.train.types import Row
 
 from .tiny import END, mixed, sample, samples, tiny_model
@@ -49,6 +55,57 @@ def test_a_neighbour_changes_nothing(packed: bool) -> None:
     with torch.no_grad():
         a, b = (token_logprobs(model, collate(k, needs=frozenset(), pad_id=END, packed=packed)) for k in kinds)
     assert torch.equal(a[0], b[0]) and torch.equal(a[2], b[2]) and not torch.equal(a[1], b[1])
+
+
+# --- flash attention -------------------------------------------------------------------------------------------------
+
+
+def flash(q: Any, k: Any, v: Any, **options: Any) -> Any:
+    """What the kernel computes for a batch of lines (batch, tokens, heads, size): causal attention within each."""
+    repeat = q.shape[2] // k.shape[2]
+    q, k, v = (x.transpose(1, 2) for x in (q, k.repeat_interleave(repeat, 2), v.repeat_interleave(repeat, 2)))
+    out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=options["softmax_scale"])
+    return out.transpose(1, 2)
+
+
+def flash_varlen(q: Any, k: Any, v: Any, *, cu_seqlens_q: Any, max_seqlen_q: int, **options: Any) -> Any:
+    """And for sequences end to end (tokens, heads, size), which begin where they are said to."""
+    assert cu_seqlens_q.dtype == torch.int32 and cu_seqlens_q[-1] == len(q)
+    assert int(cu_seqlens_q.diff().max()) <= max_seqlen_q
+    parts = (x.split(cu_seqlens_q.diff().tolist()) for x in (q, k, v))
+    return torch.cat([flash(a[None], b[None], c[None], **options)[0] for a, b, c in zip(*parts, strict=True)])
+
+
+@pytest.fixture
+def flash_model(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A model on transformers' own path of flash attention; only the kernels are emulated."""
+    import transformers.modeling_flash_attention_utils as fa
+
+    known = defaultdict(bool, max_seqlen_q=True, max_seqlen_k=True)
+    process = partial(fa._process_flash_attention_kwargs, supports_mapping=known)
+    kernels = (flash, flash_varlen, None, fa._pad_input, fa._unpad_input)
+    monkeypatch.setattr(fa, "lazy_import_flash_attention", lambda *_, **__: (kernels, (process, None)))
+    model = tiny_model()
+    model.config._attn_implementation = "flash_attention_2"
+    return model
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_rows_in_several_lines_stay_apart_under_flash_attention(flash_model: Any, packed: bool) -> None:
+    items = mixed(6)
+    tensors = collate(items, needs=frozenset(), pad_id=END, packed=packed)
+    assert len(tensors["input_ids"]) > 1
+    found_RT, own = token_logprobs(flash_model, tensors), tiny_model()
+    for r, row in enumerate(rows_of(items)):
+        assert found_RT[r, : len(row)].tolist() == pytest.approx(plain(own, row), abs=1e-5)
+
+
+def test_packing_with_kernels_that_nobody_looked_at_is_refused(tmp_path: Path) -> None:
+    model = tiny_model()
+    model.config._attn_implementation = "flex_attention"
+    settings = TrainSettings(folder=str(tmp_path), packing=True)
+    with pytest.raises(UserError, match="packing: got attention 'flex_attention', allowed: sdpa, eager or"):
+        train_offline(model, SFT(), mixed(2), settings)
 
 
 def test_gradients_do_not_depend_on_the_layout() -> None:

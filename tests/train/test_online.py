@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,20 +18,21 @@ pytest.importorskip("transformers")
 import torch
 
 import sonde
-from sonde.core import Episode, Task, Trajectory, UserError
+from sonde.core import Episode, Step, Task, Trajectory, UserError
 from sonde.store import Run
 from sonde.train.algos.dpo import DPO
 from sonde.train.algos.grpo import GRPO
 from sonde.train.collate import batch_of, rows_of
-from sonde.train.credit import GroupRelative, RewardMix
+from sonde.train.credit import Grouped, GroupRelative, RewardMix
 from sonde.train.curriculum import UCB, Choice, variation
 from sonde.train.gather import Game, groups_of
-from sonde.train.groups import PAPRIKA_SAMPLING, Chosen, OnlineSettings, chosen_tasks, credited
+from sonde.train.groups import Chosen, OnlineSettings, chosen_tasks, credited
 from sonde.train.logprobs import token_logprobs
 from sonde.train.online import OnlineTrainer
 from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.trainer import last_checkpoint
 
-from .asking import WORDS, Asking
+from .asking import WORDS, Asking, State
 from .tiny import tiny_model, tiny_tokenizer
 
 ENV = Asking()
@@ -62,11 +65,17 @@ def without_clocks(history: Sequence[dict[str, float]]) -> list[dict[str, float]
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("lora", "context"), [(None, "full"), (LoraSettings(r=4), "full"), (None, "render")])
-def test_what_is_trained_is_what_was_sampled(tmp_path: Path, lora: LoraSettings | None, context: str) -> None:
-    """Ids are those of the completions; log-probabilities of the training pass equal those recorded, to 1e-4. Where
-    every prompt is rendered afresh, every turn is a row of its own."""
-    t = trainer(tmp_path, lora=lora, online=OnlineSettings(k=4, max_new_tokens=3, context=context))
+@pytest.mark.parametrize(
+    ("lora", "context", "temperature"),
+    [(None, "full", 1.0), (LoraSettings(r=4), "full", 1.0), (None, "render", 1.0), (None, "full", 0.5)],
+)
+def test_what_is_trained_is_what_was_sampled(
+    tmp_path: Path, lora: LoraSettings | None, context: str, temperature: float
+) -> None:
+    """Ids are those of the completions; log-probabilities of the training pass equal those recorded, to 1e-4, at any
+    temperature. Where every prompt is rendered afresh, every turn is a row of its own."""
+    online = OnlineSettings(k=4, max_new_tokens=3, context=context, temperature=temperature)
+    t = trainer(tmp_path, lora=lora, online=online)
     chosen = places(t, 0, 1, 2)
     played = t.play(chosen)
     groups = credited(chosen, played, t.online)
@@ -133,12 +142,55 @@ def test_completions_name_the_weights_that_said_them(tmp_path: Path) -> None:
     assert {e.tags["step"] for e in episodes} == {"0", "1"}
 
 
+# --- the same again ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hesitant(Asking):
+    """The same game, in which every answer takes its time, another one whenever it is played."""
+
+    pauses: ClassVar[list[float]] = []
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        time.sleep(self.pauses[0])
+        self.pauses.append(self.pauses.pop(0))
+        return super().outcomes(state, text)
+
+
+def numbers(t: OnlineTrainer, pauses: Sequence[float]) -> list[bytes]:
+    """The log-probabilities of all that is said in a rollout, to the last bit."""
+    Hesitant.pauses[:] = pauses
+    (group,) = t.groups
+    played = t.play(chosen_tasks(t.groups, [Choice(group, i) for i in range(4)], 0, 0))
+    return [c.logprobs.tobytes() for group in played for e in group for act in e.acts for c in act.action.completions]
+
+
+def test_in_lock_step_numbers_do_not_depend_on_how_fast_anyone_is(tmp_path: Path) -> None:
+    env = Hesitant()
+    games = [Game(env, env.tasks("train"), "asking")]
+    online = OnlineSettings(k=8, max_batch=12, lock_step=True, max_new_tokens=3)
+    t = trainer(tmp_path, games=games, online=online)
+    slow = numbers(t, [0.003, 0.0, 0.0, 0.006, 0.0, 0.001, 0.0])
+    assert t.hf.stats.steps > 0 and len(slow) > 32
+    assert numbers(t, [0.0]) == slow == numbers(t, [0.0, 0.004])
+
+
+def test_two_equal_runs_are_equal(tmp_path: Path) -> None:
+    online = OnlineSettings(k=4, lock_step=True, rewards=HURRY)
+    a, b = (trainer(tmp_path / name, online=online, max_steps=8) for name in ("a", "b"))
+    assert without_clocks(a.train().history) == without_clocks(b.train().history)
+    for p, q in zip(a.model.parameters(), b.model.parameters(), strict=True):
+        assert torch.equal(p, q)
+
+
 # --- going on --------------------------------------------------------------------------------------------------------
 
 
 def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
     """Tasks, worlds, samples, curriculum, optimizer: nothing is lost at a checkpoint, with two updates per rollout."""
-    online = OnlineSettings(k=4, updates_per_rollout=2, by="difficulty", bandit=UCB(alpha=0.3), save_episodes=True)
+    online = OnlineSettings(
+        k=4, updates_per_rollout=2, by="difficulty", bandit=UCB(alpha=0.3), save_episodes=True, lock_step=True
+    )
     options: dict[str, Any] = {"online": online, "max_steps": 6, "save_steps": 2, "keep": 5}
     whole = trainer(tmp_path / "whole", **options)
     straight = whole.train().history
@@ -163,6 +215,41 @@ def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
         assert torch.equal(a, b), name
     runs = [Run.load(tmp_path / part / "episodes" / "asking") for part in ("whole", "parts")]
     assert list(runs[0].canonical()) == list(runs[1].canonical())
+
+
+def test_a_run_that_was_killed_at_any_write_of_a_checkpoint_goes_on(tmp_path: Path) -> None:
+    """The files of a checkpoint, in the order in which they were written: what was cut short at any of them is not
+    taken for a checkpoint, and the run goes on from the one before to the same end."""
+    options: dict[str, Any] = {
+        "online": OnlineSettings(k=4, lock_step=True),
+        "max_steps": 6,
+        "save_steps": 2,
+        "keep": 5,
+    }
+    straight = trainer(tmp_path / "whole", **options).train().history
+    written = sorted((tmp_path / "whole" / "checkpoint-4").iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    assert {"online.json", "optimizer.pt", "trainer_state.json"} <= {file.name for file in written}
+
+    def killed(at: int) -> Path:
+        """The folder of a run that was killed while it wrote this file."""
+        folder = tmp_path / f"killed-{at}"
+        shutil.copytree(tmp_path / "whole" / "checkpoint-2", folder / "checkpoint-2")
+        shutil.copy(tmp_path / "whole" / "settings.json", folder)
+        (folder / "checkpoint-4").mkdir()
+        for file in written[: at + 1]:
+            shutil.copy(file, folder / "checkpoint-4")
+        last = folder / "checkpoint-4" / written[at].name
+        last.write_bytes(last.read_bytes()[: last.stat().st_size // 2])
+        return folder
+
+    for at in range(len(written)):
+        found = last_checkpoint(killed(at))
+        assert found is not None and found.name == "checkpoint-2", f"killed at {written[at].name}"
+    again = trainer(tmp_path / f"killed-{len(written) - 1}", **options)
+    assert without_clocks(again.train(resume=True).history) == without_clocks(straight)
+    shutil.copytree(tmp_path / "whole" / "checkpoint-4", tmp_path / "saved" / "checkpoint-4")
+    found = last_checkpoint(tmp_path / "saved")
+    assert found is not None and found.name == "checkpoint-4"
 
 
 def test_a_checkpoint_is_tied_to_how_it_was_played(tmp_path: Path) -> None:
@@ -194,7 +281,7 @@ def with_ids(t: Trajectory) -> Trajectory:
 
     def said(turn: Turn) -> Turn:
         act = turn.acts[0]
-        done = Completion(text=act.action.text, ids=array("i", [7]), logprobs=array("f", [-1.0]),
+        done = Completion(text=act.action.text, ids=array("i", [7]), logprobs=array("f", [-1.0]), temperature=1.0,
                           prompt_ids=array("i", [3, 5]), model="m")  # fmt: skip
         return Turn(turn.index, (replace(act, action=Action(act.action.text, completions=(done,))),))
 
@@ -244,6 +331,33 @@ def test_episodes_that_the_model_cannot_hold_are_left_out(tmp_path: Path) -> Non
         trainer(tmp_path / "none", model=shorter).train()
 
 
+def spread(rewards: Grouped) -> dict[str, list[Any]]:
+    """Credit by turn: what a turn earned above the mean of its game."""
+    return {group: [r - r.mean() for r in rows] for group, rows in rewards.items()}
+
+
+def none(rewards: Grouped) -> dict[str, list[Any]]:
+    return {group: [0.0 * r for r in rows] for group, rows in rewards.items()}
+
+
+def test_signal_is_in_advantages_and_not_in_returns() -> None:
+    """Two games that earned the same teach something where credit goes to turns; two that did not teach nothing where
+    no credit is given, and neither does a group whose only credit is on a game too long to be trained."""
+    task = ENV.task("red")
+    equal = [with_ids(game(task, "ask", "red", sample=i)) for i in range(2)]
+    differing = [with_ids(game(task, *said, sample=i)) for i, said in enumerate((("ask", "red"), ("red",)))]
+    chosen = [Chosen(Game(ENV, [task], "asking"), task, 1, "g")]
+
+    def signal(played: list[Trajectory], credit: Any, **more: Any) -> bool:
+        (group,) = credited(chosen, [played], OnlineSettings(k=2, credit=credit, **more))
+        assert group.sums["flat_groups"] == (float(not group.signal), 1.0)
+        return group.signal
+
+    assert signal(equal, spread) and not signal(equal, GroupRelative())
+    assert signal(differing, GroupRelative()) and not signal(differing, none)
+    assert not signal(differing, spread, max_tokens=2)
+
+
 def test_flat_groups_can_be_left_out_of_the_mean(tmp_path: Path) -> None:
     task = ENV.task("red")
     won, lost = (with_ids(game(task, *said)) for said in (("ask", "red"), ("red",)))
@@ -258,7 +372,11 @@ def test_flat_groups_can_be_left_out_of_the_mean(tmp_path: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Thorough(GRPO):
-    """The same loss; but the trainer cannot know that."""
+    """The same loss; but it does not say that flat samples can be skipped."""
+
+    @property
+    def skips_flat(self) -> bool:
+        return False
 
 
 @pytest.mark.parametrize("aggregation", ["seq-mean-token-mean", "token-mean"])
@@ -284,7 +402,7 @@ def test_several_environments_share_a_loop(tmp_path: Path) -> None:
     """Two environments, grouped by name: UCB plays each unseen one first, and what is saved replays in its own."""
     lock = sonde.make("combination_lock", length=1, sub_episodes=2)
     games = [Game(ENV, ENV.tasks("train"), "asking"), Game(lock, lock.tasks("train"), "lock")]
-    online = replace(OnlineSettings(k=4, bandit=UCB(), max_new_tokens=2, save_episodes=True), **PAPRIKA_SAMPLING)
+    online = OnlineSettings(k=4, bandit=UCB(), max_new_tokens=2, save_episodes=True)
     t = trainer(tmp_path, games=games, online=online, max_steps=1)
     t.train()
     assert {name: arm.n for name, arm in t.progress.state.arms.items()} == {ENV.name: 1, "combination_lock": 1}

@@ -29,6 +29,7 @@ from sonde.train.folder import locked
 from sonde.train.gather import Game
 from sonde.train.learn import DATA, Learning, learn, learn_online, load_model, prepare
 from sonde.train.origin import items_digest, model_digest
+from sonde.train.presets import Training
 from sonde.train.reference import Compared
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings
@@ -81,42 +82,52 @@ def settings(folder: Path, **changes: Any) -> TrainSettings:
 LESSONS = (Wordy(words=1), Wordy(words=1, wins=False), Wordy(words=2, wins=False))
 
 
+def of(objective: str, how: TrainSettings) -> Training:
+    return Training(objective=objective, settings=how)
+
+
 # --- going on --------------------------------------------------------------------------------------------------------
 
 
 def test_a_resumed_training_is_tied_to_its_model_its_data_and_its_objective(model: str, tmp_path: Path) -> None:
     played, folder = said(*LESSONS), tmp_path / "t"
-    once = learn(model, "rpo", played, settings(folder))
-    assert learn(model, "rpo", played, settings(folder), resume=True).history == once.history
+    once = learn(model, of("rpo", settings(folder)), played)
+    assert learn(model, of("rpo", settings(folder)), played, resume=True).history == once.history
     before = (folder / DATA).read_bytes()
     assert json.loads(before)["weights"]
 
-    def refused(message: str, *, base: str = model, data: Any = played, name: str = "rpo", **options: Any) -> None:
+    def refused(message: str, *, base: str = model, data: Any = played, name: str = "rpo", beta: float = 0.1,
+                **more: Any) -> None:  # fmt: skip
         with pytest.raises(UserError, match=rf"train: resume: .*{message}.*--fresh"):
-            learn(base, name, data, settings(folder), resume=True, **options)
+            learn(base, replace(of(name, settings(folder)), options={"beta": beta}), data, resume=True, **more)
         assert (folder / DATA).read_bytes() == before, "it names what the weights came from"
 
     refused("another base model", base=write(tmp_path / "other", 1))
     refused("other training data", data=said(Wordy(words=2), *LESSONS[1:]))
     refused(r"objective RPO\(", name="dpo")
-    refused(r"objective RPO\(", options={"beta": 0.5})
+    refused(r"objective RPO\(", beta=0.5)
     refused("another reference model", reference=str(tmp_path / "other"))
 
 
 def test_settings_count_before_the_first_checkpoint_too(model: str, tmp_path: Path) -> None:
     given = settings(tmp_path, save_steps=None)
-    learn(model, "sft", said(*LESSONS), given)
+    learn(model, of("sft", given), said(*LESSONS))
     with pytest.raises(UserError, match=r"resume: lr \(0.01 -> 0.5\)"):
-        learn(model, "sft", said(*LESSONS), replace(given, lr=0.5), resume=True)
+        learn(model, of("sft", replace(given, lr=0.5)), said(*LESSONS), resume=True)
 
 
 def test_online_training_is_tied_to_its_model_and_its_tasks(model: str, tmp_path: Path) -> None:
     tasks, given = ENV.tasks("train"), settings(tmp_path / "t", batch_size=8, max_steps=1)
-    learn_online(model, [Game(ENV, tasks, "asking")], given)
+    learn_online(model, of("grpo", given), [Game(ENV, tasks, "asking")])
     with pytest.raises(UserError, match="another base model"):
-        learn_online(write(tmp_path / "other", 1), [Game(ENV, tasks, "asking")], given, resume=True)
+        learn_online(
+            write(tmp_path / "other", 1),
+            of("grpo", given),
+            [Game(ENV, tasks, "asking")],
+            resume=True,
+        )
     with pytest.raises(UserError, match="resume: online: games"):
-        learn_online(model, [Game(ENV, tasks[::-1], "asking")], given, resume=True)
+        learn_online(model, of("grpo", given), [Game(ENV, tasks[::-1], "asking")], resume=True)
 
 
 def test_any_weight_and_any_reward_tells() -> None:
@@ -137,27 +148,27 @@ def test_any_weight_and_any_reward_tells() -> None:
 
 def test_a_folder_is_not_written_over(model: str, tmp_path: Path) -> None:
     played, given = said(*LESSONS), settings(tmp_path / "t", save_steps=None)
-    first = learn(model, "sft", played, given)
+    first = learn(model, of("sft", given), played)
     weights = (first.model / "model.safetensors").read_bytes()
     with pytest.raises(
         UserError, match=r"t holds model of an earlier training; allowed: to resume it \(--resume\), to"
     ):
-        learn(model, "rpo", played, given)
+        learn(model, of("rpo", given), played)
     assert (first.model / "model.safetensors").read_bytes() == weights
     (tmp_path / "t" / "notes.md").write_text("mine")
-    learn(model, "rpo", played, given, fresh=True)
+    learn(model, of("rpo", given), played, fresh=True)
     assert (first.model / "model.safetensors").read_bytes() != weights
     assert json.loads((tmp_path / "t" / DATA).read_text())["objective"] == "rpo"
     assert (tmp_path / "t" / "notes.md").read_text() == "mine"
     with pytest.raises(UserError, match="got resume and fresh"):
-        learn(model, "rpo", played, given, fresh=True, resume=True)
+        learn(model, of("rpo", given), played, fresh=True, resume=True)
 
 
 def test_a_model_a_run_and_a_folder_of_something_else_are_not_trainings(model: str, tmp_path: Path) -> None:
     write(tmp_path / "m", 0)
     for fresh, message in ((False, "holds a run or a model"), (True, "is not the folder of a training")):
         with pytest.raises(UserError, match=message):
-            learn(model, "sft", said(*LESSONS), settings(tmp_path / "m"), fresh=fresh)
+            learn(model, of("sft", settings(tmp_path / "m")), said(*LESSONS), fresh=fresh)
     assert (tmp_path / "m" / "model.safetensors").is_file()
 
 
@@ -193,14 +204,19 @@ def test_the_second_training_in_a_folder_refuses_at_once(model: str, tmp_path: P
         begun = time.process_time()
         for changes in ({}, {"resume": True}, {"fresh": True}):
             with pytest.raises(UserError, match=f"another training is writing to {tmp_path}"):
-                learn("no-such-model", "sft", said(*LESSONS), settings(tmp_path), **changes)
+                learn("no-such-model", of("sft", settings(tmp_path)), said(*LESSONS), **changes)
             with pytest.raises(UserError, match=f"another training is writing to {tmp_path}"):
-                learn_online("no-such-model", games, settings(tmp_path, batch_size=8), **changes)
+                learn_online(
+                    "no-such-model",
+                    of("grpo", settings(tmp_path, batch_size=8)),
+                    games,
+                    **changes,
+                )
         with pytest.raises(UserError, match=f"another training is writing to {tmp_path}"):
             train_offline(tiny_model(), SFT(), samples(4), settings(tmp_path))
         assert time.process_time() - begun < 5
     with locked(tmp_path):  # held by this process, so for its own training
-        assert learn(model, "sft", said(*LESSONS), settings(tmp_path)).steps == 2
+        assert learn(model, of("sft", settings(tmp_path)), said(*LESSONS)).steps == 2
 
 
 # --- another model as the reference ----------------------------------------------------------------------------------

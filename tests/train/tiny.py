@@ -85,6 +85,7 @@ def row(rng: Rng, turns: int = 2, *, vocab: int = 59, longest: int = 5) -> Row:
         agent=bytes(agent),
         turns=turn,
         logprobs=array("d", [-rng.random() * 3 if a else nan for a in agent]),
+        temperatures=array("d", [1.0 if a else nan for a in agent]),
         weights=array("i", [0 if a else -1 for a in agent]),
         versions=("0",),
         advantages=array("d", [rng.gauss(0, 1) if a else 0.0 for a in agent]),
@@ -124,5 +125,6 @@ def pairs(n: int, **options: Any) -> list[Pair]:
 
 def bare(given: Sample) -> Sample:
     """Without anything attached: neither advantages nor log-probabilities nor a reference."""
-    rows = tuple(replace(r, advantages=None, logprobs=None, reference=None) for r in given.rows)
+    none: dict[str, None] = dict.fromkeys(("advantages", "logprobs", "temperatures", "reference"))
+    rows = tuple(replace(r, **none) for r in given.rows)
     return replace(given, rows=rows)

@@ -15,7 +15,8 @@ FORMAT, ERROR = Outcome("format"), Outcome("error")
 
 def call(ids: Iterable[int], prompt: Iterable[int] = (), shared: int = 0, **more: Any) -> Completion:
     """A completion that sampled these ids."""
-    more = {"text": "said", "logprobs": array("f", (-i / 8 for i in ids)), "model": "m", "weights": "w0", **more}
+    drawn = {"logprobs": array("f", (-i / 8 for i in ids)), "temperature": 1.0}
+    more = {"text": "said", **drawn, "model": "m", "weights": "w0", **more}
     return Completion(ids=array("i", ids), prompt_ids=array("i", prompt), shared=shared, **more)
 
 

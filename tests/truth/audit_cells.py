@@ -46,7 +46,7 @@ def asked_attributes() -> Mapping[str, str]:
 
 def well_known() -> int:
     knows = knowledge()
-    return sum(1 << i for i in range(len(knows.names)) if knows.difficulty(i) != "hard")
+    return sum(1 << i for i in range(len(knows.names)) if not knows.little_known(i))
 
 
 def drawn(rng: random.Random, masks: Mapping[str, int]) -> tuple[str, int]:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from sonde.core import UserError
 from sonde.run import EVALUATION, config_from, execute, prepare
-from sonde.train.settings import TrainSettings, preset, write_settings
+from sonde.train.presets import preset
+from sonde.train.settings import TrainSettings, write_settings
 from sonde.viewer import write_report
 from sonde.viewer.histories import DATA, HISTORY, SETTINGS, Series, histories
 from sonde.viewer.training import PANELS, THIN_TO, smooth, thin, unchanging, window
@@ -35,7 +36,7 @@ def entries(n: int, numbers: dict[str, float], **more: Any) -> list[dict[str, An
 def training(folder: Path, rows: list[dict[str, Any]], /, **data: Any) -> Path:
     folder.mkdir(parents=True)
     (folder / HISTORY).write_bytes(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
-    write_settings(folder / SETTINGS, preset("tiny_rpo", folder=str(folder)))
+    write_settings(folder / SETTINGS, preset("tiny_rpo", folder=str(folder)).settings)
     if data:
         (folder / DATA).write_bytes(orjson.dumps(data))
     return folder
@@ -145,10 +146,10 @@ def test_rates_may_change_by_little_but_shares_may_not() -> None:
 
 
 def test_settings_are_told_where_they_differ() -> None:
-    assert settings_in_words(preset("paprika_sft"))[:3] == [
+    assert settings_in_words(preset("paprika_sft").settings)[:3] == [
         "learning rate 1e-06, cosine after a rise over 4 % of the steps", "1 epoch", "32 items to a step",
     ]  # fmt: skip
-    told = settings_in_words(preset("delta_belief", max_steps=70, seed=5, clip=0.0, logging_steps=2))
+    told = settings_in_words(preset("starpo", max_steps=70, seed=5, clip=0.0, logging_steps=2).settings)
     assert "70 steps" in told and "seed 5" in told and "gradients not clipped" in told
     assert "LoRA of rank 64 with alpha 64 on all linear layers" in told and "betas of Adam 0.9 and 0.95" in told
     assert "each point a mean over 2 steps" in told
@@ -170,10 +171,12 @@ def test_data_and_models_are_told(tmp_path: Path) -> None:
     sft = training(
         tmp_path / "round-1" / "sft", entries(3, {}), objective="sft", model="hub/name", items=4, selected={}
     )
+    named = {"preset": "tiny_rpo", "overridden": ["options.beta 0.5 (0.1)", "settings.lr 0.1 (0.0002)"]}
     data = {"objective": "rpo", "options": {"beta": 0.5}, "items": 6, "selected": selected, "rows": {"tokens": 12345}}
-    rpo = training(tmp_path / "round-1" / "rpo", entries(3, PAIR), model=str(sft / "model"), **data)
+    rpo = training(tmp_path / "round-1" / "rpo", entries(3, PAIR), model=str(sft / "model"), **named, **data)
     text = page([], tmp_path, training=[sft, rpo])
-    for told in ("hub/name", "the model of sft", "(RPO), with beta 0.5", "6 pairs of episodes", "4 samples"):
+    for told in ("hub/name", "the model of sft", "(RPO), with beta 0.5", "6 pairs of episodes", "4 samples",
+                 "tiny_rpo, but options.beta 0.5 (0.1), settings.lr 0.1 (0.0002)"):  # fmt: skip
         assert told in text
     assert "tasks 20, solved 7, pairs 6" in text and "tokens 12,345" in text and "micro-batches of 32" in text
 

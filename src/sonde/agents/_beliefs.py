@@ -21,6 +21,18 @@ UNKNOWN = "Nothing is known."
 """The prior where a model was asked for one and could not be read."""
 
 
+WRITTEN = ("model", "hinted")
+"""Priors that a model writes, with one call more."""
+
+
+def _hint(at: Scene) -> str:
+    """The truth, as an environment offers it to the writer of a prior."""
+    hint = at.view.private.get("hint")
+    if not isinstance(hint, str):
+        raise UserError(f"agents: prior: got 'hinted', allowed: where there is a hint; {at.view.spec.name} gives none")
+    return hint
+
+
 class Beliefs(NamedTuple):
     """A text and the number of turns it rests on."""
 
@@ -51,10 +63,11 @@ class Keeper(NamedTuple):
     async def _first(self, at: Scene, calls: Calls) -> str:
         if self.prior in ("well-specified", "worlds"):
             return well_specified(at.view, worlds=self.prior == "worlds", alpha=self.alpha)
-        if self.prior != "model":
+        if self.prior not in WRITTEN:
             return self.prior
         say = pieces("beliefs")
-        user = say["prior-user"].format(problem=at.described(), situation=at.situation("prior"))
+        hint = say["prior-hint"].format(hint=_hint(at)) + "\n\n" if self.prior == "hinted" else ""
+        user = say["prior-user"].format(problem=at.described(), hint=hint, situation=at.situation("prior"))
         role = self.role._replace(name="prior")
         return await calls.ask(role, say["prior-system"], user, after("Beliefs:")) or UNKNOWN
 

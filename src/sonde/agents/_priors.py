@@ -5,7 +5,8 @@ to date more easily than prose:
 
     beta       one Beta distribution per arm of a Bernoulli bandit (the paper's Beta(1, 1))
     worlds     a list of equally likely worlds, for bandits that pay other values; from the environment's exact prior
-    dirichlet  one Dirichlet per state and action with parameter `alpha`, rewards uniform over what may be paid
+    dirichlet  one Dirichlet per state and action with parameter `alpha`, rewards uniform over what may be paid, by
+               state and action, and by next state too where the problem says so
     case       the possible causes of a customer's trouble, in words only
     code       all sequences of different symbols, or all words of a length, alike; `candidates` lists them
 
@@ -63,7 +64,8 @@ def _worlds(view: View, problem: Problem, pays: str) -> str:
 def _dirichlet(problem: Problem, alpha: float) -> str:
     alpha = round(alpha, 6)
     table = {s: {a: dict.fromkeys(problem.states, alpha) for a in problem.actions} for s in problem.states}
-    rewards: Json = {s: dict.fromkeys(problem.actions) for s in problem.states}
+    unseen: Json = dict.fromkeys(problem.states) if problem.by_next else None
+    rewards: Json = {s: dict.fromkeys(problem.actions, unseen) for s in problem.states}
     belief: dict[str, Json] = {"kind": "dirichlet", "transitions": table, "rewards": rewards, "pays": problem.rewards}
     moves = "; ".join(f"{a} in {s} leads to {t}" for s, a, t in problem.known)
     if problem.known:
@@ -74,6 +76,7 @@ def _dirichlet(problem: Problem, alpha: float) -> str:
     say = pieces("priors")
     return say["dirichlet"].format(
         rows=rows,
+        pays=say["pays-next" if problem.by_next else "pays"],
         rewards=", ".join(f"{r:g}" for r in problem.rewards),
         known=f" {say['known'].format(moves=moves)}" if moves else "",
         block=block(belief=belief),

@@ -22,7 +22,7 @@ from typing import Any
 
 from sonde.core import Action, Model, Rng, View, invalid
 
-from ._beliefs import Keeper
+from ._beliefs import WRITTEN, Keeper
 from ._calls import Calls, Composed, Role, Work, check_calls, check_model, close_models, number, pieces
 from ._episodes import legal_of
 from ._prompting import Scene, act, scene
@@ -107,7 +107,7 @@ class LLMIDS(Composed):
         return getattr(self, f"{who}_temperature")
 
     def most_calls(self, view: View) -> int:
-        return view.spec.max_turns * (2 * len(legal_of(view, "llm_ids")) + 1) + (self.prior == "model")
+        return view.spec.max_turns * (2 * len(legal_of(view, "llm_ids")) + 1) + (self.prior in WRITTEN)
 
     async def close(self) -> None:
         await close_models(self.model, self.regret_model, self.gain_model, self.updater_model)

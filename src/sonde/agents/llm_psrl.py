@@ -13,9 +13,11 @@ step at once. The former makes K (H + 2) calls, 3 T in a bandit, the last update
 policy once per state and sub-episode (appendix C).
 
 `prior` is `well-specified` (the problem's own, in words and numbers; see `agents/_priors.py`), `worlds` (every possible
-world of a bandit, or every code, listed), `model` (one call more, before the first act, by the updater's model), or the
-text itself. In a table, `alpha` is every parameter of its Dirichlets, by default 1/|S|. An environment without a finite
-problem is played as a bandit: every turn is a sub-episode.
+world of a bandit, or every code, listed), `model` (one call more, before the first act, by the updater's model),
+`hinted` (the same, the writer told the truth as one possibility, where the environment offers it: the paper's way to a
+well-specified prior, `customer_service_bandit` with `told_prior="hint"`), or the text itself. In a table, `alpha` is
+every parameter of its Dirichlets, by default 1/|S|. An environment without a finite problem is played as a bandit:
+every turn is a sub-episode.
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: without a readable hypothesis the policy acts
 on the beliefs; an update that cannot be read leaves the beliefs as they are and its experience to the next one; for an
@@ -33,7 +35,7 @@ from typing import Any
 
 from sonde.core import Action, Model, View, invalid, unknown
 
-from ._beliefs import Keeper
+from ._beliefs import WRITTEN, Keeper
 from ._calls import Calls, Composed, Role, after, check_calls, check_model, close_models, pieces
 from ._episodes import length_of
 from ._prompting import Cached, Scene, act, choose, scene
@@ -110,7 +112,7 @@ class LLMPSRL(Composed):
     def most_calls(self, view: View) -> int:
         sub_episodes, steps = length_of(view)
         updates = steps if self.updates == "step" else sub_episodes
-        return sub_episodes + steps + updates + (self.prior == "model")
+        return sub_episodes + steps + updates + (self.prior in WRITTEN)
 
     async def close(self) -> None:
         await close_models(self.model, self.sampler_model, self.policy_model, self.updater_model)

@@ -78,7 +78,7 @@ def posterior(view: View, problem: Problem, alpha: float | None) -> Conjugate:
         if action is not None:
             at = states[state], actions[action]
             known.counts_SAS[(*at, states[after])] += n
-            known.paid_SA[at] = reward
+            known.paid_SAN[(*at, states[after] if problem.by_next else 0)] = reward
     return known
 
 

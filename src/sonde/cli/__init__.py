@@ -1,21 +1,23 @@
 """The command line: `sonde list | show | play | rollout | eval | rescore | compare | train | paprika | ...`.
 
 Results go to standard output, progress to standard error. A mistake of the user is one line on standard error and exit
-status 2; interrupting keeps what was finished and exits with 130; where every episode ended in an error, such as a dead
-endpoint, `sonde eval` exits with 1.
+status 2; interrupting keeps what was finished and exits with 130; a run that an endpoint's failures have ended, or in
+which every episode ended in an error, exits with 1.
 """
 
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import typer
 
-from sonde.core import SondeError
+from sonde.core import Halted, SondeError
 from sonde.core.extras import extras, lacking
 
+FAILED = 1
 INTERRUPTED = 130
 
 
@@ -24,8 +26,11 @@ def main() -> None:
     from .app import app
 
     sys.path.append(str(Path.cwd()))  # so that `--agent mine:Player` finds mine.py here
+    warnings.showwarning = _warn
     try:
         status = app(standalone_mode=False)
+    except Halted as e:
+        _fail(str(e), FAILED)
     except SondeError as e:
         _fail(str(e), 2)
     except OSError as e:
@@ -41,6 +46,18 @@ def main() -> None:
     if status == INTERRUPTED:  # some versions of typer return it, others raise
         _fail("interrupted; what was finished is kept, the same command continues", INTERRUPTED)
     raise SystemExit(status if isinstance(status, int) else 0)
+
+
+def _warn(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int,
+    file: TextIO | None = None, line: str | None = None,
+) -> None:  # fmt: skip
+    """A warning of sonde as one line, above a progress bar if there is one; those of others as Python shows them."""
+    if category.__module__.startswith("sonde."):
+        text = f"sonde: {' '.join(str(message).split())}"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line).rstrip()
+    print(text, file=file or sys.stderr)
 
 
 def _usage(error: Exception) -> NoReturn:

@@ -25,9 +25,32 @@ from sonde.store import Run, compact
 
 from . import tables
 from .estimate import estimate
-from .options import ROLES, agent_config, config_file, environments, in_role, run_config, user_config, with_models
+from .options import ROLES, agent_config, config_file, environments, in_role, model_seats, run_config, with_models
 from .progress import progress
-from .shared import ReportOpt, completing
+from .shared import (
+    BudgetOpt,
+    CacheOpt,
+    ConcurrencyOpt,
+    ConfigOpt,
+    ContextOpt,
+    ExamplesOpt,
+    FileOpt,
+    JudgeOpt,
+    MinPOpt,
+    ModelOpt,
+    NewTokensOpt,
+    OverrideOpt,
+    ReportOpt,
+    SamplesOpt,
+    SeedOpt,
+    SplitOpt,
+    TasksOpt,
+    TemperatureOpt,
+    UrlOpt,
+    UserOpt,
+    UserUrlOpt,
+    completing,
+)  # fmt: skip
 from .train import paprika, train
 
 app = typer.Typer(
@@ -61,32 +84,9 @@ AgentOpt = Annotated[
         autocompletion=completing("agents"),
     ),
 ]
-ModelOpt = Annotated[
-    str | None, typer.Option(help="hf:NAME, http:NAME, fake, smollm2 or a folder, for agents that take a model.")
-]
-UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
-UserOpt = Annotated[
-    str | None, typer.Option(help="A language model as the user: hf:NAME, http:NAME; by default the rule user.")
-]
-JudgeOpt = Annotated[str | None, typer.Option(help="A language model as the judge of claimed goals; else the rules.")]
-UserUrlOpt = Annotated[str | None, typer.Option(help="Address of the endpoint of --user and --judge.")]
-CacheOpt = Annotated[Path | None, typer.Option(help="Keep replies here: a call made before costs nothing again.")]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-SplitOpt = Annotated[str | None, typer.Option(help="train or test.", show_default="test")]
-FileOpt = Annotated[
-    str | None, typer.Option(help="Tasks from a file instead: JSON setups, a PAPRIKA game configuration, a word list.")
-]
-TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N tasks of the split.")]
-SamplesOpt = Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="4")]
-SeedOpt = Annotated[int | None, typer.Option(help="World seed; the samples of a task share it.", show_default="0")]
-ConcurrencyOpt = Annotated[int | None, typer.Option(help="Episodes at a time.", show_default="256")]
-BudgetOpt = Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")]
-ConfigOpt = Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")]
 OutOpt = Annotated[Path, typer.Option(help="Where run folders go.")]
 FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what the run folder holds of an earlier run.")]
-OverrideOpt = Annotated[
-    list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, for example seats.agent.context=last:3.")
-]
 
 
 def _version(wanted: bool) -> None:
@@ -162,11 +162,20 @@ def play(
         int | None, typer.Option("--task", help="Index of the task; by default one you do not know.")
     ] = None,
     seed: SeedOpt = None,
+    user: UserOpt = None,
+    judge: JudgeOpt = None,
+    user_url: UserUrlOpt = None,
+    cache: CacheOpt = None,
+    temperature: TemperatureOpt = None,
+    max_new_tokens: NewTokensOpt = None,
 ) -> None:
     """Play in the terminal. `?` shows the most informative question, `!` what is still possible, Ctrl-D ends."""
     from .play import play_in_terminal
 
-    play_in_terminal(make(env, **({"preset": preset} if preset else {})), split or "test", index, seed or 0, out)
+    seats = model_seats(user, judge, user_url, None, cache, temperature=temperature, max_new_tokens=max_new_tokens)
+    made = make(env, **({"preset": preset} if preset else {}), **({"judge": "seat"} if judge else {}))
+    others = {seat: build(config) for seat, config in seats.items()}
+    play_in_terminal(made, split or "test", index, seed or 0, out, others)
 
 
 @app.command("eval")
@@ -187,10 +196,11 @@ def eval_(
     k: SamplesOpt = None,
     seed: SeedOpt = None,
     max_turns: Annotated[int | None, typer.Option(help="Override the environment's turn limit.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="Default 0.7, as in PAPRIKA.")] = None,
-    min_p: Annotated[float | None, typer.Option(help="Default 0.3, as in PAPRIKA.")] = None,
-    examples: Annotated[int | None, typer.Option(help="Few-shot example games.")] = None,
-    context: Annotated[str | None, typer.Option(help="full, last:K or render.")] = None,
+    temperature: TemperatureOpt = None,
+    min_p: MinPOpt = None,
+    max_new_tokens: NewTokensOpt = None,
+    examples: ExamplesOpt = None,
+    context: ContextOpt = None,
     concurrency: ConcurrencyOpt = None,
     budget: BudgetOpt = None,
     config: ConfigOpt = None,
@@ -205,14 +215,14 @@ def eval_(
     as_json: JsonOpt = False,
 ) -> None:
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
-    file = with_models(config_file(config), user, judge, user_url or base_url, cache)
+    file = with_models(config_file(config), user, judge, user_url, base_url, cache)
     played, preset = environments(envs, suite, preset)
 
     def prepared_for(env: str | None) -> Prepared:
         acting = in_role(agent, env or file.get("env", {}).get("name"), preset)
         policy = agent_config(
             acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}),
-            temperature=temperature, min_p=min_p, examples=examples, context=context,
+            temperature=temperature, min_p=min_p, max_new_tokens=max_new_tokens, examples=examples, context=context,
         )  # fmt: skip
         return prepare(
             run_config(
@@ -280,6 +290,11 @@ def rollout(
     n_tasks: TasksOpt = None,
     k: Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="1")] = None,
     seed: SeedOpt = None,
+    temperature: TemperatureOpt = None,
+    min_p: MinPOpt = None,
+    max_new_tokens: NewTokensOpt = None,
+    examples: ExamplesOpt = None,
+    context: ContextOpt = None,
     concurrency: ConcurrencyOpt = None,
     budget: BudgetOpt = None,
     config: ConfigOpt = None,
@@ -287,9 +302,12 @@ def rollout(
     fresh: FreshOpt = False,
 ) -> None:
     """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
-    file = with_models(config_file(config), user, judge, user_url or base_url, cache)
+    file = with_models(config_file(config), user, judge, user_url, base_url, cache)
     acting = in_role(agent, env, preset)
-    policy = agent_config(acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}))
+    policy = agent_config(
+        acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}),
+        temperature=temperature, min_p=min_p, max_new_tokens=max_new_tokens, examples=examples, context=context,
+    )  # fmt: skip
     run = prepare(
         run_config(
             env, file=file, preset=preset, max_turns=None, agent=policy, overrides=overrides,
@@ -328,15 +346,18 @@ def compare(
 @app.command("audit")
 def audit_(
     folder: RunArg,
-    judge: Annotated[str | None, typer.Option(help="A second judge: hf:NAME, http:NAME, smollm2 or a folder.")] = None,
+    judge: Annotated[str | None, typer.Option(help="A language model as a second judge, as in --model.")] = None,
     base_url: UrlOpt = None,
     cache: CacheOpt = None,
+    temperature: TemperatureOpt = None,
+    max_new_tokens: NewTokensOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
     """Judge the wins of recorded conversations again, by rules and by a second judge, and look for leaks."""
     from sonde.audit import annotate, audit
 
-    second = None if judge is None else build(user_config(judge, base_url, cache))
+    seats = model_seats(None, judge, None, base_url, cache, temperature=temperature, max_new_tokens=max_new_tokens)
+    second = build(seats["judge"]) if judge else None
     found = audit(Run.load(folder).trajectories, second)
     annotate(folder, found, producer=f"rules and {judge}" if judge else "rules")
     if as_json:

@@ -4,60 +4,92 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
 from sonde.agents._calls import Composed
 from sonde.agents.llm import LLM
-from sonde.core import AGENT, Episode
+from sonde.core import AGENT, AnyPolicy, Episode
 from sonde.core.types import Json
 from sonde.run import Prepared
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English; the estimate is a bound in turns, not in tokenisers."""
+HEARD = 500
+"""Tokens of another seat's message, which environments cut to some 2,000 characters."""
+
+
+class Seat(NamedTuple):
+    """Upper bounds of what one seat costs over a run. `asked_again`: further calls, where replies cannot be used."""
+
+    calls: int
+    asked_again: int
+    prompt_tokens: int | None
+    completion_tokens: int
 
 
 def costs(run: Prepared) -> dict[str, Json]:
-    """Upper bounds: every episode takes all its turns, every reply all its tokens, and nothing is asked again. What the
-    prompts of agents made of several sub-calls hold depends on what was said before, so their tokens are n/a."""
-    spec = run.env.spec
-    policy = run.policies[AGENT].config
+    """Upper bounds: every episode takes all its turns, and every reply all its tokens. Tokens are those of the calls
+    that are not asked again. What the prompts of agents made of several sub-calls hold depends on what was said before,
+    so their tokens are n/a."""
     episodes = len(run.tasks) * run.config.k
-    reply = policy.get("max_new_tokens") or spec.max_new_tokens
-    view = Episode.begin(run.env, run.tasks[0], seed=run.config.seed).view(AGENT)
-    agent = run.policies[AGENT]
-    if isinstance(agent, Composed):
-        calls = episodes * agent.most_calls(view)
-        return _row(spec.name, episodes, calls, None, calls * reply)
-    calls = episodes * spec.max_turns if "model" in policy else 0
-    opening = agent.prompt(view) if isinstance(agent, LLM) else view.messages
-    base = sum(len(message.content) for message in opening) // CHARACTERS_PER_TOKEN
-    history = reply * spec.max_turns * (spec.max_turns - 1) // 2
-    prompts = episodes * (base * spec.max_turns + history) if calls else 0
-    return _row(spec.name, episodes, calls, prompts, calls * reply)
-
-
-def _row(env: str, episodes: int, calls: int, prompts: int | None, replies: int) -> dict[str, Json]:
+    seated = sorted(run.policies.items(), key=lambda row: row[0] != AGENT)
+    playing = [seat for seat, policy in seated if isinstance(policy, Composed) or _speaks(policy)]
+    seats = {seat: _seat(run, seat, episodes, others=len(playing) - 1) for seat in playing}
+    prompts = [s.prompt_tokens for s in seats.values()]
     return {
-        "environment": env,
+        "environment": run.env.spec.name,
         "episodes": episodes,
-        "calls": calls,
-        "prompt_tokens": prompts,
-        "completion_tokens": replies,
+        "calls": sum(s.calls for s in seats.values()),
+        "asked_again": sum(s.asked_again for s in seats.values()),
+        "prompt_tokens": None if None in prompts else sum(n for n in prompts if n is not None),
+        "completion_tokens": sum(s.completion_tokens for s in seats.values()),
+        "seats": {seat: s._asdict() for seat, s in seats.items()},
     }
 
 
+def _speaks(policy: AnyPolicy) -> bool:
+    """Whether a model speaks for this policy."""
+    return "model" in policy.config
+
+
+def _seat(run: Prepared, seat: str, episodes: int, others: int) -> Seat:
+    policy, spec = run.policies[seat], run.env.spec
+    reply = policy.config.get("max_new_tokens") or spec.max_new_tokens
+    view = Episode.begin(run.env, run.tasks[0], seed=run.config.seed).view(seat)
+    if isinstance(policy, Composed):
+        calls = episodes * policy.most_calls(view)
+        return Seat(calls, calls * getattr(policy, "retries", 0), None, calls * reply)
+    usual, again = run.env.acts(seat)
+    opening = policy.prompt(view) if isinstance(policy, LLM) else view.messages
+    base = sum(len(message.content) for message in opening) // CHARACTERS_PER_TOKEN
+    told = others * HEARD
+    history = (reply + told) * usual * (usual - 1) // 2 + (told if seat != AGENT else 0) * usual
+    return Seat(episodes * usual, episodes * again, episodes * (base * usual + history), episodes * usual * reply)
+
+
 def estimate(runs: Sequence[Prepared], out: Console, as_json: bool) -> None:
-    """Print the costs of runs."""
+    """Print the costs of runs: per environment, and per seat where several are models."""
     found = [costs(run) for run in runs]
     if as_json:
         out.print_json(json.dumps(found))
         return
     table = Table(title="At most; about 4 characters per token, every reply as long as allowed")
-    for name in found[0]:
+    names = [name for name in found[0] if name != "seats"]
+    names = [name for name in names if name != "asked_again" or any(row["asked_again"] for row in found)]
+    for name in names:
         first = name == "environment"
         table.add_column(name.replace("_", " "), justify="left" if first else "right", no_wrap=first)
     for row in found:
-        table.add_row(*("n/a" if v is None else f"{v:,}" if isinstance(v, int) else v for v in row.values()))
+        table.add_row(*(_cell(row[name]) for name in names))
+        for seat, parts in row["seats"].items() if len(row["seats"]) > 1 else ():
+            table.add_row(f"  {seat}", *(_cell(parts.get(name, "")) for name in names[1:]))
     out.print(table)
+    if "asked_again" in names:
+        out.print("asked again: more calls, at worst, where replies cannot be used; not among the tokens.")
+
+
+def _cell(value: Json) -> str:
+    return "n/a" if value is None else f"{value:,}" if isinstance(value, int) else value

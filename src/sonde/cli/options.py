@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names
 from sonde.core.config import check_types
+from sonde.core.errors import near
 from sonde.core.types import Json
+from sonde.models.fetch import known
 from sonde.run import RunConfig, config_from, override, read_config, suite
 
-FILE_MODELS = ("smollm2",)
+NAMED = ("hf", "http")
+"""Backends that a name belongs to."""
+_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 ROLES = ("floor", "reference")
 
 
-def model_config(spec: str, base_url: str | None) -> dict[str, Json]:
-    """The configuration of a model from its short form: `hf:NAME`, `http:NAME`, `fake`, `smollm2`, or a folder.
+def model_config(
+    spec: str, base_url: str | None, option: str = "--model", url_option: str = "--base-url"
+) -> dict[str, Json]:
+    """The configuration of a model from its short form: `hf:NAME`, `http:NAME`, `fake`, a name that sonde knows, one on
+    the hub, or a folder. Every option that names a model is read here.
 
     >>> model_config("http:Qwen/Qwen3-8B", "http://localhost:8000/v1")["model"]
     'Qwen/Qwen3-8B'
+    >>> model_config("sonde-tiny-maze", None)["name"]
+    'models:hf'
     """
-    kind, colon, rest = spec.partition(":")
-    if not colon and (spec in FILE_MODELS or Path(spec).is_dir()):
-        kind, rest = "hf", spec
-    known = names("models")
-    if kind not in known:
-        raise UserError(f"--model: got {spec!r}, allowed: {', '.join(known)}, each as KIND:NAME; smollm2; a folder")
-    config: dict[str, Json] = {"name": f"models:{kind}"}
-    if rest:
-        config["model"] = rest
-    if base_url:
-        config["base_url"] = base_url
-    elif kind == "http":
-        raise UserError("--model http:NAME: needs --base-url, for example http://localhost:8000/v1")
-    return config
+    kind, name = _kind(spec, option)
+    if kind in NAMED and not name:
+        raise UserError(f"{option}: got {spec!r}, allowed: {kind}:NAME")
+    config: dict[str, Json] = {"name": f"models:{kind}", **({"model": name} if name else {})}
+    if kind == "http" and not base_url:
+        raise UserError(f"{option} http:NAME: needs {url_option}, for example http://localhost:8000/v1")
+    if kind != "http" and base_url:
+        raise UserError(f"{url_option}: allowed: together with {option} http:NAME")
+    return {**config, "base_url": base_url} if base_url else config
+
+
+def _kind(spec: str, option: str) -> tuple[str, str]:
+    """The backend that a short form means, and the model's name there."""
+    kind, colon, name = spec.partition(":")
+    if kind in names("models") and (colon or kind not in NAMED):
+        return kind, name
+    if spec in known() or Path(spec).is_dir() or _HUB_NAME.fullmatch(spec):
+        return "hf", spec
+    short = [*known(), *names("models")]
+    allowed = f"hf:NAME, http:NAME, {', '.join(n for n in short if n not in NAMED)}, OWNER/NAME on the hub, or a folder"
+    raise UserError(f"{option}: got {spec!r}{near(spec, short)}, allowed: {allowed}")
+
+
+def trained_model(spec: str) -> str:
+    """The name of a model that is to be trained, which has to be on this machine."""
+    kind, name = _kind(spec, "--model")
+    if kind != "hf" or not name:
+        raise UserError(f"--model: got {spec!r}, allowed: a model to train: hf:NAME, {', '.join(known())}, or a folder")
+    return name
 
 
 def environments(
@@ -96,26 +121,45 @@ def agent_config(
     if cache is not None:
         if "model" not in config:
             raise UserError(f"--cache: agent {short!r} takes no model")
-        config["model"] = {"name": "models:cached", "model": config["model"], "path": str(cache)}
+        config["model"] = _cached(config["model"], cache)
     return config
 
 
-def user_config(model: str, base_url: str | None, cache: Path | None = None) -> dict[str, Json]:
-    """The configuration of a language model in a seat that is not the agent's."""
-    config = model_config(model, base_url)
-    if cache is not None:
-        config = {"name": "models:cached", "model": config, "path": str(cache)}
-    return {"name": "users:llm", "model": config}
+def model_seats(
+    user: str | None, judge: str | None, user_url: str | None, base_url: str | None, cache: Path | None = None,
+    **settings: Json,
+) -> dict[str, dict[str, Json]]:  # fmt: skip
+    """The configurations of language models in the seats of the user and the judge, where they are given; `settings`
+    that are None are left as they are."""
+    given = {"user": user, "judge": judge}
+    chosen = {seat: model for seat, model in given.items() if model is not None}
+    if user_url and not any(model.startswith("http:") for model in chosen.values()):
+        raise UserError("--user-url: allowed: together with --user http:NAME or --judge http:NAME")
+    changed = {name: value for name, value in settings.items() if value is not None}
+    if changed and not chosen:
+        raise UserError(f"--{next(iter(changed)).replace('_', '-')}: allowed: together with a model in some seat")
+    url = user_url or base_url
+    found: dict[str, dict[str, Json]] = {}
+    for seat, model in chosen.items():
+        config = model_config(model, url if model.startswith("http:") else None, f"--{seat}", "--user-url")
+        found[seat] = {"name": "users:llm", "model": _cached(config, cache), **changed}
+    return found
+
+
+def _cached(model: dict[str, Json], cache: Path | None) -> dict[str, Json]:
+    return model if cache is None else {"name": "models:cached", "model": model, "path": str(cache)}
 
 
 def with_models(
-    file: dict[str, Json], user: str | None, judge: str | None, base_url: str | None, cache: Path | None
+    file: dict[str, Json],
+    user: str | None,
+    judge: str | None,
+    user_url: str | None,
+    base_url: str | None,
+    cache: Path | None,
 ) -> dict[str, Json]:
     """The file's configuration with language models in the seats of the user and the judge."""
-    seats: dict[str, Json] = {}
-    for seat, model in (("user", user), ("judge", judge)):
-        if model is not None:
-            seats[seat] = user_config(model, base_url if model.startswith("http:") else None, cache)
+    seats = model_seats(user, judge, user_url, base_url, cache)
     return {**file, "seats": {**file.get("seats", {}), **seats}} if seats else file
 
 

@@ -6,6 +6,7 @@ answer costs nothing. What is typed in a conversation is what is said.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import shlex
@@ -19,8 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sonde.agents.human import meant
-from sonde.core import AGENT, Env, Episode, Turn, UserError, advance, default_policies, run_sync
+from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, default_policies
 from sonde.core.policy import AnyPolicy
+from sonde.rollout import close
 
 _BAR = 24
 _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
@@ -32,9 +34,13 @@ _THINKING = re.compile(r"(?: as| in this form[^:\n]*:|:)?\s*<Think>[^<]*</Think>
 _TAG = re.compile(r"<Answer>\s*|\s*</Answer>")
 
 
-def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, out: Console) -> None:
-    """Play one episode against the default policies of the other seats; end of input or Ctrl-C leaves it."""
-    others = default_policies(env)
+def play_in_terminal(
+    env: Env[Any], split: str, index: int | None, seed: int, out: Console, policies: Mapping[str, AnyPolicy] = EMPTY
+) -> None:
+    """Play one episode against `policies`, and the default ones of other seats; end of input or Ctrl-C leaves it."""
+    if foreign := [seat for seat in policies if seat not in env.spec.seats]:
+        raise UserError(f"play: {env.name} has no seat {foreign[0]!r}; seats: {', '.join(env.spec.seats)}")
+    others = {**default_policies(env), **policies}
     unfilled = [seat for seat in env.spec.seats if seat != AGENT and seat not in others]
     if unfilled:
         raise UserError(f"play: {env.name} has no default policy for seat {unfilled[0]!r}; use `sonde rollout`")
@@ -44,16 +50,26 @@ def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, ou
         index = secrets.randbelow(len(tasks))
     if not -len(tasks) <= index < len(tasks):
         raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
-    ep = run_sync(advance(Episode.begin(env, tasks[index], seed=seed), others))
+    begun = Episode.begin(env, tasks[index], seed=seed)
+    with asyncio.Runner() as loop:  # one for the whole game, so that connections stay open
+        try:
+            _play_in(loop, begun, others, out, _command(env, split, index, seed))
+        finally:
+            loop.run(close(others))
+
+
+def _play_in(loop: asyncio.Runner, begun: Episode, others: Mapping[str, AnyPolicy], out: Console, command: str) -> None:
+    env = begun.env
+    ep = loop.run(advance(begun, others))
     title, subtitle = f"{env.spec.name} ({env.spec.preset})", "? hint   ! possibilities   Ctrl-D leaves"
     told = "\n\n".join(filter(None, (untagged(_last(ep)), _SHORT.get(env.name))))
     out.print(Panel(Text(told), title=title, subtitle=subtitle))
     try:
-        ep = _play(ep, others, out)
+        ep = _play(loop, ep, others, out)
     except (EOFError, KeyboardInterrupt):
         out.print("\nYou left the game.")
     else:
-        _finish(ep, _command(env, split, index, seed), out)
+        _finish(ep, command, out)
 
 
 def untagged(told: str) -> str:
@@ -65,7 +81,7 @@ def untagged(told: str) -> str:
     return _TAG.sub("", _THINKING.sub(": ", told))
 
 
-def _play(ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
+def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
     """The finished episode."""
     answers: Sequence[str] = ep.env.actions(ep.state) or ()
     start = ep.filter()
@@ -78,7 +94,7 @@ def _play(ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode
             if (why := _unread(said)) is not None:
                 out.print(Text(f"{why[:1].upper()}{why[1:]}. Try again; this costs nothing.", style="yellow"))
                 continue
-            ep = run_sync(advance(said, others))
+            ep = loop.run(advance(said, others))
             _show(ep, out)
             if start is not None:
                 _information(ep, start.entropy, out)

@@ -21,6 +21,7 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
     """A bar over `total` episodes, of which `before` were played earlier; call what it yields with each trajectory.
     Off a terminal, one line at the end."""
     ends: Counter[str] = Counter()
+    errors: list[str] = []
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=10),
@@ -33,6 +34,10 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
         task = bar.add_task(title, total=total, completed=before, rate="", ends="")
 
         def done(trajectory: Trajectory) -> None:
+            if trajectory.error and not errors:
+                errors.append(trajectory.error)
+                line = f"{title}: the first error: {trajectory.error}"
+                stderr.print(line, markup=False, highlight=False, soft_wrap=True)
             ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
             bar.update(task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=_short(ends))

@@ -10,6 +10,7 @@ import typer
 
 from sonde.core import names
 from sonde.core.extras import need
+from sonde.models.fetch import known
 
 
 def completing(kind: str) -> Callable[[str], list[str]]:
@@ -21,6 +22,10 @@ def completing(kind: str) -> Callable[[str], list[str]]:
     return begin
 
 
+def _models(incomplete: str) -> list[str]:
+    return [name for name in (*known(), "fake", "hf:", "http:") if name.startswith(incomplete)]
+
+
 def _drawable(to: Path | None) -> Path | None:
     """The option's value; that figures cannot be drawn is told before anything is played."""
     if to is not None:
@@ -28,4 +33,49 @@ def _drawable(to: Path | None) -> Path | None:
     return to
 
 
+ModelOpt = Annotated[
+    str | None,
+    typer.Option(
+        help="hf:NAME, http:NAME, fake, a name of `sonde models list` or a folder, for agents that take a model.",
+        autocompletion=_models,
+    ),
+]
+UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
+UserOpt = Annotated[
+    str | None,
+    typer.Option(help="A language model as the user, as in --model; by default the rule user.", autocompletion=_models),
+]
+JudgeOpt = Annotated[
+    str | None,
+    typer.Option(help="A language model as the judge of claimed goals; else the rules.", autocompletion=_models),
+]
+UserUrlOpt = Annotated[str | None, typer.Option(help="Address of the endpoint of --user and --judge.")]
+CacheOpt = Annotated[Path | None, typer.Option(help="Keep replies here: a call made before costs nothing again.")]
+TemperatureOpt = Annotated[
+    float | None, typer.Option(help="Of the model's sampling: by default 0.7 of agents, as in PAPRIKA, 0 of others.")
+]
+MinPOpt = Annotated[float | None, typer.Option(help="Of the agent's sampling; default 0.3, as in PAPRIKA.")]
+NewTokensOpt = Annotated[
+    int | None,
+    typer.Option(
+        "--max-new-tokens", help="Most tokens of a reply, reasoning included: by default the environment's limit."
+    ),
+]
+ExamplesOpt = Annotated[int | None, typer.Option(help="Few-shot example games.")]
+ContextOpt = Annotated[str | None, typer.Option(help="full, last:K or render.")]
+SplitOpt = Annotated[str | None, typer.Option(help="train or test.", show_default="test")]
+FileOpt = Annotated[
+    str | None, typer.Option(help="Tasks from a file instead: JSON setups, a PAPRIKA game configuration, a word list.")
+]
+TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N tasks of the split.")]
+SamplesOpt = Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="4")]
+SeedOpt = Annotated[int | None, typer.Option(help="World seed; the samples of a task share it.", show_default="0")]
+ConcurrencyOpt = Annotated[int | None, typer.Option(help="Episodes at a time.", show_default="256")]
+BudgetOpt = Annotated[
+    int | None, typer.Option(help="Stop after this many model tokens: prompts and replies, all seats together.")
+]
+ConfigOpt = Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")]
+OverrideOpt = Annotated[
+    list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, for example seats.agent.context=last:3.")
+]
 ReportOpt = Annotated[Path | None, typer.Option(help="Also write an HTML report here.", callback=_drawable)]

@@ -83,6 +83,7 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
     if agent:
         table.add_column("agent", overflow="fold", min_width=8)
     names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
+    names += [name for name in _IF_ANY if _any(rows, name)]
     for name in names:
         table.add_column(name, justify="right", no_wrap=" " not in name)
     for e, title in zip(rows, titles, strict=True):
@@ -92,6 +93,7 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
 
 def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
     notes = ["±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.", *columns]
+    notes += [f"{name}: {what}" for name, what in _IF_ANY_MEANS.items() if _any(rows, name)]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
     notes += [f"{e.env_name}, {e.label}: {note}" for e in rows for note in e.notes]
@@ -119,7 +121,11 @@ def _star(e: Evaluation) -> str:
 
 
 def _format_failures(e: Evaluation) -> str:
-    return NOT_AVAILABLE if (f := e.metrics["format_failure"]) is None else f"{100 * f.mean:.0f}"
+    return _share(e, "format_failure")
+
+
+def _share(e: Evaluation, name: str) -> str:
+    return NOT_AVAILABLE if (f := e.metrics.get(name)) is None else f"{100 * f.mean:.0f}"
 
 
 _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
@@ -132,7 +138,19 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "played": lambda e: f"{e.turns_played['mean']:.1f}" if e.turns_played else NOT_AVAILABLE,
     "bits": lambda e: number(e.metrics["bits_per_turn"], 2),
     "fmt %": _format_failures,
+    "cut %": lambda e: _share(e, "cut"),
+    "mute %": lambda e: _share(e, "reasoning_only"),
 }
+_IF_ANY = {"cut %": "cut", "mute %": "reasoning_only"}
+"""Columns that are shown only where something was wrong, with their metrics."""
+_IF_ANY_MEANS = {
+    "cut %": "episodes in which the token limit cut a reply (--max-new-tokens sets it).",
+    "mute %": "episodes in which a reply was reasoning and no answer.",
+}
+
+
+def _any(rows: Sequence[Evaluation], column: str) -> bool:
+    return any((value := e.metrics.get(_IF_ANY[column])) and value.mean for e in rows)
 
 
 def comparison(c: Comparison) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,12 +26,12 @@ from sonde.train.curriculum import BANDITS
 from sonde.train.gather import Game, trajectories
 from sonde.train.groups import OnlineSettings
 from sonde.train.learn import NEEDED, OFFLINE, PAIRED, Learning, learn, learn_online
-from sonde.train.selection import PairRule, SFTRule
-from sonde.train.settings import PRESETS, TrainSettings
+from sonde.train.presets import PRESETS, Training
+from sonde.train.settings import TrainSettings
 from sonde.viewer.histories import HISTORY
 
 from . import tables
-from .options import model_config, with_models
+from .options import model_config, trained_model, with_models
 from .progress import progress, stderr, training
 from .shared import ReportOpt
 
@@ -39,7 +40,7 @@ out = Console()
 ONLINE = ("grpo",)
 PARTS = ("settings", "objective", "online", "rule")
 
-ModelOpt = Annotated[str, typer.Option(help="The model to train: a folder, a hub name, or one of `sonde models list`.")]
+ModelOpt = Annotated[str, typer.Option(help="The model to train: a name of `sonde models list`, hf:NAME, or a folder.")]
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder for checkpoints, history and the trained model.")]
 SetOpt = Annotated[
     list[str],
@@ -71,21 +72,19 @@ def train(
     as_json: JsonOpt = False,
 ) -> None:
     """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
-    parts = _parts(overrides)
-    how: dict[str, Any] = {"options": parts["objective"], "resume": resume, "fresh": fresh}
-    chosen = _settings(settings or _usual(objective), folder, parts["settings"])
+    parts, model = _parts(overrides), trained_model(model)
+    if objective not in (*OFFLINE, *ONLINE):
+        raise unknown("objective", objective, (*OFFLINE, *ONLINE))
+    chosen = _training(settings or _usual(objective), objective, folder, parts, context, encode)
+    stderr.print(f"settings: {chosen.told()}", highlight=False, markup=False)
     if objective in ONLINE:
         games = [_game(name, preset, n_tasks) for name in sources]
-        online = _online({"context": context, **parts["online"]})
         with _watched(objective) as callbacks:
-            done = learn_online(model, games, chosen, online=online, callbacks=callbacks, **how)
-    elif objective in OFFLINE:
-        rules = _rules(objective, parts["rule"], context, encode, chosen.seed)
+            done = learn_online(model, chosen, games, resume=resume, fresh=fresh, callbacks=callbacks)
+    else:
         played = trajectories([Run.load(source) for source in sources])
         with _watched(objective) as callbacks:
-            done = learn(model, objective, played, chosen, learning=rules, callbacks=callbacks, **how)
-    else:
-        raise unknown("objective", objective, (*OFFLINE, *ONLINE))
+            done = learn(model, chosen, played, resume=resume, fresh=fresh, callbacks=callbacks)
     if report is not None:
         from sonde.viewer import write_report
 
@@ -101,7 +100,9 @@ def train(
 def paprika(
     folder: OutOpt,
     envs: Annotated[list[str] | None, typer.Argument(help="Environments to learn from.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model: a folder, a hub name, or a shipped one.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model: a name of `sonde models list`, hf:NAME, or a folder.")
+    ] = None,
     preset: PresetOpt = None,
     held_out: Annotated[
         list[str] | None, typer.Option("--held-out", help="NAME or NAME:PRESET, only evaluated. May be repeated.")
@@ -140,21 +141,25 @@ def paprika(
     """PAPRIKA from start to end: play, select, train, evaluate; the same command goes on where it was interrupted."""
     values = read_config(config) if config else {}
     given: dict[str, Json] = {
-        "model": model, "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds, "curriculum": curriculum,
+        "model": model and trained_model(model), "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds,
+        "curriculum": curriculum,
         "by": by, "envs": [_named(env, preset) for env in envs] if envs else None,
         "held_out": [_named(env, None) for env in held_out] if held_out else None,
         "presets": None if settings is None else _presets(settings), "temperature": temperature,
-        "player": None if player is None else model_config(player, base_url),
+        "player": None if player is None else model_config(player, base_url, "--player"),
     }  # fmt: skip
     values |= {key: value for key, value in given.items() if value is not None}
     if max_new_tokens is not None:
         values["agent"] = {**values.get("agent", {}), "max_new_tokens": max_new_tokens}
     if base_url is not None and player is None:
         raise UserError("--base-url: allowed: together with --player http:NAME")
-    values = with_models(values, user, judge, user_url or base_url, None)
+    values = with_models(values, user, judge, user_url, base_url, None)
     for assignment in overrides:
         values = override(values, assignment)
-    outcome = run_paprika(Paprika.from_json(values), folder, watch=_watch)
+    asked = Paprika.from_json(values)
+    for stage in asked.stages:
+        stderr.print(f"{stage}: {asked.training(stage).told()}", highlight=False, markup=False)
+    outcome = run_paprika(asked, folder, watch=_watch)
     if report is not None:
         from sonde.viewer import write_report
 
@@ -218,25 +223,36 @@ def _usual(objective: str) -> str:
     return "paprika_rpo" if objective in PAIRED or objective == "kto" else "paprika_sft"
 
 
-def _settings(name: str, folder: Path, changes: Mapping[str, Json]) -> TrainSettings:
+def _training(
+    name: str, objective: str, folder: Path, parts: Mapping[str, Mapping[str, Json]], context: str, encode: bool
+) -> Training:
+    """The preset, with everything that was asked for in its place."""
     if name not in PRESETS:
         raise unknown("--settings", name, PRESETS)
-    if "folder" in changes:
+    if "folder" in parts["settings"]:
         raise UserError("--set settings.folder: allowed: --out, which is that folder")
-    return TrainSettings.from_json({**PRESETS[name].settings.to_json(), **changes, "folder": str(folder)})
+    known = PRESETS[name].of(objective)
+    settings = TrainSettings.from_json({**known.settings.to_json(), **parts["settings"], "folder": str(folder)})
+    learning = _rules(known.learning, objective, parts["rule"])
+    return replace(
+        known,
+        settings=settings,
+        options={**known.options, **parts["objective"]},
+        learning=replace(learning, context=context, encode=encode, seed=settings.seed),
+        online=_online(known.online, {"context": context, **parts["online"]}),
+    )
 
 
-def _rules(objective: str, rule: Mapping[str, Json], context: str, encode: bool, seed: int) -> Learning:
-    kind = PairRule if objective in PAIRED else SFTRule
-    known = kind.__dataclass_fields__
+def _rules(learning: Learning, objective: str, rule: Mapping[str, Json]) -> Learning:
+    name = "pairs" if objective in PAIRED else "sft"
+    known = getattr(learning, name)
     for key in rule:
-        if key not in known:
-            raise unknown("--set rule", key, known)
-    made = {"pairs" if objective in PAIRED else "sft": kind(**rule)}
-    return Learning(**made, context=context, encode=encode, seed=seed)  # type: ignore[arg-type]
+        if key not in known.__dataclass_fields__:
+            raise unknown("--set rule", key, known.__dataclass_fields__)
+    return replace(learning, **{name: replace(known, **rule)})
 
 
-def _online(values: Mapping[str, Json]) -> OnlineSettings:
+def _online(online: OnlineSettings, values: Mapping[str, Json]) -> OnlineSettings:
     """`rewards` are names with their weights, or one of the published mixes; `bandit` is a name."""
     known = [name for name in OnlineSettings.__dataclass_fields__ if name != "credit"]
     for key in values:
@@ -251,7 +267,7 @@ def _online(values: Mapping[str, Json]) -> OnlineSettings:
         if made["bandit"] not in BANDITS:
             raise unknown("--set online.bandit", made["bandit"], BANDITS)
         made["bandit"] = BANDITS[made["bandit"]]()
-    return OnlineSettings(**made)
+    return replace(online, **made)
 
 
 def _game(name: str, preset: str | None, n: int | None) -> Game:

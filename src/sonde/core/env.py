@@ -115,6 +115,11 @@ class Env(Configured, ABC, Generic[S]):
         """A text that this environment reads as `answer`."""
         return answer
 
+    def acts(self, seat: str) -> tuple[int, int]:
+        """How often a seat speaks in an episode that takes all its turns, at most; and how often more at worst, where
+        its words cannot be used and are asked for again."""
+        return self.spec.max_turns, 0
+
     def epilogue(self, state: S) -> str:
         """What a person who played hears of the hidden world when the game is over, and no seat is ever told; empty
         where there is no more to tell than the hypothesis."""

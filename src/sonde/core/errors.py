@@ -42,6 +42,14 @@ class WorldError(SondeError):
     """The outside world failed (network, endpoint, malformed reply). Rollouts keep it as data on the trajectory."""
 
 
+class Outage(WorldError):
+    """The other side failed every attempt at a call, or never answered. Many in a row end a run."""
+
+
+class Halted(SondeError):
+    """A run was ended because the outside world keeps failing; what has finished is kept, and it can be continued."""
+
+
 def invalid(field: str, got: object, allowed: object) -> UserError:
     """The house form of an error about a bad value.
 
@@ -55,6 +63,14 @@ def invalid(field: str, got: object, allowed: object) -> UserError:
 def unknown(field: str, got: str, names: Iterable[str]) -> UnknownName:
     """An error for a name that is not among `names`, with the nearest one as a suggestion."""
     known = sorted(names)
-    near = difflib.get_close_matches(got, known, n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return UnknownName(f"{field}: unknown name {got!r}{hint}; known: {', '.join(known) or 'none'}")
+    return UnknownName(f"{field}: unknown name {got!r}{near(got, known)}; known: {', '.join(known) or 'none'}")
+
+
+def near(got: str, names: Iterable[str]) -> str:
+    """The nearest of some names as a hint to put behind an error; empty if none is near.
+
+    >>> near("smolm2", ["smollm2", "sonde-tiny-maze"])
+    " (did you mean 'smollm2'?)"
+    """
+    found = difflib.get_close_matches(got, list(names), n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""

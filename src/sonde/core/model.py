@@ -50,6 +50,11 @@ class Sampling:
         if not 0.0 <= self.min_p <= 1.0:
             raise invalid("sampling.min_p", self.min_p, "[0, 1]")
 
+    @property
+    def truncates(self) -> bool:
+        """Whether some tokens can never be drawn."""
+        return self.top_p < 1.0 or self.min_p > 0.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:

@@ -55,7 +55,7 @@ class Playthrough:
 
 def write(ep: Episode) -> str:
     """The text of an episode. Raises `UserError` where `read` would not find the same words in it: after a reply with
-    lines that look like the marks of this format, or with line ends at its end."""
+    lines that look like the marks of this format."""
     start = Episode.begin(ep.env, ep.task, seed=ep.seed)
     lines = [f"{_MARK}env {_json(ep.env.config)}", f"{_MARK}task {_json(ep.task.to_json())}", f"{_MARK}seed {ep.seed}"]
     for seat, messages in start.messages.items():
@@ -66,7 +66,7 @@ def write(ep: Episode) -> str:
         lines.append(f"{_MARK}outcome {_json(ep.outcome._asdict())}")
     text = "\n".join(lines) + "\n"
     if read(text).acts != tuple((act.seat, act.action.text) for act in ep.acts):
-        raise UserError(f"playthrough: a text ends with a line end, or has a line that begins with {_MARK!r}")
+        raise UserError(f"playthrough: a text has a line that begins with {_MARK!r}")
     return text
 
 
@@ -81,8 +81,8 @@ def read(text: str) -> Playthrough:
     """What the text of `write` says; whatever was told is left out, because playing tells it again."""
     facts: dict[str, str] = {}
     acts: list[tuple[str, str]] = []
-    for block in ("\n" + text).split("\n" + _MARK)[1:]:
-        head, _, body = block.rstrip("\n").partition("\n")
+    for block in ("\n" + text.removesuffix("\n")).split("\n" + _MARK)[1:]:
+        head, _, body = block.partition("\n")
         kind, _, rest = head.partition(" ")
         if kind in ("env", "task", "seed"):
             facts[kind] = rest

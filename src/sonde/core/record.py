@@ -121,6 +121,8 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
         "text": c.text,
         "ids": c.ids.tolist(),
         "logprobs": c.logprobs.tolist(),
+        "temperature": c.temperature,
+        "truncated": c.truncated,
         "prompt_ids": c.prompt_ids.tolist(),
         "shared": c.shared,
         "finish": c.finish,

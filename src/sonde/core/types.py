@@ -107,7 +107,9 @@ class Completion:
 
     `prompt_ids` holds only what is new: this call's prompt is the first `shared` tokens of the same seat's previous
     call (its prompt and completion), followed by `prompt_ids`. `ids` includes the end-of-turn token when sampled.
-    `logprobs` are natural logarithms under the sampling distribution at temperature 1 before truncation, one per id.
+    `logprobs` are natural logarithms of the probabilities at `temperature` (at 1 where that is 0), before truncation,
+    one per id. `temperature` is what the logits were divided by, None where that is not known; `truncated` says that
+    top-p or min-p cut the distribution that was drawn from.
 
     >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
     'blue'
@@ -116,6 +118,8 @@ class Completion:
     text: str
     ids: array[int] = field(default_factory=lambda: array("i"))
     logprobs: array[float] = field(default_factory=lambda: array("f"))
+    temperature: float | None = None
+    truncated: bool = False
     prompt_ids: array[int] = field(default_factory=lambda: array("i"))
     shared: int = 0
     finish: Literal["stop", "length", "filter"] = "stop"

@@ -5,7 +5,8 @@ Sources and presets:
                    one of them, each as likely, pays with probability 0.6, the others with 0.4; T = 100
     krishnamurthy  the same problem as a story of buttons called by colours (Krishnamurthy et al. 2024, which both
                    papers take it from; PAPRIKA, appendix J), with the history in one message: `history="raw"` lists
-                   every press, `"summary"` gives counts and means
+                   every press, `"summary"` gives counts and means; with up to 20 buttons (`arms=20`), since appendix J
+                   compares few arms with many
     informative    appendix F and H.2.3, after Russo and Van Roy (2018, example 2): arms 0 to 10; one of 1 to 10 pays 1
                    for certain, arm 0 pays 1 / (2 times its number), all others 0. T = 20, which the paper leaves open
 
@@ -50,7 +51,10 @@ _PRESETS = {
     "krishnamurthy": _Preset(5, 100, "raw", "thompson", "Krishnamurthy et al. (arXiv 2403.15371); PAPRIKA, appendix J"),
     "informative": _Preset(11, 20, "messages", "ids", f"{_PAPER}, appendices F and H.2.3"),
 }
-_COLOURS = ("blue", "green", "red", "yellow", "purple", "orange", "white", "black", "pink", "brown")
+_COLOURS = (
+    "blue", "green", "red", "yellow", "purple", "orange", "white", "black", "pink", "brown",
+    "grey", "gold", "silver", "turquoise", "beige", "maroon", "navy", "lime", "olive", "coral",
+)  # fmt: skip
 _MOST_ARMS = {"psrl": len(ascii_uppercase), "krishnamurthy": len(_COLOURS), "informative": 100}
 _HISTORIES = ("messages", "raw", "summary")
 _SIZES = {"train": 1000, "test": 100}

@@ -15,9 +15,13 @@ message:
     none             no prior; agents write their own, as in the paper
     well_specified   all causes of the product, with their probabilities
     misspecified     only those that the training split knows: never the cause of a test task
+    hint             no prior in the message; an agent whose prior a model writes can have the writer told the true
+                     cause as one possibility among others (`prior="hinted"` of `agents:llm_psrl`), which is how the
+                     paper makes its prior well-specified without giving the answer away
 
-The exact filter always reckons with all causes. `turn.info` has the keys of problems with sub-episodes (`_rules/
-rounds.py`; `action` is the canonical message, None where nothing was understood) besides those of `customer_service`.
+With `hint` the private facts of the agent's seat name the truth, for the writer of its prior and nobody else. The exact
+filter always reckons with all causes. `turn.info` has the keys of problems with sub-episodes (`_rules/rounds.py`;
+`action` is the canonical message, None where nothing was understood) besides those of `customer_service`.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ from ._rules.rounds import fact
 
 _NAME = "customer_service_bandit"
 _STATE = "start"
-_PRIORS = ("none", "well_specified", "misspecified")
+_PRIORS = ("none", "well_specified", "misspecified", "hint")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +84,7 @@ class CustomerServiceBandit(Service):
                 "the cases and the customer are those of customer_service, with exact probabilities",
                 "a period has one question or proposal of at most 500 characters: the checks are ours",
                 "the episode ends when the case is solved",
-                "priors are the data's own instead of a language model's",
+                "priors that are told are the data's own instead of a language model's",
             ),
         )
 
@@ -90,7 +94,7 @@ class CustomerServiceBandit(Service):
 
     def intro(self, state: Talk, seat: str) -> str:
         text, name = super().intro(state, seat), case_of(state).product
-        if seat != AGENT or not name or self.told_prior == "none":
+        if seat != AGENT or not name or self.told_prior in ("none", "hint"):
             return text
         product = products()[name]
         rows = [(p, c) for p, c in zip(prior(product), product.causes, strict=True)]
@@ -99,6 +103,16 @@ class CustomerServiceBandit(Service):
         total = sum(p for p, _ in rows)
         causes = "\n".join(f"- {p / total:.2f} {c.what}; what helps: {c.fix_what}" for p, c in rows)
         return f"{text}\n\n{self.say_pieces['prior'].format(causes=causes)}"
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        """The agent, where `told_prior` is `hint`: the true cause and what mends it, for the writer of its prior."""
+        if seat != AGENT or self.told_prior != "hint":
+            return super().private(state, seat)
+        case = case_of(state)
+        if not case.product:
+            return Frozen[Any](hint=case.solution)
+        cause = products()[case.product].causes[case.cause]
+        return Frozen[Any](hint=f"{cause.what}; {cause.fix_what} mends it")
 
     # --- the problem, for agents and for regret ----------------------------------------------------------------------
 

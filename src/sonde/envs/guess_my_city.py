@@ -29,7 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
@@ -213,7 +214,9 @@ class GuessMyCity(Dialogue):
         city = self.city(state)
         if city is None:
             return Names(lookup({name_key(str(state.world).rpartition(", ")[0]): 1}), LONGEST_NAME, 1)
-        return Names(cities_named, LONGEST_NAME, 1 << city.id, cities_named(city.land.name))  # "Guatemala, Guatemala"
+        land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
+        beside = reduce(or_, map(cities_named, (land, *land.split())))
+        return Names(cities_named, LONGEST_NAME, 1 << city.id, beside)
 
     def secrets(self, state: Talk) -> Sequence[str]:
         city = self.city(state)

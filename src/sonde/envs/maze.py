@@ -18,8 +18,10 @@ ways open at the start are told first and hence public, and the prior is uniform
 
 Departures: a text that is no move costs a move at -1 and is answered with the moves there are; the paper tells nothing
 of goal or map when partially observed; it trains on the starts it tests; coordinates are plain numbers; open ways are
-told instead of walls. `as_published=True` brings back what the paper's code does with replies: -4 for a text that is
-no move, answered with the observation alone, and one call more than there are moves, which costs -1 whatever it says.
+told instead of walls. `as_published=True` brings back what the paper's code does with replies: a move is one of four
+exact texts, small letters with one blank and a line end (`"move up\n"`); any other text costs -4 and is answered with
+the observation alone; and there is one call more than there are moves, which costs -1 whatever it says. The rules then
+tell the line end, which the paper leaves to its training data.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ _SIDES = (7, 9, 11, 13)
 _LARGEST = 15
 _GENERATED = {"train": 1000, "test": 100}
 _NEAREST, _FARTHEST = 2, 14
+_EXACT = Frozen({f"{move}\n": move.removeprefix("move ") for move in MOVES})
+"""What the paper's code reads as a move, and its direction."""
 _MOVED, _AT_GOAL, _NO_MOVE = (Frozen({AGENT: r}) for r in (-1.0, 0.0, -4.0))
 
 
@@ -150,7 +154,7 @@ class Maze(TabularEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="maze",
-            version="1",
+            version="2",
             summary="walk to the goal of a maze, a move at a time",
             preset=self.preset,
             max_turns=self.turns,
@@ -237,6 +241,8 @@ class Maze(TabularEnv[State]):
     def intro(self, state: State, seat: str) -> str:
         say = pieces("maze")
         parts = [say["intro" if self._full else "partial_intro"].format(turns=self.turns - self.as_published)]
+        if self.as_published:
+            parts[0] = f"{parts[0]} {say['exact']}"
         if not (state.name and self._full):
             parts.append(say["picture"].format(rows="\n".join(state.layout)))
         return "\n\n".join([*parts, self._now(state)])
@@ -255,7 +261,7 @@ class Maze(TabularEnv[State]):
     def _step(self, state: State, text: str) -> Step:
         if self.as_published and state.turn == self.turns - 1:
             return self._next(state, "over", None, _MOVED)
-        direction = read_move(text)
+        direction = _EXACT.get(text) if self.as_published else read_move(text)
         if direction is None:
             return self._next(state, "invalid", None, _NO_MOVE if self.as_published else _MOVED)
         place = moved(state.layout, state.place, direction)
@@ -285,6 +291,9 @@ class Maze(TabularEnv[State]):
     def actions(self, state: State) -> Sequence[str] | None:
         """The four moves; one into a wall is legal too."""
         return MOVES
+
+    def say(self, answer: str) -> str:
+        return f"{answer}\n" if self.as_published else answer
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 

@@ -1,12 +1,16 @@
 """Minesweeper: open every safe cell of a small board, step on no mine.
 
 Source: PAPRIKA, table 1 and appendix B.4.9, sizes and mine counts from its code: 4 to 7 rows and columns, one mine per
-ten cells (at least one), 20 turns, 1000 training and 200 test tasks. A task is a size; the mines are drawn from the
-world seed, uniformly over all layouts. Rewards: 1 on the winning turn, else 0.
-Departures: the agent is told the number of mines and the rule that keeps the first reveal safe (a mine there moves to
-the first free cell in reading order), so that what it can know is what the exact posterior knows; with the paper, the
-mines are drawn after the first reveal, which would leave nothing hidden to ask about before it. The board is shown
-after every turn, with an X where a mine was hit; other mines are never shown.
+ten cells (at least one), 20 turns, 1000 training and 200 test tasks. A task is a size. As in the paper the first reveal
+is safe and every arrangement of the mines on the other cells is equally likely. Rewards: 1 on the winning turn, else 0.
+
+The paper draws the mines once the first cell is chosen; here the world seed fixes them before, so that there is
+something hidden from the start and samples that begin alike share a board. They are drawn uniformly from all cells but
+the last one (bottom right), and a mine under the first reveal moves there. For every first reveal that maps the layouts
+one to one onto the arrangements without a mine on it, so what the agent meets has the paper's distribution, and who
+knows where the mines lie knows the layout too.
+Departures: the agent is told the number of mines. The board is shown after every turn, with an X where a mine was hit;
+other mines are never shown.
 """
 
 from __future__ import annotations
@@ -95,17 +99,17 @@ class Minesweeper(TabularEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="minesweeper",
-            version="1",
+            version="2",
             summary="open every safe cell of a small board without stepping on a mine",
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(0.0, 1.0),
-            support="all layouts of the board's mines, at most 211,876 (7 by 7 with 4 mines)",
+            support="all layouts of the board's mines, at most 194,580 (7 by 7 with 4 mines)",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.9",
             reference="sweeper",
             departures=(
                 "the agent is told the number of mines",
-                "the mines are drawn before the first reveal; one under it moves to the first free cell",
+                "the mines are drawn from the world seed, before the first reveal, with the same distribution after it",
                 "the board is shown after a mine too, without the other mines",
             ),
         )
@@ -119,7 +123,8 @@ class Minesweeper(TabularEnv[State]):
         return self._task(rows, cols, max(1, rows * cols // 10), None, split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: any mines that leave at least one cell free."""
+        """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: the last cell stays free, because a
+        mine under the first reveal moves there."""
         field = "minesweeper: hidden"
         setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if set(setup) != {"rows", "cols", "mines"}:
@@ -145,12 +150,12 @@ class Minesweeper(TabularEnv[State]):
         (rows, cols, mines), n = _sizes(public), _n_layouts(public)
         if n > _MOST_LISTED:
             raise invalid("minesweeper: layouts", n, f"at most {_MOST_LISTED:,} to be listed; use filter(public)")
-        cells = grid(rows, cols).cells(grid(rows, cols).full)
+        cells = grid(rows, cols).cells(grid(rows, cols).full)[:-1]
         return [(1.0 / n, Frozen(rows=rows, cols=cols, mines=chosen)) for chosen in combinations(cells, mines)]
 
     def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
         rows, cols, mines = _sizes(public)
-        cells = sorted(rng.sample(range(rows * cols), mines))
+        cells = sorted(rng.sample(range(rows * cols - 1), mines))
         return Frozen(rows=rows, cols=cols, mines=tuple(divmod(i, cols) for i in cells))
 
     def to_act(self, state: State) -> str | None:
@@ -203,7 +208,7 @@ class Minesweeper(TabularEnv[State]):
         if mines >> index & 1:
             if state.opened:
                 return self._boom(state, cell)
-            mines = mines ^ 1 << index | ~mines & mines + 1
+            mines = mines ^ 1 << index | 1 << size.size - 1
         opened = state.opened | flood(size, mines, index)
         after = State(state.rows, state.cols, state.layout, mines, opened, state.turn)
         board = show(after)
@@ -258,7 +263,7 @@ def _sizes(public: Mapping[str, Json]) -> tuple[int, int, int]:
 
 def _n_layouts(public: Mapping[str, Json]) -> int:
     rows, cols, mines = _sizes(public)
-    return comb(rows * cols, mines)
+    return comb(rows * cols - 1, mines)
 
 
 def parse_reveal(answer: str) -> tuple[int, int] | None:
@@ -288,10 +293,11 @@ def _side(field: str, value: Json) -> int:
 
 def _mines(field: str, value: Json, rows: int, cols: int) -> tuple[tuple[int, int], ...]:
     given = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
-    cells = {(cell[0], cell[1]) for cell in given if _is_cell(cell, rows, cols)}
-    if len(cells) != len(given) or not 1 <= len(cells) < rows * cols:
-        most = rows * cols - 1
-        allowed = f"1 to {most} different [row, column] with row in 0..{rows - 1} and column in 0..{cols - 1}"
+    last = (rows - 1, cols - 1)
+    cells = {(cell[0], cell[1]) for cell in given if _is_cell(cell, rows, cols)} - {last}
+    if len(cells) != len(given) or not cells:
+        cell = f"[row, column] with row in 0..{rows - 1} and column in 0..{cols - 1}"
+        allowed = f"1 to {rows * cols - 1} different {cell}, {list(last)} not among them"
         raise invalid(field, cast("object", value), allowed)
     return tuple(sorted(cells))
 

@@ -10,7 +10,10 @@ Left open by the paper:
 - The ends of the river. `ends="stated"`, the default, takes the 35 % and 5 % at their word in every cave: the first
   keeps a swimmer with 0.65, the last with 0.95. `ends="osband"` has the ends of the paper it cites for the dynamics:
   0.6 up from the first cave, 0.6 to stay in the last.
-- Rewards belong to cave and tunnel (R(s, a), section 2), whatever cave the stroke ends in.
+- What rewards belong to. `rewards="action"`, the default: to cave and tunnel (R(s, a), section 2), whatever cave the
+  stroke ends in. `rewards="transition"`: to cave, tunnel and next cave, as its prompts ask of a sampled map (H.3); the
+  last cave then pays 1 to a stroke upstream that stays there and nothing to one that is washed back, as in Strehl and
+  Littman. Agents then have every such reward to find out, and are told so.
 - K and H of length 6 and K of length 4; it names horizons "as large as 50" and K = 35 for length 3.
 
 Labels of caves and tunnels are drawn from the world seed; the label of the first cave is public.
@@ -32,7 +35,7 @@ from sonde.core.env import pick
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
-from ._rules.currents import ENDS, GREAT, SMALL, TUNNELS, Labels, current, pay
+from ._rules.currents import ENDS, GREAT, REWARDS, SMALL, TUNNELS, Labels, current, pay
 from ._rules.prompts import pieces
 from ._rules.rounds import checked_turns, fact
 
@@ -63,7 +66,8 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RiverSwim(TabularEnv[State]):
-    """See the module. None takes the preset's value. `caves` in 2..7; `ends` is `stated` or `osband`."""
+    """See the module. None takes the preset's value. `caves` in 2..7; `ends` is `stated` or `osband`,
+    `rewards` `action` or `transition`."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -72,6 +76,7 @@ class RiverSwim(TabularEnv[State]):
     horizon: int | None = None
     sub_episodes: int | None = None
     ends: str = "stated"
+    rewards: str = "action"
     downstream_known: bool = False
     max_turns: int | None = None
 
@@ -82,6 +87,8 @@ class RiverSwim(TabularEnv[State]):
             raise invalid("river_swim: caves", self.n, "2 to 7")
         if self.ends not in ENDS:
             raise unknown("river_swim: ends", self.ends, ENDS)
+        if self.rewards not in REWARDS:
+            raise unknown("river_swim: rewards", self.rewards, REWARDS)
         checked_turns("river_swim", self.max_turns, self.h, self._given("sub_episodes"))
 
     def _given(self, field: str) -> int:
@@ -114,6 +121,10 @@ class RiverSwim(TabularEnv[State]):
         return tuple(str(i + 1) for i in range(self.n))
 
     @cached_property
+    def _by_next(self) -> bool:
+        return self.rewards == "transition"
+
+    @cached_property
     def spec(self) -> Spec:
         return Spec(
             name="river_swim",
@@ -127,7 +138,8 @@ class RiverSwim(TabularEnv[State]):
             reference="psrl",
             departures=(
                 "the ends of the river as its text states the current, or as Osband et al. (2013) have them",
-                "rewards by cave and tunnel; the three values that occur are told",
+                f"rewards by cave{', tunnel and next cave' if self._by_next else ' and tunnel'}; the three values that "
+                "occur are told",
             ),
         )
 
@@ -195,7 +207,8 @@ class RiverSwim(TabularEnv[State]):
     def intro(self, state: State, seat: str) -> str:
         say, start = pieces("river_swim"), state.labels.order[0]
         known = "\n\n" + say["known"].format(list=_sentences(state.labels)) if self.downstream_known else ""
-        told = say["intro"].format(n=self.n, start=start, rounds=self.rounds, h=self.h, known=known)
+        pays = say[f"pays_{self.rewards}"]
+        told = say["intro"].format(n=self.n, start=start, rounds=self.rounds, h=self.h, known=known, pays=pays)
         return f"{told}\n\n{self._now(start, 0)}"
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
@@ -218,7 +231,7 @@ class RiverSwim(TabularEnv[State]):
     def _swum(self, state: State, tunnel: str, place: int) -> Step:
         labels, before, turn, total = state
         order = labels.order
-        reward = pay(self.n, before, tunnel == labels.up[before])
+        reward = pay(self.n, before, tunnel == labels.up[before], place, self._by_next)
         info = fact("step", turn, self.h, order[before], tunnel, reward, order[place])
         return self._next(State(labels, place, turn + 1, total + reward), _stroke(tunnel, order[place], reward), info)
 
@@ -278,7 +291,7 @@ class RiverSwim(TabularEnv[State]):
     def _best(self) -> float:
         from ._rules.river import chain
 
-        return float(chain(self.n, self.ends).values(self.h)[0, 0].max())
+        return float(chain(self.n, self.ends, self._by_next).values(self.h)[0, 0].max())
 
     def filter(self, public: Mapping[str, Json]) -> RiverFilter:
         from ._rules.river import RiverFilter
@@ -290,7 +303,8 @@ class RiverSwim(TabularEnv[State]):
 def _problem(env: RiverSwim, start: str, known: tuple[tuple[str, str, str], ...]) -> Problem:
     from ._rules.finite import Problem
 
-    return Problem("tabular", env.labels, TUNNELS, env.h, env.rounds, start, (0.0, SMALL, GREAT), known)
+    by_next = env.rewards == "transition"
+    return Problem("tabular", env.labels, TUNNELS, env.h, env.rounds, start, (0.0, SMALL, GREAT), known, by_next)
 
 
 @lru_cache(maxsize=64)

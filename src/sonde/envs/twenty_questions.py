@@ -33,6 +33,7 @@ from ._rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
 from ._rules.naming import Names, Verdict
 from ._rules.partition import PartitionFilter
 from ._rules.twenty_questions.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
+from ._rules.twenty_questions.difficulty import difficulty
 from ._rules.twenty_questions.questions import read
 from ._rules.twenty_questions.topics import knowledge
 
@@ -144,7 +145,7 @@ class TwentyQuestions(Dialogue):
         knows = knowledge()
         category = knows.category[topic]
         public = Frozen[Json](category=category) if self.preset == "paprika" else Frozen[Json]()
-        tags = Frozen(group=_NAME, category=category, difficulty=knows.difficulty(topic))
+        tags = Frozen(group=_NAME, category=category, difficulty=difficulty(self.preset, topic))
         return Task(_NAME, self.preset, split, index, public, knows.names[topic], tags)
 
     def task(self, hidden: Json) -> Task:

@@ -144,6 +144,9 @@ class TwentyQuestionsAnswerer(Env[State]):
     def to_act(self, state: State) -> str | None:
         return state.seat
 
+    def acts(self, seat: str) -> tuple[int, int]:
+        return self.max_turns, 0 if seat == AGENT else self.max_turns * (_PATIENCE - 1)
+
     def hypothesis(self, state: State) -> None:
         """None: what is to be found out is in the agent's head."""
 

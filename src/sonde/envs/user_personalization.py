@@ -138,6 +138,11 @@ class UserPersonalization(Env[State]):
     def to_act(self, state: State) -> str | None:
         return state.seat
 
+    def acts(self, seat: str) -> tuple[int, int]:
+        if seat == JUDGE:
+            return 1, RETRIES
+        return (self.max_turns if seat == AGENT else self.questions), 0
+
     def hypothesis(self, state: State) -> str:
         return requests()[state.request].shown(state.persona)
 

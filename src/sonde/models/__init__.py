@@ -1,4 +1,7 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
-HELPERS = ("batching", "cache", "chat", "convert", "decode", "draw", "fetch", "retry", "shipped", "slots", "weights")
+HELPERS = (
+    *("batching", "cache", "chat", "convert", "decode", "draw", "fetch", "hub"),
+    *("masking", "reply", "retry", "shipped", "slots", "weights"),
+)
 """Files beside the backends that are not backends themselves."""

@@ -9,6 +9,7 @@ rows share and nobody keeps yet are computed first, once.
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -123,6 +124,7 @@ class Engine:
     """A loaded model that serves `Generate` and `Score` requests from a `Batcher`.
 
     `context` is the most tokens the model can hold; `ends` are the ids that end a message; `decode` gives their text.
+    `lock_step`: whoever waits when serving begins is served together, and nobody joins in between.
     """
 
     def __init__(
@@ -136,28 +138,31 @@ class Engine:
         max_batch: int,
         kv_bytes: int,
         steer: Steer | None = None,
+        lock_step: bool = False,
     ) -> None:
-        self.model = model
+        self.model, self.lock_step = model, lock_step
         self.context, self.ends, self.decode, self.max_batch = context, ends, decode, max_batch
         self.stats = Stats()
         self.steer = steer
         self.slots = Slots(kv_bytes)
         self.deck = Deck(n_layers)
         self.rows: list[_Row] = []
+        self._wave: list[Ticket[Any, Any]] = []  # in lock-step: those that waited when serving began, without a row yet
         self._hidden: Tensor | None = None
         if steer is not None:
             model.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, feed: Feed) -> None:
         """Serve until nothing is under way. Whoever waits then is served by the next call, with all that come along."""
+        self._wave = sorted(feed.take(sys.maxsize), key=_rank) if self.lock_step else []
         with torch.inference_mode():
             while True:
-                new = feed.take(self.max_batch - len(self.rows))
+                new = self._newcomers(feed)
                 try:
                     self._join(new)
                     if self.rows:
                         self._step()
-                    if not self.rows:
+                    if not self.rows and not self._wave:
                         return
                 except RuntimeError as error:
                     failed = {row.ticket for row in self.rows} | set(new)
@@ -170,8 +175,18 @@ class Engine:
                     self._forget()
                     raise
 
+    def _newcomers(self, feed: Feed) -> list[Ticket[Any, Any]]:
+        """Whom there is room for. In lock-step nobody joins who came after serving began: when that is, is a matter of
+        threads, and the shape of a batch decides how its numbers are rounded."""
+        room = self.max_batch - len(self.rows)
+        if not self.lock_step:
+            return feed.take(room)
+        new, self._wave = self._wave[:room], self._wave[room:]
+        return new
+
     def forget(self) -> None:
         """Drop all kept keys and values: the weights have changed. Not while rows are under way."""
+        self.deck.clear()
         self.slots = Slots(self.slots.budget)
         self.stats.kept_bytes = 0
 
@@ -386,6 +401,11 @@ class Engine:
 
     def _catch_hidden(self, module: Any, args: tuple[Tensor, ...]) -> None:
         self._hidden = args[0][:, -1]
+
+
+def _rank(ticket: Ticket[Any, Any]) -> int:
+    """An order that does not depend on who came first: by the seed of the call."""
+    return ticket.request.sampling.seed if isinstance(ticket.request, Generate) else -1
 
 
 def _logprobs(logits_TV: Tensor, ids: Sequence[int]) -> list[float]:

@@ -28,8 +28,9 @@ def uniform(sampling: Sampling, position: int) -> float:
 
 
 def draw(logits_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int]) -> tuple[list[int], list[float]]:
-    """Token ids and their natural log-probabilities at temperature 1 before truncation, one of each per row."""
-    logprobs_BV = torch.log_softmax(logits_BV.float(), -1)
+    """Token ids and their natural log-probabilities before truncation, one of each per row: at the row's temperature,
+    or at 1 where that is 0."""
+    logprobs_BV = torch.log_softmax(_warmed(logits_BV.float(), samplings), -1)
     tokens_B = logprobs_BV.argmax(-1)
     warm = [i for i, s in enumerate(samplings) if s.temperature > 0]
     if warm:
@@ -39,11 +40,19 @@ def draw(logits_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[i
     return tokens_B.tolist(), chosen_B.tolist()
 
 
+def _warmed(logits_BV: Tensor, samplings: Sequence[Sampling]) -> Tensor:
+    """The logits of each row divided by its temperature; those of greedy rows as they are."""
+    temperatures = [s.temperature or 1.0 for s in samplings]
+    if all(t == 1.0 for t in temperatures):
+        return logits_BV
+    return logits_BV / torch.tensor(temperatures, device=logits_BV.device)[:, None]
+
+
 def _pick(logprobs_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int]) -> Tensor:
     def column(values: Sequence[float], dtype: torch.dtype = torch.float32) -> Tensor:
         return torch.tensor(values, dtype=dtype, device=logprobs_BV.device)[:, None]
 
-    probs_BV = torch.softmax(logprobs_BV / column([s.temperature for s in samplings]), -1)
+    probs_BV = torch.softmax(logprobs_BV, -1)
     keep_BV = truncate(probs_BV, column([s.min_p for s in samplings]), column([s.top_p for s in samplings]))
     reached_BV = probs_BV.masked_fill_(~keep_BV, 0.0).cumsum(-1, dtype=torch.float64)
     uniforms = [uniform(s, n) for s, n in zip(samplings, positions, strict=True)]

@@ -121,6 +121,7 @@ def _completion(messages: Sequence[Message], said: str, limit: int) -> Completio
         text=said if len(ids) == len(whole) else _decode(ids),
         ids=ids,
         logprobs=_logprobs(_context(messages), ids),
+        temperature=1.0,
         prompt_ids=prompt[shared:],
         shared=shared,
         finish="stop" if len(ids) == len(whole) else "length",

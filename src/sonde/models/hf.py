@@ -2,8 +2,8 @@
 
 Token-in token-out: `Completion.ids` are what was sampled, and later prompts contain them as they are (`chat.py`).
 Requests of all episodes share batches (`batching.py`, `decode.py`); keys and values of past tokens stay in slots under
-a byte budget, so a conversation pays for each token once (`slots.py`); log-probabilities equal those of one plain
-forward pass within 1e-4 in float32.
+a byte budget, so a conversation pays for each token once (`slots.py`); log-probabilities, which are at the temperature
+of the call, equal those of one plain forward pass within 1e-4 in float32.
 
 Every token is drawn with a random number that depends on `Sampling.seed` and its position alone, so what else is in the
 batch never changes which number is used. Batch shapes do change rounding, so the backend does not declare itself
@@ -19,11 +19,11 @@ Departure: models that keep anything but keys and values per token (recurrent or
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core.config import HOW
@@ -34,6 +34,7 @@ from sonde.core.model import Capabilities, Model, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from . import fetch
+from .hub import locate, unloadable
 from .weights import weights_of
 
 if TYPE_CHECKING:
@@ -89,14 +90,18 @@ class HF(Model):
             object.__setattr__(self, "weights", weights_of(self.model))
 
     @classmethod
-    def around(cls, module: Any, tokenizer: Any, *, model: str, weights: str = "0", **options: Any) -> HF:
+    def around(
+        cls, module: Any, tokenizer: Any, *, model: str, weights: str = "0", lock_step: bool = False, **options: Any
+    ) -> HF:
         """A backend that plays with `module` itself: no copy is made, nothing is loaded, and it stays where it is.
 
         `model` names it in records, `weights` the version of its weights, here and in the configuration. The module has
-        to be in evaluation mode while it plays. `dtype`, `device` and `revision` say nothing here.
+        to be in evaluation mode while it plays. `dtype`, `device` and `revision` say nothing here. In `lock_step` the
+        batches do not depend on how fast episodes come back, so equal calls have equal numbers as far as torch's own
+        kernels do: requests wait until no runnable episode remains and until all of the batch before are answered.
         """
         hf = cls(model=model, weights=weights, **options)
-        hf._held.append(_Held(module, tokenizer, weights))
+        hf._held.append(_Held(module, tokenizer, weights, lock_step))
         return hf
 
     def renew(self, weights: str) -> None:
@@ -130,6 +135,8 @@ class HF(Model):
             text=out.text,
             ids=out.ids,
             logprobs=out.logprobs,
+            temperature=sampling.temperature,
+            truncated=sampling.truncates,
             prompt_ids=prompt.ids[prompt.shared :],
             shared=prompt.shared,
             finish=out.finish,
@@ -186,9 +193,12 @@ class HF(Model):
         if self._held and self._held[0].module.training:
             raise UserError(f"hf: {self.model!r} is in training mode, allowed: evaluation mode, `module.eval()`")
         if not self._batcher:
-            self._batcher.append(Batcher(self._serve, full=self.max_batch))
+            patient = bool(self._held) and self._held[0].lock_step
+            self._batcher.append(Batcher(self._serve, full=sys.maxsize if patient else self.max_batch))
         batcher = self._batcher[0]
-        if not self._lazy:
+        if not self._lazy and self._held:
+            self._load()  # nothing is read; and no episode is let in front of another
+        elif not self._lazy:
             await batcher.call(self._load)
         return self._lazy[0], batcher
 
@@ -196,7 +206,7 @@ class HF(Model):
         self._lazy[0].engine.serve(feed)
 
     def _load(self) -> None:
-        """Runs on the worker thread, which also makes sure that two first calls load once."""
+        """Where a model is read, on the worker thread, which also makes sure that two first calls load once."""
         if not self._lazy:
             self._lazy.append(_hold(self, self._held[0]) if self._held else _load(self))
 
@@ -206,6 +216,7 @@ class _Held:
     module: Any
     tokenizer: Any
     weights: str
+    lock_step: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,19 +233,20 @@ def _load(hf: HF) -> _Loaded:
 
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
-    source = str(fetch.fetch(hf.model)) if hf.model in fetch.known() else hf.model
-    local, found = Path(source).is_dir(), _checked_weights(hf, source)
+    source = locate(hf.model, hf.revision)
+    found = _checked_weights(hf, source.path)
     device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
-    options: dict[str, Any] = {"revision": hf.revision, "local_files_only": local}
+    options: dict[str, Any] = {"revision": hf.revision, "local_files_only": source.local}
     try:
         with no_bars():
-            tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
-            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
+            tokenizer: Any = AutoTokenizer.from_pretrained(source.path, **options)
+            model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype=dtype, **options)
         model = model.to(device).eval()
     except (OSError, ValueError) as error:
-        raise UserError(f"hf: model: {hf.model!r} cannot be loaded: {_first_line(error)}") from error
-    return _engine(hf, model, tokenizer, found or str(getattr(model.config, "_commit_hash", None) or ""))
+        raise unloadable(hf.model, error) from error
+    commit = source.commit or str(getattr(model.config, "_commit_hash", None) or "")
+    return _engine(hf, model, tokenizer, found or commit)
 
 
 def _checked_weights(hf: HF, source: str) -> str | None:
@@ -253,10 +265,10 @@ def _hold(hf: HF, held: _Held) -> _Loaded:
 
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
-    return _engine(hf, held.module, held.tokenizer, held.weights)
+    return _engine(hf, held.module, held.tokenizer, held.weights, lock_step=held.lock_step)
 
 
-def _engine(hf: HF, model: Any, tokenizer: Any, weights: str) -> _Loaded:
+def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool = False) -> _Loaded:
     from .chat import Chat
     from .decode import Engine
 
@@ -272,6 +284,7 @@ def _engine(hf: HF, model: Any, tokenizer: Any, weights: str) -> _Loaded:
         max_batch=hf.max_batch,
         kv_bytes=hf.kv_bytes,
         steer=hf.steer,
+        lock_step=lock_step,
     )
     return _Loaded(engine, chat, weights)
 
@@ -303,7 +316,3 @@ def no_bars() -> Iterator[None]:
 
 def _ends(ids: int | Sequence[int] | None) -> tuple[int, ...]:
     return () if ids is None else (ids,) if isinstance(ids, int) else tuple(ids)
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

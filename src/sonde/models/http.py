@@ -3,13 +3,15 @@
 The client is aiohttp, chosen by measured CPU per request (`benchmarks/http_client.py`): official clients walk every
 message of the conversation on each call, which makes long episodes quadratic.
 
-What fails is told apart by who can mend it. What may pass (no connection, no whole reply in time, 408, 409, 425, 429,
-5xx, a reply that is no completion) is tried again and becomes a `WorldError`; so does, at once, a conversation that the
-endpoint will not take (too long, filtered). What can only be a wrong configuration (401, 403, 404, other 4xx, a
-redirect) is a `UserError`, so that a run stops instead of failing ten thousand episodes.
+What fails is told apart by who can mend it. What may pass (a connection that breaks, no whole reply in time, 408, 409,
+425, 429, 5xx, a reply that is no completion) is tried again, said once (`TroubleWarning`), and at last an `Outage`; a
+conversation that the endpoint will not take (too long, filtered) is a `WorldError` at once. What can only be a wrong
+configuration (nothing has ever answered at this address, 401, 403, 404, other 4xx, a redirect) is a `UserError`, so
+that a run stops instead of failing ten thousand episodes.
 
-The key is read from the environment at call time. It is in no configuration, representation or error, not even where
-the endpoint repeats it.
+The key is read from the environment at call time. It is in no configuration, representation, error or completion, not
+even where the endpoint repeats it, as it is or encoded (`masking`). In completions that holds for keys of `SECRET`
+characters or more: a shorter one ("EMPTY") is no secret, but may well be a word of an answer.
 """
 
 from __future__ import annotations
@@ -20,11 +22,10 @@ import math
 import os
 import re
 import time
-from array import array
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import Any, Literal, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -38,20 +39,21 @@ from sonde.core import (
     Message,
     Model,
     Sampling,
-    Usage,
     UserError,
     WorldError,
     freeze,
     invalid,
 )
 
+from .masking import hide
+from .reply import ROOM, completion, largest
 from .retry import Backoff, Stats, Transient, retry_after, retrying
 
 MAX_TOKENS = ("max_tokens", "max_completion_tokens")
 """The two names that endpoints have for the same limit."""
 OMITTABLE = ("logprobs", "min_p", "seed", "stop", "temperature", "top_p")
-LARGEST_REPLY = 64 * 1024 * 1024
-"""Bytes; a reply that is larger is not read to its end."""
+SECRET = 8
+"""Characters of the shortest key that is hidden in what a model says."""
 
 _NOT_EXTRA = {*OMITTABLE, *MAX_TOKENS, "api_key", "authorization", "messages", "model", "n", "stream"}
 _MAY_PASS = {408, 409, 425, 429}
@@ -60,11 +62,6 @@ _THIS_CONVERSATION = re.compile(
     r"|content[ _](filter|policy|management)",
     re.IGNORECASE,
 )
-_FINISH: Mapping[object, Literal["stop", "length", "filter"]] = {
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "filter",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +74,8 @@ class Http(Model):
     last byte, `connect_timeout` its start (seconds). Up to `retries` further attempts wait `backoff` seconds, then
     twice that and so on, plus what the endpoint asks for, at most `max_wait`. `max_tokens_field` is one of
     `MAX_TOKENS`; `omit` names fields (of `OMITTABLE`) that the endpoint would refuse, `extra` adds others to the
-    request; `logprobs` asks for log-probabilities, which come without token ids.
+    request; `logprobs` asks for log-probabilities, which come without token ids. A reply larger than what was asked
+    for can be (`reply.largest`) is not read to its end.
 
     >>> Http(base_url="http://localhost:8000/v1", model="qwen").config["concurrency"]
     64
@@ -119,10 +117,11 @@ class Http(Model):
 
     async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         body = _dumps(self.body(messages, sampling))
+        most = largest(len(body), sampling.max_new_tokens, self._logprobs_per_token)
         backoff = Backoff(self.retries, self.backoff, self.max_wait)
         pool = await self._pool()
         async with pool.slots:
-            return await retrying(lambda: self._attempt(pool, body), backoff, sampling.seed, self.stats)
+            return await retrying(lambda: self._attempt(pool, body, most), backoff, sampling.seed, self.stats)
 
     def body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
         """The request as it is sent. Seeds are cut to 31 bits, the most that every endpoint takes."""
@@ -143,27 +142,36 @@ class Http(Model):
             fields["logprobs"] = True
         return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
 
-    async def _attempt(self, pool: _Pool, body: bytes) -> Completion:
+    @property
+    def _logprobs_per_token(self) -> int:
+        others = self.extra.get("top_logprobs", 0)
+        return 1 + others if self.logprobs and isinstance(others, int) else int(self.logprobs)
+
+    async def _attempt(self, pool: _Pool, body: bytes, most: int) -> Completion:
         await pool.pace()
         key = _key(self.api_key_env, self.base_url)
         try:
-            status, after, reply = await pool.post(self._url, body, _headers(key))
+            status, after, reply = await pool.post(self._url, body, _headers(key), most)
         except (aiohttp.ClientError, OSError) as e:
-            raise self._unanswered(e, key) from e
-        if status != 200:
+            raise self._unanswered(e, key, pool.answered) from e
+        if not _fine(status):
             raise _refusal(status, f"{status} from {self._path}: {_clean(reply, key)}", after)
         try:
-            completion = _completion(reply, self.model)
+            found = _without(key, completion(reply, self.model))
         except ValueError as e:
             raise Transient(f"{status} from {self._path}: {e}: {_clean(reply, key)}") from e
-        if self.logprobs and completion.text and not completion.logprobs:
+        if self.logprobs and found.text and not found.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
-        return completion
+        return found
 
-    def _unanswered(self, error: Exception, key: str) -> WorldError | UserError:
-        """The error for an attempt that got no whole reply."""
+    def _unanswered(self, error: Exception, key: str, answered: bool) -> WorldError | UserError:
+        """The error for an attempt that got no whole reply. An address at which nothing has `answered` yet is taken for
+        a wrong one, or for one where no server runs."""
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             return UserError(f"base_url: the endpoint's certificate is not trusted: {_clean(str(error), key)}")
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) and not answered:
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else _clean(str(error), key)
+            return UserError(f"base_url: nothing answers at {self.base_url} ({why}); is the server running?")
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return Transient(f"no connection for {self._path} within {self.connect_timeout:g} s")
         if isinstance(error, TimeoutError):
@@ -203,9 +211,12 @@ class _Pool:
         self.slots = asyncio.Semaphore(config.concurrency)
         self.interval = 60.0 / config.requests_per_minute if config.requests_per_minute else 0.0
         self.next = 0.0
+        self.answered = False
+        """Whether anything has ever answered at the endpoint's address."""
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),  # `slots` is the limit
             cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # or a few bytes become many
             timeout=aiohttp.ClientTimeout(total=config.timeout, sock_connect=config.connect_timeout),
         )
 
@@ -227,16 +238,22 @@ class _Pool:
             self.next = start + self.interval
             await asyncio.sleep(start - now)
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, float | None, bytes]:
-        """Status, seconds asked for by `Retry-After`, and body of the reply."""
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], most: int
+    ) -> tuple[int, float | None, bytes]:
+        """Status, seconds asked for by `Retry-After`, and body of the reply: of a completion `most` bytes or fewer, of
+        anything else what `ROOM` holds."""
         async with self.session.post(url, data=body, headers=headers, allow_redirects=False) as response:
-            reply = bytearray()
+            self.answered, reply = True, bytearray()
+            after = retry_after(response.headers.get("Retry-After"), time.time())
+            limit = most if _fine(response.status) else ROOM
             async for chunk in response.content.iter_any():
                 reply += chunk
-                if len(reply) > LARGEST_REPLY:
-                    raise aiohttp.ClientPayloadError(f"a reply of more than {LARGEST_REPLY} bytes")
-            after = retry_after(response.headers.get("Retry-After"), time.time())
-            return response.status, after, bytes(reply)
+                if len(reply) > limit and _fine(response.status):
+                    raise aiohttp.ClientPayloadError(f"more than {limit} bytes, the most for what was asked")
+                if len(reply) > limit:
+                    break
+            return response.status, after, bytes(reply[:limit])
 
 
 def _check_url(url: str) -> None:
@@ -304,7 +321,7 @@ def _is_local(host: str) -> bool:
 
 
 def _headers(key: str) -> dict[str, str]:
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
     return headers | {"Authorization": f"Bearer {key}"} if key else headers
 
 
@@ -318,14 +335,25 @@ def _dumps(body: Mapping[str, Any]) -> bytes:
 def _clean(text: str | bytes, key: str) -> str:
     """The first 200 characters of what the endpoint said: one printable line, without the key."""
     shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    if key:
-        shown = shown.replace(key, "***")
-    line = " ".join("".join(c if c.isprintable() else " " for c in shown[:2000]).split())
+    line = " ".join("".join(c if c.isprintable() else " " for c in hide(shown, key)[:2000]).split())
     return line[:200] or "(empty body)"
 
 
+def _without(key: str, c: Completion) -> Completion:
+    """The completion without the key, should the endpoint have repeated it."""
+    if len(key) < SECRET:
+        return c
+    said = {name: getattr(c, name) for name in ("text", "reasoning", "model", "weights")}
+    hidden = {name: hide(text, key) for name, text in said.items()}
+    return c if hidden == said else replace(c, **hidden)
+
+
+def _fine(status: int) -> bool:
+    return 200 <= status < 300
+
+
 def _refusal(status: int, line: str, after: float | None) -> UserError | WorldError:
-    """The error for a reply that is not a 200."""
+    """The error for a reply that does not say that all is well."""
     if status == 429 and "insufficient_quota" in line:
         return UserError(f"api_key_env: this account's quota is used up: {line}")
     if status in _MAY_PASS or status >= 500:
@@ -343,62 +371,3 @@ def _leave_out(line: str) -> str:
     """How to send a request without the fields that a refusal names."""
     named = [name for name in OMITTABLE if re.search(rf"\b{name}\b", line)]
     return f"; omit=[{','.join(named)}] leaves {'it' if len(named) == 1 else 'them'} out" if named else ""
-
-
-def _completion(reply: bytes, model: str) -> Completion:
-    """The completion in a reply. Raises `ValueError` where there is none."""
-    try:
-        data = _mapping(json.loads(reply))
-    except (ValueError, RecursionError):
-        raise ValueError("not JSON") from None
-    choices = data.get("choices")
-    if not isinstance(choices, list) or not choices:
-        raise ValueError("no choices")
-    choice = _mapping(cast("list[object]", choices)[0])
-    message = _mapping(choice.get("message"))
-    finish = _FINISH.get(_text(choice.get("finish_reason")), "stop")
-    text = _text(message.get("content"))
-    reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or ""
-    refusal = _text(message.get("refusal"))
-    if text is None and refusal is None and finish == "stop" and not reasoning:
-        raise ValueError("no content")
-    return Completion(
-        text=text or refusal or "",
-        logprobs=_logprobs(choice),
-        finish=finish,
-        reasoning=reasoning,
-        model=_text(data.get("model")) or model,
-        weights=_text(data.get("system_fingerprint")) or "",
-        usage=_usage(_mapping(data.get("usage"))),
-    )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def _text(value: object) -> str | None:
-    """A string as any file can hold it: lone surrogates, which JSON can carry, become question marks. Content that
-    comes in parts is joined."""
-    if isinstance(value, list):
-        parts = [_mapping(part).get("text") for part in cast("list[object]", value)]
-        value = "".join(part for part in parts if isinstance(part, str))
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
-
-
-def _logprobs(choice: Mapping[str, Any]) -> array[float]:
-    """The log-probability of each token; none at all unless all are there."""
-    content = _mapping(choice.get("logprobs")).get("content")
-    rows = cast("list[object]", content) if isinstance(content, list) else []
-    values = [_mapping(row).get("logprob") for row in rows]
-    numbers = [float(v) for v in values if isinstance(v, int | float) and abs(v) < 1e30]
-    return array("f", numbers if len(numbers) == len(values) else [])
-
-
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    cached = _mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
-    return Usage(*map(_count, (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)))
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value < 2**53 else 0

@@ -9,8 +9,9 @@ Beliefs, by their `kind`:
 
     beta       `arms`: {arm: [a, b]}
     worlds     `worlds`: [{"weight": w, "means": {arm: mean}}]; `pays` is "fixed" (the mean itself) or "bernoulli"
-    dirichlet  `transitions`: {state: {action: {next: alpha}}}, `rewards`: {state: {action: number or null}}, `pays`:
-               the values a reward may have, `certain`: [[state, action, next]]
+    dirichlet  `transitions`: {state: {action: {next: alpha}}}, `rewards`: {state: {action: number or null}} or
+               {state: {action: {next: number or null}}}, `pays`: the values a reward may have, `certain`: [[state,
+               action, next]]
     code       `symbols`, `length`, `marks`: [[symbol, place, "g" right place, "y" other place or "b" absent]], and
                `candidates` where not all sequences of different symbols are possible
 
@@ -151,7 +152,9 @@ def _counted(belief: Mapping[str, Any], state: str, action: str, after: str, rew
     row = rows[state][action]
     row = {**row, after: round(row[after] + 1, 6)}
     rows = {**rows, state: {**rows[state], action: row}}
-    return {**belief, "transitions": rows, "rewards": {**paid, state: {**paid[state], action: reward}}}
+    seen = paid[state][action]
+    seen = {**seen, after: reward} if isinstance(seen, Mapping) else reward
+    return {**belief, "transitions": rows, "rewards": {**paid, state: {**paid[state], action: seen}}}
 
 
 # --- posterior samples -----------------------------------------------------------------------------------------------
@@ -183,11 +186,15 @@ def _tables(belief: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
     for s, rows in belief["transitions"].items():
         moves[s] = {a: _row(row, certain.get((s, a)), rng) for a, row in rows.items()}
     pays: Sequence[float] = belief["pays"]
-    paid = {
-        s: {a: pays[rng.randrange(len(pays))] if r is None else r for a, r in row.items()}
-        for s, row in belief["rewards"].items()
-    }
+    paid = {s: {a: _paid(r, pays, rng) for a, r in row.items()} for s, row in belief["rewards"].items()}
     return {"transitions": moves, "rewards": paid}
+
+
+def _paid(reward: Any, pays: Sequence[float], rng: Rng) -> Any:
+    """A reward, drawn where it is unknown; by next state where it depends on that."""
+    if isinstance(reward, Mapping):
+        return {t: _paid(r, pays, rng) for t, r in reward.items()}
+    return pays[rng.randrange(len(pays))] if reward is None else reward
 
 
 def _row(alphas: Mapping[str, float], certain: str | None, rng: Rng) -> dict[str, float]:
@@ -241,11 +248,16 @@ def values(world: Mapping[str, Any], steps: int) -> dict[str, dict[str, float]]:
     q: dict[str, dict[str, float]] = {}
     for _ in range(steps):
         q = {
-            s: {a: paid[s][a] + sum(p * after[t] for t, p in row.items()) for a, row in rows.items()}
+            s: {a: _mean(paid[s][a], row) + sum(p * after[t] for t, p in row.items()) for a, row in rows.items()}
             for s, rows in moves.items()
         }
         after = {s: max(row.values()) for s, row in q.items()}
     return q
+
+
+def _mean(reward: Any, row: Mapping[str, float]) -> float:
+    """What is paid on average by an action with these chances of the next states."""
+    return sum(p * reward[t] for t, p in row.items()) if isinstance(reward, Mapping) else reward
 
 
 def _best(worth: Mapping[str, float], rng: Rng) -> str:

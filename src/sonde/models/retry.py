@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC
@@ -16,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import TypeVar
 
-from sonde.core import Completion, Rng, WorldError
+from sonde.core import Completion, Outage, Rng, WorldError
 
 T = TypeVar("T")
 
@@ -27,6 +28,7 @@ class Stats:
 
     `calls` reached the backend, and `failures` of them ended in an error; `retries` are attempts beyond the first of
     each call; `hits` were answered by a cache instead. `prompt`, `completion` and `cached` are tokens, as in `Usage`.
+    `warned`: whether a `TroubleWarning` was given.
     """
 
     calls: int = 0
@@ -36,6 +38,13 @@ class Stats:
     prompt: int = 0
     completion: int = 0
     cached: int = 0
+    warned: bool = False
+
+    def warn(self, error: Exception) -> None:
+        """Say the first attempt that failed while it happens; how often that was is counted."""
+        if not self.warned:
+            self.warned = True
+            warnings.warn(f"an attempt failed: {error}", TroubleWarning, stacklevel=2)
 
     async def counting(self, call: Awaitable[Completion]) -> Completion:
         """The completion of `call`, counted with its tokens, or its error, counted as a failure."""
@@ -50,6 +59,10 @@ class Stats:
         self.completion += usage.completion
         self.cached += usage.cached
         return completion
+
+
+class TroubleWarning(UserWarning):
+    """A call to an endpoint failed and may be tried again: said once per model, as soon as it happens."""
 
 
 class Transient(WorldError):
@@ -76,13 +89,14 @@ class Backoff:
 
 
 async def retrying(call: Callable[[], Awaitable[T]], backoff: Backoff, seed: int, stats: Stats) -> T:
-    """What `call` returns, tried again while it raises `Transient`; the last one becomes a plain `WorldError`."""
+    """What `call` returns, tried again while it raises `Transient`; the last one becomes an `Outage`."""
     for attempt in count():
         try:
             return await call()
         except Transient as e:
+            stats.warn(e)
             if attempt >= backoff.retries:
-                raise WorldError(f"{e} (attempts: {attempt + 1})") from e
+                raise Outage(f"{e} (attempts: {attempt + 1})") from e
             wait = backoff.wait(attempt, seed, e.after)
         stats.retries += 1
         await asyncio.sleep(wait)

@@ -21,6 +21,8 @@ COMPLETION = {
     "text": "text",
     "ids": "list<int32>",
     "logprobs": "list<float32>",
+    "temperature": "float64",
+    "truncated": "bool",
     "prompt_ids": "list<int32>",
     "shared": "int64",
     "finish": "text",
@@ -133,7 +135,7 @@ def _act_row(act: Row, columns: Sequence[str]) -> Row:
 def _add_completions(row: Row, completions: Sequence[Row], fields: Sequence[str]) -> None:
     parts = row.setdefault("completions", [{} for _ in completions])
     for part, completion in zip(parts, completions, strict=True):
-        part |= {f: _cell(completion[f], COMPLETION[f]) for f in fields}
+        part |= {f: _cell(completion.get(f), COMPLETION[f]) for f in fields}
 
 
 def restore(row: Row, act_rows: Sequence[Row]) -> dict[str, Any]:

@@ -11,11 +11,8 @@ import numpy as np
 from sonde.core.errors import UserError, invalid
 
 from .collate import longest, members, rows_of
-from .settings import TrainSettings, read_settings
+from .settings import FREE, TrainSettings, read_settings
 from .types import Item, Objective, Pair
-
-FREE = ("folder", "report_to", "keep", "save_steps", "micro_batch", "micro_tokens", "packing", "gradient_checkpointing")
-"""Settings that a resumed run may change: they do not change what is learned."""
 
 
 def check_items(items: Sequence[Item], objective: Objective, settings: TrainSettings, model: Any) -> list[Item]:
@@ -27,6 +24,13 @@ def check_items(items: Sequence[Item], objective: Objective, settings: TrainSett
     _check_tokens(items, model)
     _check_attached(items, objective)
     return list(items)
+
+
+def check_packing(settings: TrainSettings, model: Any) -> None:
+    """Packed rows stay apart only with kernels that are known to look at where rows begin."""
+    kernel = str(model.config.get_text_config()._attn_implementation)
+    if settings.packing and kernel not in ("sdpa", "eager") and "flash" not in kernel:
+        raise UserError(f"train: packing: got attention {kernel!r}, allowed: sdpa, eager or flash attention")
 
 
 def check_resume(file: Path, settings: TrainSettings, *, resumed: bool) -> None:
@@ -81,7 +85,7 @@ def _check_tokens(items: Sequence[Item], model: Any) -> None:
 
 
 def _check_attached(items: Sequence[Item], objective: Objective) -> None:
-    for need, name in (("advantage", "advantages"), ("sampled", "logprobs")):
+    for need, name in (("advantage", "advantages"), ("sampled", "logprobs"), ("sampled", "temperatures")):
         missing = sum(getattr(row, name) is None for row in rows_of(items)) if need in objective.needs else 0
         if missing:
             raise UserError(f"train: {objective.name} needs `{name}`, which {missing} rows do not carry")

@@ -2,10 +2,11 @@
 
 Padded: one row per line, aligned at the left, with an attention mask. Packed: as many rows end to end in a line as fit
 beside the longest, with position ids that start again at 0 with every row; given those and no attention mask,
-transformers (5.23, with sdpa, eager or flash attention) lets no token see another row. Lines are no longer than the
-longest row because sdpa and eager attention compute all of a line's pairs of tokens. Either way objectives get the same
-(R, T) tensors, so they know nothing of packing, and what a token is (the agent's, padding) is told by the rows' own
-fields, never by its id.
+transformers (5.23, with sdpa or eager attention) lets no token see another row. Flash attention looks at position ids
+in a batch of one line only, so it is told where rows begin (`cu_seq_lens`); other kernels are refused (`checks.py`).
+Lines are no longer than the longest row because sdpa and eager attention compute all of a line's pairs. Either way
+objectives get the same (R, T) tensors, so they know nothing of packing, and what a token is (the agent's, padding) is
+told by the rows' own fields, never by its id.
 
 A mini-batch is cut into forward passes so that rows of similar length meet: items are sorted by their longest row and
 filled in from the longest. That never changes which items an optimizer step holds.
@@ -52,9 +53,11 @@ def rows_of(items: Iterable[Item]) -> list[Row]:
 def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packed: bool = False) -> Tensors:
     """The tensors of these items in one forward pass.
 
-    `input_ids` with `attention_mask` or `position_ids`; `keep`, of the same shape, marks the tokens that are followed
-    by one of the agent's; `target` holds the ids of those that follow, in that order, and `place` where they are in
-    (R, T), counted line by line. The rest are the fields of `Batch`.
+    `input_ids` with `attention_mask`, or with `position_ids`, `cu_seq_lens` (where rows begin in all lines end to end,
+    and where the last ends) and `max_length` (of the longest row). `keep`, of the same shape, marks the tokens that are
+    followed by one of the agent's; `target` holds the ids of those that follow, in that order, `place` where they are
+    in (R, T), counted line by line, and `temperature` what they were drawn at, where "sampled" is needed and it is not
+    1 for all. The rest are the fields of `Batch`.
     """
     samples = [sample for item in items for sample in members(item)]
     rows = [row for sample in samples for row in sample.rows]
@@ -71,8 +74,12 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     fed = _packed(ids_N, keep_N, length_R, pad_id) if packed else _padded(ids_N, keep_N, real_RT, pad_id)
     order = _in_order([row for line in lines(length_R) for row in line], length_R) if packed else slice(None)
     place_N = np.flatnonzero(real_RT)[order]
+    streams = {_STREAMS[need][0]: _stream(need, rows, agent_N, real_RT) for need in sorted(needs)}
+    temperature_N = _temperatures(rows, agent_N) if "sampled" in needs else np.ones(len(ids_N), np.float32)
+    drawn_N = temperature_N[order][said_N[order]]
     return {
         **fed,
+        **({"temperature": torch.from_numpy(drawn_N)} if (drawn_N != 1).any() else {}),
         "target": torch.from_numpy(ids_N[order][said_N[order]]),
         "place": torch.from_numpy(place_N[said_N[order]]),
         "agent_RT": torch.from_numpy(_spread(agent_N, real_RT, 0)),
@@ -81,7 +88,7 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
         "n_samples": len(samples),
         "score_S": torch.tensor([sample.score for sample in samples], dtype=torch.float32),
         "success_S": torch.tensor([sample.success for sample in samples]),
-        **{_STREAMS[need][0]: _stream(need, rows, agent_N, real_RT) for need in sorted(needs)},
+        **streams,
     }
 
 
@@ -120,9 +127,12 @@ def _packed(ids_N: np.ndarray, keep_N: np.ndarray, length_R: np.ndarray, pad_id:
     real_LT = np.arange(length_R.max()) < full_L[:, None]
     position_LT = np.cumsum(~real_LT, axis=1) - 1  # what fills a line counts from 0, as a row of its own
     position_LT[real_LT] = np.concatenate([np.arange(length_R[row]) for row in order])
+    begin_N = np.flatnonzero(position_LT == 0)
     return {
         "input_ids": torch.from_numpy(_spread(ids_N[order_N], real_LT, pad_id)),
         "position_ids": torch.from_numpy(position_LT),
+        "cu_seq_lens": torch.from_numpy(np.append(begin_N, position_LT.size).astype(np.int32)),
+        "max_length": int(length_R.max()),
         "keep": torch.from_numpy(_spread(keep_N[order_N], real_LT, 0)),
     }
 
@@ -156,6 +166,23 @@ def _spread(values_N: np.ndarray, real_RT: np.ndarray, rest: int) -> np.ndarray:
     out_RT = np.full(real_RT.shape, rest, values_N.dtype)
     out_RT[real_RT] = values_N
     return out_RT
+
+
+def _temperatures(rows: Sequence[Row], agent_N: np.ndarray) -> np.ndarray:
+    """What each token was drawn at, 1 off agent tokens; an error where that does not say what it was drawn from."""
+    given = [row.temperatures for row in rows if row.temperatures is not None]
+    if len(given) < len(rows):
+        raise UserError(
+            f"collate: {len(rows) - len(given)} of {len(rows)} rows carry no temperatures; attach them first"
+        )
+    values_N = np.where(agent_N, _joined(given, np.float32), np.float32(1))
+    if bad := int((~np.isfinite(values_N)).sum()):
+        raise UserError(
+            f"collate: temperatures: {bad} of {int(agent_N.sum())} agent tokens were chosen greedily, cut by top-p or "
+            "min-p, or drawn at a temperature that is not known; allowed, where the objective compares with the "
+            "probabilities at sampling: plain draws (top_p 1, min_p 0) at a known temperature above 0"
+        )
+    return values_N
 
 
 def _stream(need: Need, rows: Sequence[Row], agent_N: np.ndarray, real_RT: np.ndarray) -> Tensor:

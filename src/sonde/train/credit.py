@@ -229,7 +229,8 @@ def _among(name: str, got: str, allowed: tuple[str, ...]) -> None:
 
 
 def has_signal(scores: Sequence[float] | Values) -> bool:
-    """Whether a group can teach anything: at least two of its scores differ."""
+    """Whether scores tell the members of a group apart: at least two of them differ. What a group teaches is decided by
+    its advantages, which need not come from one score per member (`groups.moves`)."""
     return len(scores) > 1 and float(np.min(scores)) < float(np.max(scores))
 
 

@@ -29,8 +29,10 @@ maximum of turns, also where no judge saw it; tasks without replacement work (th
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -100,17 +102,20 @@ class Arm(NamedTuple):
 class Bandit(Protocol):
     """A rule for choosing a group."""
 
-    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], seed: int) -> str:
-        """The group to play, given what is known of all and how often each was chosen without a result so far."""
+    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
+        """The group to play, given what is known of all, how often each was chosen without a result so far, and how
+        many of its tasks are left to choose from."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform:
-    """Every group with the same probability, whatever was seen."""
+    """Every task with the same probability, whatever was seen: the paper's baseline (section 4.3). A group comes as
+    often as it has tasks."""
 
-    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], seed: int) -> str:
-        return list(arms)[int(_generator(seed).integers(len(arms)))]
+    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
+        ends = list(accumulate(left[name] for name in arms))
+        return list(arms)[bisect_right(ends, int(_generator(seed).integers(ends[-1])))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +128,7 @@ class UCB:
         if not 0.0 <= self.alpha < math.inf:
             raise invalid("curriculum: ucb: alpha", self.alpha, "0 or more")
 
-    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], seed: int) -> str:
+    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
         index = self.indices(arms, pending)
         return max(index, key=index.__getitem__)  # the first of equals
 
@@ -159,7 +164,7 @@ class Thompson:
         precision = 1 / self.sd**2 + arm.n / self.noise**2
         return (self.mean / self.sd**2 + arm.total / self.noise**2) / precision, precision**-0.5
 
-    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], seed: int) -> str:
+    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
         rng = _generator(seed)
         drawn = {name: rng.normal(*self.posterior(arm)) for name, arm in arms.items()}
         return max(drawn, key=drawn.__getitem__)
@@ -246,15 +251,18 @@ class Curriculum:
     def _next(self, state: State, seed: int) -> tuple[Choice, State]:
         path = ("curriculum", state.chosen)
         arms = {name: state.arms[name] for name in self.groups}  # in our order, whatever a file's was
-        group = self.bandit.pick(arms, state.pending, derive(seed, *path, "group"))
-        used = state.used.get(group, ())
-        free = sorted(set(range(self.groups[group])) - set(used))
+        used: dict[str, tuple[int, ...]] = {name: state.used.get(name, ()) for name in self.groups}
+        if all(len(used[name]) == size for name, size in self.groups.items()):
+            used = dict.fromkeys(self.groups, ())  # every task was played
+        left = {name: size - len(used[name]) for name, size in self.groups.items()}
+        group = self.bandit.pick(arms, state.pending, left, derive(seed, *path, "group"))
+        played = used[group] if left[group] else ()  # a group that is wanted again begins its next pass
+        free = sorted(set(range(self.groups[group])) - set(played))
         index = free[int(_generator(derive(seed, *path, "task")).integers(len(free)))]
         if not self.replacement:
-            used = (*used, index) if len(free) > 1 else ()  # the last one ends the pass
+            used[group] = (*played, index)
         pending = {**state.pending, group: state.pending.get(group, 0) + 1}
-        after = replace(state, chosen=state.chosen + 1, pending=pending, used={**state.used, group: used})
-        return Choice(group, index), after
+        return Choice(group, index), replace(state, chosen=state.chosen + 1, pending=pending, used=used)
 
     def update(self, state: State, group: str, value: float | None) -> State:
         """The state after one task of `group` turned out to have this potential; None if it could not be played."""

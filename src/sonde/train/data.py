@@ -9,7 +9,7 @@ the template puts after it is not the agent's.
 
 Source: the trap this avoids, training on text encoded again, is PAPRIKA's (its code finds the agent's spans by search
 and skips those it misses) and many frameworks'. Limits on length: PAPRIKA (arXiv 2502.17543), appendix C, 12,000 tokens
-for SFT and 8,192 for RPO. One question per row: Delta-Belief-RL, appendix E.2.
+for SFT and 8,192 for RPO. One question per sample: Delta-Belief-RL, appendix E.2.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ RPO_TOKENS = 8_192
 class RowReport:
     """What became of some trajectories. Reports add up.
 
-    `errors` failed or never ended, and are left out; so are the `too_long`, with all their rows, and the `silent`, in
-    which the seat said nothing that is trained. `without_ids` counts acts (a program's, say) among others that have
-    ids. `forked` rows began because a prompt did not extend the one before. `tokens` counts those of all rows,
-    `agent_tokens` those that the agent chose.
+    `errors` failed or never ended, and are left out; so are the `too_long`, with all their rows (or turns, where each
+    is a sample), and the `silent`, in which the seat said nothing that is trained. `without_ids` counts acts (a
+    program's, say) among others that have ids. `forked` rows began because a prompt did not extend the one before.
+    `tokens` counts those of all rows, `agent_tokens` those that the agent chose.
     """
 
     trajectories: int = 0
@@ -60,20 +60,19 @@ def samples(
     *,
     seat: str = AGENT,
     max_tokens: int | None = None,
-    one_turn_per_row: bool = False,
+    by_turn: bool = False,
     names: Collection[str] | None = None,
 ) -> tuple[list[Sample], RowReport]:
     """One sample per trajectory, in order, and what was left out.
 
     A sample's score is the sum of the seat's rewards; a win that a judge took back is a loss. A trajectory with a row
-    of more than `max_tokens` is left out whole. With `one_turn_per_row` every completion gets a row of its own, with
-    all that came before as context. Agents of several sub-calls: every completion of the seat is trained, replies that
-    could not be read included; `names` keeps those of these names only (`Completion.name`; `""` is that of agents with
-    one call), the others remain context.
+    of more than `max_tokens` is left out whole. With `by_turn` every completion is a sample with a row of its own, in
+    which all that came before is context, and is left out alone where it is too long. Agents of several sub-calls:
+    every completion of the seat is trained, replies that could not be read included; `names` keeps those of these names
+    only (`Completion.name`; `""` is that of agents with one call), the others remain context.
     """
-    maker = _Maker(seat, max_tokens, one_turn_per_row, None if names is None else frozenset(names))
-    made = [maker.make(t) for t in trajectories]
-    found = [sample for sample in made if sample is not None]
+    maker = _Maker(seat, max_tokens, by_turn, None if names is None else frozenset(names))
+    found = [sample for t in trajectories for sample in maker.make(t)]
     if names and not found and maker.report.silent:
         raise unknown("names", sorted(names)[0], maker.seen)
     return found, maker.report
@@ -84,21 +83,19 @@ def pair_samples(
     *,
     seat: str = AGENT,
     max_tokens: int | None = None,
-    one_turn_per_row: bool = False,
     names: Collection[str] | None = None,
 ) -> tuple[list[Pair], RowReport]:
     """The same for pairs of a chosen and a rejected trajectory; a pair of which one is left out is left out. Every
     trajectory is made, and counted, once."""
-    maker = _Maker(seat, max_tokens, one_turn_per_row, None if names is None else frozenset(names))
-    made: dict[int, Sample | None] = {}
+    maker = _Maker(seat, max_tokens, False, None if names is None else frozenset(names))
+    made: dict[int, list[Sample]] = {}
     found: list[Pair] = []
     for preference in list(preferences):
         for t in preference:
             if id(t) not in made:
                 made[id(t)] = maker.make(t)
         chosen, rejected = (made[id(t)] for t in preference)
-        if chosen is not None and rejected is not None:
-            found.append(Pair(chosen, rejected))
+        found += [Pair(a, b) for a, b in zip(chosen, rejected, strict=False)]
     return found, maker.report
 
 
@@ -131,14 +128,14 @@ class _Maker:
         self.seen: set[str] = set()
         """Names of completions met."""
 
-    def make(self, trajectory: Trajectory) -> Sample | None:
+    def make(self, trajectory: Trajectory) -> list[Sample]:
         made, report = self._made(trajectory)
         self.report += report
         return made
 
-    def _made(self, t: Trajectory) -> tuple[Sample | None, RowReport]:
+    def _made(self, t: Trajectory) -> tuple[list[Sample], RowReport]:
         if t.outcome is None or t.outcome.kind == "error":
-            return None, RowReport(trajectories=1, errors=1)
+            return [], RowReport(trajectories=1, errors=1)
         acts = [act for _, act in _acts(t, self._seat)]
         self.seen.update(c.name for act in acts for c in act.action.completions)
         bare = sum(not any(c.ids for c in act.action.completions) for act in acts)
@@ -148,17 +145,19 @@ class _Maker:
                 "that records them, or what sonde.train.tokenise.as_sampled makes of others"
             )
         drafts = _drafts_of(t, self._seat, self._split, self._names)
-        found = tuple(draft.row() for draft in drafts)
         report = RowReport(trajectories=1, without_ids=bare)
-        if not found:
-            return None, report + RowReport(silent=1)
-        if self._max_tokens is not None and max(map(len, found)) > self._max_tokens:
-            return None, report + RowReport(too_long=1)
-        return self._sample(t, found), report + RowReport(
+        if not drafts:
+            return [], report + RowReport(silent=1)
+        whole = [drafts] if not self._split else [[draft] for draft in drafts]
+        kept = [part for part in whole if self._max_tokens is None or max(map(len, part)) <= self._max_tokens]
+        found = [draft for part in kept for draft in part]
+        made = [self._sample(t, tuple(draft.row() for draft in part)) for part in kept]
+        return made, report + RowReport(
             rows=len(found),
-            forked=sum(draft.forked for draft in drafts),
+            forked=sum(draft.forked for draft in found),
+            too_long=len(whole) - len(kept),
             tokens=sum(map(len, found)),
-            agent_tokens=sum(row.n_agent for row in found),
+            agent_tokens=sum(sum(draft.agent) for draft in found),
         )
 
     def _sample(self, t: Trajectory, found: tuple[Row, ...]) -> Sample:
@@ -279,10 +278,14 @@ class _Draft:
         self.agent = bytearray()
         self._turns = array("i")
         self._logprobs = array("f")
+        self._temperatures = array("f")
         self._weights = array("i")
         self._versions: dict[str, int] = {}
         self._any_logprobs = False
         self.hear(context)
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
     def hear(self, ids: array[int]) -> None:
         """Tokens that the agent did not choose, or not in this row."""
@@ -291,6 +294,7 @@ class _Draft:
         self.agent += bytes(n)
         self._turns += array("i", [-1]) * n
         self._logprobs += _unknown(n)
+        self._temperatures += _unknown(n)
         self._weights += array("i", [-1]) * n
 
     def say(self, c: Completion, turn: int, trained: bool) -> None:
@@ -304,6 +308,7 @@ class _Draft:
         self._turns += array("i", [turn]) * n
         self._logprobs += array("f", c.logprobs) if c.logprobs else _unknown(n)
         self._any_logprobs |= bool(c.logprobs)
+        self._temperatures += array("f", [_temperature(c)]) * n
         self._weights += array("i", [self._versions.setdefault(c.weights, len(self._versions))]) * n
 
     def row(self) -> Row:
@@ -312,9 +317,15 @@ class _Draft:
             agent=bytes(self.agent),
             turns=self._turns,
             logprobs=self._logprobs if self._any_logprobs else None,
+            temperatures=self._temperatures if self._any_logprobs else None,
             weights=self._weights,
             versions=tuple(self._versions),
         )
+
+
+def _temperature(c: Completion) -> float:
+    """What to divide logits by for the distribution that its tokens were drawn from, if that is all there is to it."""
+    return math.nan if c.truncated or not c.temperature else c.temperature
 
 
 def _unknown(n: int) -> Floats:

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
-from sonde.core import AGENT, AnyPolicy, Frozen, Task, Trajectory, derive, invalid, run_sync
+from sonde.core import AGENT, AnyPolicy, Task, Trajectory, derive, invalid, run_sync
 from sonde.rollout import Plan, Seats, rollout
 
-from .credit import Estimator, GroupRelative, RewardMix, Values, has_signal, named_rewards, returns, with_advantages
+from .credit import Estimator, GroupRelative, RewardMix, Values, named_rewards, returns, with_advantages
 from .curriculum import Bandit, Choice, Uniform, potential, variation
 from .data import RowReport, samples
 from .gather import Game
@@ -26,31 +26,29 @@ from .types import Sample
 Sums = dict[str, tuple[float, float]]
 """Sum and count per name, to be added up over processes and divided."""
 
-PAPRIKA_SAMPLING: Mapping[str, float] = Frozen(temperature=1.5, min_p=0.3)
-"""How PAPRIKA samples its training data (section 4). Ratios and gradients of online training are of temperature 1
-without truncation, whatever was drawn from, so there this is a bias (`algos/grpo.py`)."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineSettings:
-    """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1, no truncation.
+    """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1. Top-p and min-p are
+    no settings: what they cut off cannot be learned about, and the gradient turns away (`algos/grpo.py`).
 
     `k`: samples per task. `updates_per_rollout`: optimizer steps, on a part of the groups each, before the next play.
-    `rewards` and `credit`: see `train.credit`. `drop_flat` leaves groups without signal out of what the loss is a mean
-    over (unless all are); they are counted either way. `by`, `bandit`, `replacement`, `on`: the curriculum; see
-    `train.curriculum`; its potential is on `turns` or on the mixed `reward`. `context`, `max_new_tokens`: of
-    `agents:llm`. `max_batch`: rows decoded at once. `max_tokens`: longer trajectories are left out. `save_episodes`
-    writes every episode to run folders, `episodes/GAME` in the folder of the training.
+    `rewards` and `credit`: see `train.credit`. `drop_flat` leaves groups without signal, in which every advantage is
+    zero, out of what the loss is a mean over (unless all are); they are counted either way. `by`, `bandit`,
+    `replacement`, `on`: the curriculum; see `train.curriculum`; its potential is on `turns` or on the mixed `reward`.
+    `context`, `max_new_tokens`: of `agents:llm`. `max_batch`: rows decoded at once. `lock_step`: episodes wait for each
+    other (`models.hf`), so that a run can be had again, and resumed, number for number, at the price of batches that
+    are not refilled. `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run
+    folders, `episodes/GAME` in the folder of the training.
     """
 
     k: int = 8
     updates_per_rollout: int = 1
     temperature: float = 1.0
-    top_p: float = 1.0
-    min_p: float = 0.0
     context: str = "full"
     max_new_tokens: int | None = None
     max_batch: int = 256
+    lock_step: bool = False
     rewards: RewardMix = field(default_factory=RewardMix)
     credit: Estimator = field(default_factory=GroupRelative)
     drop_flat: bool = False
@@ -127,7 +125,7 @@ async def _play_group(one: Chosen, agent: AnyPolicy, others: Seats, k: int) -> l
 
 
 class Group(NamedTuple):
-    """What became of the episodes of one task: samples with advantages, whether they can teach anything, the task's
+    """What became of the episodes of one task: samples with advantages, whether any advantage is not zero, the task's
     learning potential (None where the outside world failed every episode), and numbers."""
 
     samples: list[Sample]
@@ -145,9 +143,10 @@ def credited(chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]], s
     for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
         found, report = samples(group, max_tokens=settings.max_tokens)
         of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
-        signal = has_signal(returns(rewards[i]))
+        ready = [with_advantages(sample, of[sample.trajectory]) for sample in found]
+        signal = any(map(moves, ready))
         groups.append(Group(
-            samples=[with_advantages(sample, of[sample.trajectory]) for sample in found],
+            samples=ready,
             signal=signal,
             potential=_potential(one, group, rewards[i], settings),
             sums=_sums(group, rewards[i], report) | {
@@ -156,6 +155,11 @@ def credited(chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]], s
             },
         ))  # fmt: skip
     return groups
+
+
+def moves(sample: Sample) -> bool:
+    """Whether any token of a sample has an advantage other than zero."""
+    return any(any(row.advantages or ()) for row in sample.rows)
 
 
 def _potential(

@@ -1,7 +1,7 @@
 """From a model's name to a trained model in one call: from recorded episodes, or from episodes played on the way.
 
-    learn("sonde-tiny-maze", "rpo", trajectories, preset("tiny_rpo", folder="trained"))
-    learn_online("sonde-tiny-maze", [Game(env, env.tasks("train"), "maze")], preset("tiny_grpo", folder="trained"))
+    learn("sonde-tiny-maze", preset("tiny_rpo", folder="trained"), trajectories)
+    learn_online("sonde-tiny-maze", preset("tiny_grpo", folder="trained"), [Game(env, env.tasks("train"), "maze")])
 
 Supervised objectives get PAPRIKA's successes, preference objectives its pairs (`selection.py`); `kto` and `rwr` need no
 pairs and get every episode that ended by the rules of its game. Source: PAPRIKA (arXiv 2502.17543), sections 3.2, 3.3.
@@ -21,10 +21,11 @@ from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
 from sonde.core.extras import need
 from sonde.core.types import Json
-from sonde.models import fetch
 from sonde.models.chat import Chat
 from sonde.models.hf import HF, no_bars
+from sonde.models.hub import locate, unloadable
 from sonde.models.weights import weights_of
+from sonde.store.folder import write_atomically
 
 from .algos import objective as objective_of
 from .data import RowReport, has_ids, pair_samples, samples
@@ -37,7 +38,7 @@ from .types import Item
 
 if TYPE_CHECKING:
     from .gather import Game
-    from .groups import OnlineSettings
+    from .presets import Training
     from .trainer import SondeTrainer, TrainResult
 
 PAIRED = ("dpo", "rpo", "ipo", "ln_dpo", "simpo")
@@ -58,13 +59,15 @@ class Learning:
     """How recorded episodes become items.
 
     `sft` and `pairs` are the rules of selection. `encode`: encode the texts again although token ids were recorded
-    (those of another model, say). `context` to `keep_thinking`: what `agents:llm` showed the model, or would have shown
-    it, and `template`, the arguments of its chat template; used where texts are encoded.
+    (those of another model, say). `by_turn`: every turn is an item of its own (supervised and unpaired objectives; see
+    `data.samples`). `context` to `keep_thinking`: what `agents:llm` showed the model, or would have shown it, and
+    `template`, the arguments of its chat template; used where texts are encoded.
     """
 
     sft: SFTRule = field(default_factory=SFTRule)
     pairs: PairRule = field(default_factory=PairRule)
     encode: bool = False
+    by_turn: bool = False
     context: str = "full"
     system: str = ""
     examples: int = 0
@@ -95,14 +98,14 @@ def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
     need("training", *NEEDED)
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    source = str(fetch.fetch(name)) if name in fetch.known() else name
-    options: dict[str, Any] = {"revision": revision, "local_files_only": Path(source).is_dir()}
+    source = locate(name, revision)
+    options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
     try:
         with no_bars():
-            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype="float32", **options)
-            return model, AutoTokenizer.from_pretrained(source, **options)
+            model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
+            return model, AutoTokenizer.from_pretrained(source.path, **options)
     except (OSError, ValueError) as e:
-        raise UserError(f"train: model: {name!r} cannot be loaded: {str(e).strip().splitlines()[0]}") from e
+        raise unloadable(name, e) from e
 
 
 def prepare(
@@ -131,12 +134,13 @@ def _prepared(
         counts = {**_counted(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
         return Data(items=tuple(found), counts=counts, rows=report)
     if objective in SUPERVISED:
-        picked = sft_set(_with_ids(list(filter(success, played)), chat, learning), _shorter(learning.sft, max_tokens))
+        rule = _shorter(learning.sft, None if learning.by_turn else max_tokens)  # by turn, a long one is left out alone
+        picked = sft_set(_with_ids(list(filter(success, played)), chat, learning), rule)
         trajectories, counts = picked.trajectories, _counted(played, picked.counts)
     else:
         trajectories = tuple(_with_ids([t for t in played if _ended(t)], chat, learning))
         counts = {"trajectories": len(played)}
-    singles, report = samples(trajectories, max_tokens=max_tokens)
+    singles, report = samples(trajectories, max_tokens=max_tokens, by_turn=learning.by_turn)
     return Data(items=tuple(singles), counts={**counts, "selected": len(trajectories)}, rows=report)
 
 
@@ -180,18 +184,15 @@ def _check_tokens(t: Trajectory, chat: Chat) -> None:
 
 def learn(
     model: str,
-    objective: str,
+    training: Training,
     played: Iterable[Trajectory],
-    settings: TrainSettings,
     *,
-    learning: Learning | None = None,
-    options: Mapping[str, Json] = EMPTY,
     reference: str | None = None,
     resume: bool = False,
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` on recorded episodes and save it in `settings.folder`; `options` are the objective's own.
+    """Train `model` on recorded episodes and save it in `training.settings.folder`.
 
     `reference` names the model that preference objectives compare with; None is `model` itself, as it starts. With
     `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again. It has to be
@@ -202,20 +203,26 @@ def learn(
     from .reference import Compared
     from .trainer import SondeTrainer
 
-    made = objective_of(objective, **options)
+    settings, learning = training.settings, training.learning
+    made = objective_of(training.objective, **training.options)
     with _claimed(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
-        learning = learning or Learning()
         chat = Chat(tokenizer, label=model, template=learning.template)
-        data = prepare(objective, played, chat, learning, settings.max_tokens)
+        data = prepare(training.objective, played, chat, learning, settings.max_tokens)
         compared = None
         if reference is not None and "reference" in made.needs:
             compared = Compared(weights=weights_of(reference) or reference, load=lambda: load_model(reference)[0])
             settings = replace(settings, reference="given")
-        described = {"model": model, "weights": weights_of(model), "objective": objective, "options": dict(options)}
+        described = {"model": model, "weights": weights_of(model), **_told(training)}
         described |= {**data.to_json(), "reference": reference or model, "learning": learning.to_json()}
         trainer = SondeTrainer(module, made, data.items, settings, tokenizer, callbacks, compared)
         return _trained(folder, described, trainer, resume)
+
+
+def _told(training: Training) -> dict[str, Json]:
+    """What a training is, for its folder."""
+    named = {"preset": training.preset, "overridden": training.overridden()} if training.preset else {}
+    return {"objective": training.objective, "options": dict(training.options), **named}
 
 
 @contextmanager
@@ -236,32 +243,29 @@ def _trained(folder: Path, described: Mapping[str, Any], trainer: SondeTrainer, 
     """Train, having written what it is trained on."""
     check_origin(folder, trainer.origin)
     if trainer.is_world_process_zero():
-        (folder / DATA).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
+        write_atomically(folder / DATA, orjson.dumps(described, option=orjson.OPT_INDENT_2).decode())
     return trainer.train(resume)
 
 
 def learn_online(
     model: str,
+    training: Training,
     games: Sequence[Game],
-    settings: TrainSettings,
     *,
-    online: OnlineSettings | None = None,
     policies: Mapping[str, AnyPolicy] = EMPTY,
-    options: Mapping[str, Json] = EMPTY,
     resume: bool = False,
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` by GRPO while it plays; `policies` take the other seats, `options` are the objective's, the rest is
-    as in `learn`."""
+    """Train `model` while it plays; `policies` take the other seats, the rest is as in `learn`."""
     need("training", *NEEDED)
     from .online import OnlineTrainer
 
-    made = objective_of("grpo", **options)
+    made, settings = objective_of(training.objective, **training.options), training.settings
     with _claimed(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
         trainer = OnlineTrainer(
-            module, made, games, settings, online, tokenizer=tokenizer, policies=policies, callbacks=callbacks
+            module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies, callbacks=callbacks
         )
-        described = {"model": model, "weights": weights_of(model), "objective": "grpo", "options": dict(options)}
+        described = {"model": model, "weights": weights_of(model), **_told(training)}
         return _trained(folder, {**described, "online": trainer.tied}, trainer, resume)

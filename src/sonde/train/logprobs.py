@@ -3,7 +3,8 @@
 The head is computed only where the next token is the agent's: the mask of those positions goes through the model's own
 forward (`logits_to_keep`), so the hooks of DDP and FSDP and the layers of an adapter all take part. What comes back is
 (agent tokens, V), however many rows there are. The log-softmax is in float32; logits of a lower precision are widened a
-block at a time and again on the way back, so that no float32 copy of all of them is kept.
+block at a time and again on the way back, so that no float32 copy of all of them is kept. Where the tensors tell what
+temperature each token was drawn at, its logits are divided by it first.
 
 Source: ours. Needs a model whose `logits_to_keep` takes a mask: all decoders of transformers 5.23.
 """
@@ -33,27 +34,38 @@ def token_logprobs(model: Any, tensors: Tensors) -> Tensor:
 
 def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
     """Of the tokens in `tensors["target"]`, in their order."""
-    layout = "attention_mask" if "attention_mask" in tensors else "position_ids"
-    fed = {"input_ids": tensors["input_ids"], layout: tensors[layout]}
-    logits_NV = model(**fed, logits_to_keep=tensors["keep"], use_cache=False).logits
+    logits_NV = model(**_fed(tensors), logits_to_keep=tensors["keep"], use_cache=False).logits
     if logits_NV.shape[:-1] != tensors["target"].shape:
         got, wanted = tuple(logits_NV.shape), len(tensors["target"])
         raise UserError(
             f"train: {type(model).__name__} gives logits of shape {got} for {wanted} positions; allowed: a decoder of "
             "transformers 5.23 or later, whose `logits_to_keep` takes a mask"
         )
-    return chosen(logits_NV, tensors["target"])
+    return chosen(logits_NV, tensors["target"], tensors.get("temperature"))
 
 
-def chosen(logits_NV: Tensor, target_N: Tensor, *, block: int = BLOCK) -> Tensor:
-    """The natural log-probability of one token per line, in float32."""
+def _fed(tensors: Tensors) -> Tensors:
+    """What the model is given, by its names: padded lines with a mask, or packed ones with where their rows begin."""
+    if "attention_mask" in tensors:
+        return {name: tensors[name] for name in ("input_ids", "attention_mask")}
+    begin, longest = tensors["cu_seq_lens"], tensors["max_length"]
+    lengths = {"cu_seq_lens_q": begin, "cu_seq_lens_k": begin, "max_length_q": longest, "max_length_k": longest}
+    return {"input_ids": tensors["input_ids"], "position_ids": tensors["position_ids"], **lengths}
+
+
+def chosen(logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None = None, *, block: int = BLOCK) -> Tensor:
+    """The natural log-probability of one token per line, at its temperature (None: 1 for all), in float32."""
     if logits_NV.dtype == torch.float32:
-        return _chosen(logits_NV, target_N)
+        return _chosen(logits_NV, target_N, temperature_N)
     lines = max(1, block // logits_NV.shape[-1])
     parts = zip(logits_NV.split(lines), target_N.split(lines), strict=True)
-    return torch.cat([checkpoint(_chosen, *part, use_reentrant=False) for part in parts])
+    warmth = [None] * len(target_N) if temperature_N is None else temperature_N.split(lines)
+    done = [checkpoint(_chosen, *part, t, use_reentrant=False) for part, t in zip(parts, warmth, strict=False)]
+    return torch.cat(done)
 
 
-def _chosen(logits_NV: Tensor, target_N: Tensor) -> Tensor:
+def _chosen(logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None) -> Tensor:
     wide_NV = logits_NV.float()
+    if temperature_N is not None:
+        wide_NV = wide_NV / temperature_N[:, None]
     return wide_NV.gather(-1, target_N[:, None])[:, 0] - wide_NV.logsumexp(-1)

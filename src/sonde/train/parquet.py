@@ -22,13 +22,13 @@ from sonde.core.extras import need
 
 from .types import Item, Pair, Row, Sample
 
-SCHEMA = 1
+SCHEMA = 2
 GROUP = 256
 """Samples per row group, an even number, so that pairs stay together."""
 
 _META = b"sonde"
 _INTS = ("ids", "turns", "weights")
-_FLOATS = ("logprobs", "advantages", "reference")
+_FLOATS = ("logprobs", "temperatures", "advantages", "reference")
 _HEAD = ("trajectory", "group", "task", "env", "kind")
 _ROLES = {"samples": ("sample",), "pairs": ("chosen", "rejected")}
 
@@ -71,8 +71,8 @@ def _kind(path: Path | str, meta: bytes | None) -> str:
     known: dict[str, Any] = json.loads(meta) if meta else {}
     if known.get("kind") not in _ROLES:
         raise StoreError(f"{path}: no training set of sonde")
-    if known["schema"] > SCHEMA:
-        raise StoreError(f"{path}: schema {known['schema']} is newer than this sonde's {SCHEMA}")
+    if known["schema"] != SCHEMA:
+        raise StoreError(f"{path}: got schema {known['schema']}, allowed: {SCHEMA}, that of this sonde")
     return known["kind"]
 
 

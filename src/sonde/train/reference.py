@@ -25,7 +25,7 @@ from sonde.core.errors import UserError
 from .collate import Tensors, collate, divide, members, rows_of
 from .logprobs import token_logprobs
 from .lora import adapter_off
-from .types import Item, Pair, Row, Sample
+from .types import Item, Need, Pair, Row, Sample
 
 PASS_TOKENS = 8192
 """Tokens per forward pass where nothing else is said; without gradients more fit than in training."""
@@ -43,13 +43,15 @@ class Compared:
 class Referee:
     """How reference log-probabilities are computed: by `model` in evaluation mode; with `off`, without its adapter.
 
-    `bf16` should be as in training, so that ratios start at one. `rank` of `world` processes share the rows.
+    `bf16` should be as in training, so that ratios start at one. `tempered`: at the temperature that each token was
+    drawn at, as objectives that need "sampled" have it; otherwise at 1. `rank` of `world` processes share the rows.
     """
 
     model: Any
     pad_id: int
     off: bool = False
     bf16: bool = False
+    tempered: bool = False
     tokens: int = PASS_TOKENS
     rank: int = 0
     world: int = 1
@@ -70,12 +72,13 @@ class Referee:
         was_training = self.model.training
         self.model.eval()
         found: dict[int, array[float]] = {}
+        needs: frozenset[Need] = frozenset({"sampled"} if self.tempered else ())
         try:
             with torch.no_grad(), adapter_off(self.model) if self.off else nullcontext():
                 for part in divide(
                     [_alone(row) for row in rows], most_items=1024, most_tokens=self.tokens, packed=False
                 ):
-                    found |= self._of(rows_of(part), collate(part, needs=frozenset(), pad_id=self.pad_id))
+                    found |= self._of(rows_of(part), collate(part, needs=needs, pad_id=self.pad_id))
         finally:
             self.model.train(was_training)
         return [found[id(row)] for row in rows]

@@ -1,8 +1,4 @@
-"""How to train: every number of a run apart from its objective and its data, and the settings of the papers by name.
-
-Sources: PAPRIKA (Tajwar et al. 2025), section 4 and appendix C, and its code; ΔBelief-RL (2026), section 4.1 and
-appendices E and F, and its code; what they do not print is named in `Preset.source`. `tiny_*`: ours, measured on models
-of 0.4 M weights.
+"""How to train: every number of a run apart from its objective and its data. Those of the papers: `presets.py`.
 
 DeepSpeed and FSDP are chosen by the launcher (`accelerate launch --config_file ...`); no setting here names them. What
 the trainer does under them is described in `trainer.py`.
@@ -12,20 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import orjson
 
 from sonde.core.config import check_types
 from sonde.core.errors import UserError, invalid, unknown
-from sonde.core.frozen import freeze, frozen
-from sonde.core.types import EMPTY, Json
+from sonde.store.folder import write_atomically
 
 Schedule = Literal["cosine", "linear", "constant"]
 Reference = Literal["start", "adapter_off", "given"]
 Save = Literal["merged", "adapter"]
+
+FREE = ("folder", "report_to", "keep", "save_steps", "micro_batch", "micro_tokens", "packing", "gradient_checkpointing")
+"""Settings that a resumed run may change: they do not change what is learned."""
 
 
 def _whole(field: str, got: object, least: int) -> None:
@@ -161,7 +159,7 @@ class TrainSettings:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrainSettings:
         """
-        >>> TrainSettings.from_json(preset("starpo").to_json()) == preset("starpo")
+        >>> TrainSettings.from_json(TrainSettings(lr=1e-4).to_json()) == TrainSettings(lr=1e-4)
         True
         """
         _known("train", cls, data)
@@ -174,84 +172,6 @@ class TrainSettings:
         return cls(**{**data, "lora": LoraSettings(**lora)})
 
 
-class Preset(NamedTuple):
-    """Settings, where they are from, and what the same source fixes beside them (sampling, objective)."""
-
-    settings: TrainSettings
-    source: str
-    beside: Mapping[str, Json] = EMPTY
-
-
-def preset(name: str, **changes: Any) -> TrainSettings:
-    """The settings of that name, with some of them changed.
-
-    >>> preset("paprika_rpo", folder="runs/rpo").lr
-    2e-07
-    """
-    if name not in PRESETS:
-        raise unknown("train: preset", name, PRESETS)
-    return replace(PRESETS[name].settings, **changes)
-
-
-_PAPRIKA = TrainSettings(
-    lr=1e-6, batch_size=32, micro_batch=1, bf16=True, gradient_checkpointing=True, max_tokens=12_000
-)
-_PAPRIKA_SOURCE = (
-    "PAPRIKA section 4: AdamW, batch 32, cosine, warm-up .04; appendix C: token limit of fine-tuning; "
-    "1 epoch, no weight decay, limit of 8,192 tokens in RPO, bfloat16: its code, not the paper"
-)
-_GRPO = TrainSettings(
-    lr=3e-5, batch_size=128, micro_batch=8, schedule="constant", warmup=0.0, betas=(0.9, 0.95), weight_decay=0.01,
-    clip=1.0, bf16=True, lora=LoraSettings(r=64, alpha=64.0),
-)  # fmt: skip
-_GRPO_BESIDE: dict[str, Json] = {
-    "k": 16,
-    "temperature": 1.0,
-    "clip_low": 0.2,
-    "clip_high": 0.28,
-    "dual_clip": 3.0,
-    "kl": 0,
-}
-_GRPO_SOURCE = (
-    "ΔBelief-RL section 4.1: G = 16, temperature 1, LoRA of rank 64 with alpha 64; appendix F: clip .2 / .28, no KL; "
-    "betas, weight decay, clip 1, constant rate, dual clip 3: its code, not the paper; batch_size is ours (8 groups)"
-)
-_TINY = TrainSettings(batch_size=32, micro_batch=32, micro_tokens=8192, warmup=0.0)
-_TINY_SOURCE = "ours: models of 0.4 M weights on their own play of maze and best_arm, one CPU thread; not tuned"
-
-PRESETS: Mapping[str, Preset] = frozen({
-    "paprika_sft": Preset(_PAPRIKA, _PAPRIKA_SOURCE, freeze({"temperature": 1.5, "min_p": 0.3, "k": 20})),
-    "paprika_rpo": Preset(
-        replace(_PAPRIKA, lr=2e-7, max_tokens=8192),
-        _PAPRIKA_SOURCE,
-        freeze({"temperature": 1.5, "min_p": 0.3, "k": 20, "beta": 0.1, "alpha": 1.0}),
-    ),
-    "starpo": Preset(
-        replace(_GRPO, lr=1e-5),
-        f"{_GRPO_SOURCE}; rate of the model of 1.7 B weights (table 5), 3e-5 for 4 B (table 6)",
-        freeze({**_GRPO_BESIDE, "aggregation": "seq-mean-token-mean"}),
-    ),
-    "delta_belief": Preset(_GRPO, _GRPO_SOURCE, freeze({**_GRPO_BESIDE, "aggregation": "token-mean"})),
-    "delta_belief_sft": Preset(
-        TrainSettings(
-            lr=1e-5, epochs=2.0, batch_size=256, micro_batch=16, warmup=0.1, betas=(0.9, 0.95), weight_decay=0.01,
-            bf16=True, max_tokens=650,
-        ),
-        "ΔBelief-RL appendix E.2: 2 epochs, cosine, warm-up .1, batch 256 questions, 650 tokens; bfloat16 is ours",
-        freeze({"one_turn_per_row": True}),
-    ),
-    "tiny_sft": Preset(replace(_TINY, lr=5e-4, epochs=3.0), _TINY_SOURCE),
-    "tiny_rpo": Preset(
-        replace(_TINY, lr=2e-4, epochs=2.0, batch_size=16), _TINY_SOURCE, freeze({"beta": 0.1, "alpha": 1.0})
-    ),
-    "tiny_grpo": Preset(
-        replace(_TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", warmup=0.0, max_steps=40),
-        _TINY_SOURCE,
-        freeze({"tasks": 8, "k": 8, "temperature": 1.0}),
-    ),
-})  # fmt: skip
-
-
 def read_settings(file: Path) -> TrainSettings:
     """What `write_settings` wrote."""
     return TrainSettings.from_json(orjson.loads(file.read_bytes()))
@@ -259,4 +179,4 @@ def read_settings(file: Path) -> TrainSettings:
 
 def write_settings(file: Path, settings: TrainSettings) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(orjson.dumps(settings.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    write_atomically(file, orjson.dumps(settings.to_json(), option=orjson.OPT_INDENT_2).decode())

@@ -42,7 +42,7 @@ from sonde.core.errors import UserError, invalid
 from sonde.core.seeding import Rng, derive
 
 from . import lora
-from .checks import check_items, check_resume
+from .checks import check_items, check_packing, check_resume
 from .collate import Tensors, batch_of, collate, divide, longest, silent
 from .folder import (
     ADAPTER,
@@ -129,6 +129,7 @@ class SondeTrainer(Trainer):
     ) -> None:
         self.objective, self.settings, self.tokenizer = objective, settings, tokenizer
         self.folder = Path(settings.folder)
+        check_packing(settings, model)
         self.items = None if items is None else check_items(items, objective, settings, model)
         self.compared, self.origin = compared, origin_of(model, objective, self.items, compared)
         if settings.lora is not None:
@@ -198,8 +199,8 @@ class SondeTrainer(Trainer):
         last = last_checkpoint(self.folder)
         if resume is False:
             check_free(self.folder)
-        if not isinstance(resume, bool) and not (Path(resume) / TRAINER_STATE_NAME).exists():
-            raise invalid("train: resume", str(resume), "a checkpoint folder, true or false")
+        if not isinstance(resume, bool) and not _is_whole(Path(resume)):
+            raise invalid("train: resume", str(resume), "a checkpoint folder that is whole, true or false")
         chosen = last if isinstance(resume, bool) else resume
         return None if chosen is None else str(chosen)
 
@@ -213,7 +214,7 @@ class SondeTrainer(Trainer):
         model = self.model if other is None else other.load().to(self.args.device)
         referee = Referee(
             model=model, pad_id=self.pad_id, off=off, bf16=self.settings.bf16,
-            rank=self.args.process_index, world=self.args.world_size,
+            tempered="sampled" in self.objective.needs, rank=self.args.process_index, world=self.args.world_size,
         )  # fmt: skip
         return kept_reference(file, referee, items, resumed=resumed and not off and other is None)
 
@@ -325,7 +326,12 @@ class SondeTrainer(Trainer):
         return {name: value / count for name, (value, count) in sums.items() if count}
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Weights and tokenizer. Trainer is not given the tokenizer, as it would change the model's end tokens."""
+        """Weights and tokenizer. Trainer is not given the tokenizer, as it would change the model's end tokens.
+
+        A checkpoint that is written again is not whole until its state is there anew, which is what Trainer does last.
+        """
+        if _internal_call and output_dir is not None and self.args.should_save:
+            (Path(output_dir) / TRAINER_STATE_NAME).unlink(missing_ok=True)
         super().save_model(output_dir, _internal_call)
         if self.tokenizer is not None and self.args.should_save:
             self.tokenizer.save_pretrained(output_dir or self.folder)
@@ -340,9 +346,16 @@ class SondeTrainer(Trainer):
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The latest complete one: Trainer writes its state last, so what lacks it was cut short."""
-    found = [path for path in folder.glob("checkpoint-*") if (path / TRAINER_STATE_NAME).exists()]
-    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+    """The latest complete one: Trainer writes its state last, so what lacks it, or has a part of it, was cut short."""
+    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)
+    return next(filter(_is_whole, found), None)
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        return "global_step" in orjson.loads((checkpoint / TRAINER_STATE_NAME).read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return False
 
 
 def train_offline(

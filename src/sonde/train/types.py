@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,7 +25,9 @@ class Row:
 
     `agent` is 1 where the agent chose the token (the end of its turn included, if it was sampled), else 0. `turns` is
     the index of the turn in which an agent token was said, -1 elsewhere. `logprobs` are natural log-probabilities at
-    sampling (temperature 1, no truncation), NaN where they are not known. `weights` names the version of the weights
+    sampling, at the `temperatures` that tokens were drawn at, and NaN where they are not known. A temperature is NaN
+    where nothing was drawn, where it is not known, and where the distribution that was drawn from is not that of the
+    logits divided by it: greedy choice, top-p, min-p. `weights` names the version of the weights
     that sampled, an index into `versions`, -1 where nothing was sampled. `advantages` (zero off agent tokens) and
     `reference` (log-probabilities under the reference policy, NaN off agent tokens) are attached before training.
 
@@ -37,6 +39,7 @@ class Row:
     agent: bytes
     turns: array[int]
     logprobs: Floats | None = None
+    temperatures: Floats | None = None
     weights: array[int] | None = None
     versions: tuple[str, ...] = ()
     advantages: Floats | None = None
@@ -133,11 +136,22 @@ class Objective(Protocol):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What has to be attached to the rows."""
+        """What has to be attached to the rows. Where that is "sampled", all log-probabilities, of the policy and of a
+        reference, are those at the temperature that each token was drawn at; otherwise they are those at 1."""
         ...
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         """`logprob_RT[r, t]` is the natural log-probability of token t given those before it, zero off agent tokens."""
+        ...
+
+
+@runtime_checkable
+class Weighted(Protocol):
+    """What an objective may add: whether samples whose advantages are all zero can be left out of a forward pass."""
+
+    @property
+    def skips_flat(self) -> bool:
+        """Whether such a sample adds nothing to loss and gradient; it still counts among the units."""
         ...
 
 

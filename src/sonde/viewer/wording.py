@@ -49,6 +49,7 @@ def facts(history: History, others: Sequence[History]) -> list[tuple[str, str]]:
     """Headings and what there is to say under them; `others` are the trainings of the page."""
     found = {
         "objective": _objective(history),
+        "preset": _preset(history.data),
         "from": _start(history, others),
         "learned from": ", ".join(_items(history.data) or _games(history.data)),
         "selected": _counts(history.data.get("selected")),
@@ -103,6 +104,13 @@ def _objective(history: History) -> str:
     if not isinstance(options, Mapping) or not options:
         return words
     return f"{words}, with " + ", ".join(f"{key} {compact(value, 40)}" for key, value in options.items())
+
+
+def _preset(data: Mapping[str, Any]) -> str:
+    """Its name and what was changed in it."""
+    changed = data.get("overridden")
+    name = str(data.get("preset", ""))
+    return f"{name}, but {', '.join(map(str, changed))}" if isinstance(changed, list) and changed else name
 
 
 def _start(history: History, others: Sequence[History]) -> str:

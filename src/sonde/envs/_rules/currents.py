@@ -7,6 +7,7 @@ from typing import NamedTuple
 TUNNELS = ("A", "B")
 SMALL, GREAT = 0.005, 1.0
 ENDS = ("stated", "osband")
+REWARDS = ("action", "transition")
 
 
 class Labels(NamedTuple):
@@ -38,8 +39,12 @@ def current(n: int, ends: str, place: int, upstream: bool) -> tuple[tuple[float,
     return ((0.05, place - 1), (0.6, place), (0.35, place + 1))
 
 
-def pay(n: int, place: int, upstream: bool) -> float:
-    """What a stroke pays, wherever it leads."""
+def pay(n: int, place: int, upstream: bool, after: int, by_next: bool = False) -> float:
+    """What a stroke that comes out at place `after` pays. `by_next`: the last place pays only who is still there.
+
+    >>> pay(3, 2, True, 1), pay(3, 2, True, 1, by_next=True), pay(3, 2, True, 2, by_next=True)
+    (1.0, 0.0, 1.0)
+    """
     if upstream:
-        return GREAT if place == n - 1 else 0.0
+        return GREAT if place == n - 1 and (after == place or not by_next) else 0.0
     return SMALL if place == 0 else 0.0

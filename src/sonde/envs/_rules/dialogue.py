@@ -188,6 +188,10 @@ class Dialogue(Env[Talk]):
     def to_act(self, state: Talk) -> str | None:
         return state.seat
 
+    def acts(self, seat: str) -> tuple[int, int]:
+        usual = 1 if seat == JUDGE else self.max_turns
+        return usual, 0 if seat == AGENT else usual * RETRIES
+
     # --- the course --------------------------------------------------------------------------------------------------
 
     def step(self, state: Talk, text: str, rng: Rng) -> Step:

@@ -31,7 +31,7 @@ class Problem(NamedTuple):
     `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any tables), `code`
     (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action mends). `rewards`
     are the values that a step may pay; `known` lists transitions `(state, action, next)` that are certain and told to
-    everyone.
+    everyone. What a step pays belongs to its state and action, with `by_next` to the next state too.
     """
 
     kind: Literal["bandit", "tabular", "code", "case"]
@@ -42,6 +42,7 @@ class Problem(NamedTuple):
     start: str
     rewards: tuple[float, ...] = (0.0, 1.0)
     known: tuple[tuple[str, str, str], ...] = ()
+    by_next: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,31 +139,33 @@ class FiniteEnv(Protocol):
 class Conjugate(NamedTuple):
     """The posterior of tabular PSRL: one Dirichlet per state and action, and rewards uniform over `problem.rewards`.
 
-    Section 4.2: `alpha` is 1/|S| unless told otherwise; what an action pays in a state is certain once seen, and every
-    value of `problem.rewards` is as likely before. Transitions in `problem.known` are certain from the start.
+    Section 4.2: `alpha` is 1/|S| unless told otherwise; what an action pays in a state (with `problem.by_next`, where
+    it leads to a state) is certain once seen, and every value of `problem.rewards` is as likely before. Transitions in
+    `problem.known` are certain from the start.
     """
 
     problem: Problem
     counts_SAS: npt.NDArray[np.int64]
-    paid_SA: Floats
-    """The reward seen, or NaN."""
+    paid_SAN: Floats
+    """The reward seen, or NaN. The last axis is the next state, of length 1 where it does not matter."""
     alpha: float
 
     @classmethod
     def prior(cls, problem: Problem, alpha: float | None = None) -> Conjugate:
         n, m = len(problem.states), len(problem.actions)
-        return cls(problem, np.zeros((n, m, n), np.int64), np.full((n, m), np.nan), alpha or 1.0 / n)
+        paid = np.full((n, m, n if problem.by_next else 1), np.nan)
+        return cls(problem, np.zeros((n, m, n), np.int64), paid, alpha or 1.0 / n)
 
     def observe(self, state: str, action: str, reward: float, after: str) -> Conjugate:
         """The posterior after one step."""
         problem = self.problem
         s, a, t = problem.states.index(state), problem.actions.index(action), problem.states.index(after)
-        counts, paid = self.counts_SAS.copy(), self.paid_SA
+        counts, paid, at = self.counts_SAS.copy(), self.paid_SAN, (s, a, t if problem.by_next else 0)
         counts[s, a, t] += 1
-        if paid[s, a] != reward:
+        if paid[at] != reward:
             paid = paid.copy()
-            paid[s, a] = reward
-        return self._replace(counts_SAS=counts, paid_SA=paid)
+            paid[at] = reward
+        return self._replace(counts_SAS=counts, paid_SAN=paid)
 
     def sample(self, rng: Rng) -> World:
         """One world drawn from the posterior."""
@@ -171,15 +174,20 @@ class Conjugate(NamedTuple):
         logs_SAS = np.array([_log_gamma(a, gamma, uniform) for a in alphas_SAS.ravel().tolist()])
         logs_SAS = logs_SAS.reshape(alphas_SAS.shape)
         drawn_SAS = np.exp(logs_SAS - logs_SAS.max(axis=2, keepdims=True))
-        unknown, paid, rewards = np.isnan(self.paid_SA), self.paid_SA.copy(), self.problem.rewards
+        unknown, paid, rewards = np.isnan(self.paid_SAN), self.paid_SAN.copy(), self.problem.rewards
         paid[unknown] = [rewards[rng.randrange(len(rewards))] for _ in range(int(unknown.sum()))]
-        return World(self._certain(drawn_SAS / drawn_SAS.sum(axis=2, keepdims=True)), paid)
+        return self._world(drawn_SAS / drawn_SAS.sum(axis=2, keepdims=True), paid)
 
     def mean(self) -> World:
         """The world of the posterior means."""
         expected = float(np.mean(self.problem.rewards))
-        paid = np.where(np.isnan(self.paid_SA), expected, self.paid_SA)
-        return World(self._certain(self._alphas / self._alphas.sum(axis=2, keepdims=True)), paid)
+        paid = np.where(np.isnan(self.paid_SAN), expected, self.paid_SAN)
+        return self._world(self._alphas / self._alphas.sum(axis=2, keepdims=True), paid)
+
+    def _world(self, transition_SAS: Floats, paid_SAN: Floats) -> World:
+        """These tables, with what is known for certain; the expected reward follows from where a step may lead."""
+        transition = self._certain(transition_SAS)
+        return World(transition, (transition * paid_SAN).sum(axis=2) if self.problem.by_next else paid_SAN[:, :, 0])
 
     @property
     def _alphas(self) -> Floats:

@@ -1,9 +1,10 @@
 """What can be known about the mines: the exact posterior over all layouts of a board.
 
 A hypothesis is the layout before the first reveal, as a tuple of (row, column) in reading order; the prior is uniform
-over all `comb(cells, mines)` of them. What a reveal shows is a function of the layout, so the posterior is uniform over
-the layouts that would have shown every board seen, and the expected gain of a reveal is the entropy of what it shows.
-The first reveal may move a mine, so the mines as they lie now are carried beside the layouts.
+over all `comb(cells - 1, mines)` of them, since the last cell is free. What a reveal shows is a function of the layout,
+so the posterior is uniform over the layouts that would have shown every board seen, and the expected gain of a reveal
+is the entropy of what it shows. The first reveal may move a mine to the last cell, so the mines as they lie now are
+carried beside the layouts.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Layouts:
     @cached_property
     def start(self) -> MineFilter:
         """The prior: uniform over the layouts."""
-        cells: Any = np.fromiter(combinations(range(self.grid.size), self.mines), np.dtype((np.uint64, self.mines)))
+        cells: Any = np.fromiter(combinations(range(self.grid.size - 1), self.mines), np.dtype((np.uint64, self.mines)))
         boards: Boards = np.bitwise_or.reduce(np.uint64(1) << cells, axis=1)
         boards.sort()
         return MineFilter(self, boards, boards, -1, "#" * self.grid.size)
@@ -118,8 +119,8 @@ class MineFilter(Filter):
         return MineFilter(self.game, self.layouts[alive], mines, first, board)
 
     def _after_moving(self, cell: int) -> Boards:
-        """The mines, once a first reveal of `cell` has moved a mine there to the first free cell."""
-        return self.mines if self.first >= 0 else moved(self.layouts, cell)
+        """The mines, once a first reveal of `cell` has moved a mine there to the last cell."""
+        return self.mines if self.first >= 0 else moved(self.layouts, cell, self.game.grid.size - 1)
 
     def belief(self) -> Belief:
         n = len(self.layouts)
@@ -204,10 +205,10 @@ class _Cells(Sequence[Any]):
         raise ValueError(f"{value!r} is not among the layouts")
 
 
-def moved(layouts: Boards, cell: int) -> Boards:
-    """The mines after a first reveal of `cell`: a mine there lies in the first free cell instead."""
-    here, free = np.uint64(1 << cell), ~layouts & (layouts + np.uint64(1))
-    return np.where(layouts & here != 0, layouts ^ here | free, layouts)
+def moved(layouts: Boards, cell: int, last: int) -> Boards:
+    """The mines after a first reveal of `cell`: a mine there lies in the `last` cell instead."""
+    here = np.uint64(1 << cell)
+    return np.where(layouts & here != 0, layouts ^ here | np.uint64(1 << last), layouts)
 
 
 def outcome_bits(shape: Grid, mines: Boards, cell: int) -> float:

@@ -25,14 +25,21 @@ Ints = npt.NDArray[np.int64]
 
 
 @cache
-def chain(n: int, ends: str) -> World:
-    """The river by place: action 0 swims downstream, 1 upstream."""
-    transition = np.zeros((n, 2, n))
+def chain(n: int, ends: str, by_next: bool = False) -> World:
+    """The river by place: action 0 swims downstream, 1 upstream. Rewards are what a stroke pays on average."""
+    transition, paid = np.zeros((n, 2, n)), payments(n, by_next)
     for place, act in product(range(n), range(2)):
         for p, after in current(n, ends, place, bool(act)):
             transition[place, act, after] += p
-    reward = np.array([[pay(n, place, up) for up in (False, True)] for place in range(n)])
-    return World(transition, reward)
+    # Not summed where every next place pays alike: probabilities do not sum to exactly 1.
+    return World(transition, (transition * paid).sum(axis=2) if by_next else paid[:, :, 0])
+
+
+@cache
+def payments(n: int, by_next: bool) -> Floats:
+    """What a stroke pays by place, action and next place, shape `(S, A, S)`."""
+    places = range(n)
+    return np.array([[[pay(n, s, up, t, by_next) for t in places] for up in (False, True)] for s in places])
 
 
 @cache
@@ -57,7 +64,11 @@ class Game(NamedTuple):
 
     @property
     def river(self) -> World:
-        return chain(len(self.problem.states), self.ends)
+        return chain(len(self.problem.states), self.ends, self.problem.by_next)
+
+    @property
+    def paid_SAS(self) -> Floats:
+        return payments(len(self.problem.states), self.problem.by_next)
 
 
 def game(problem: Problem, ends: str, worlds: Sequence[Labels], parse: Callable[[str], str | None]) -> Game:
@@ -71,7 +82,7 @@ def game(problem: Problem, ends: str, worlds: Sequence[Labels], parse: Callable[
 def labelled(problem: Problem, ends: str, labels: Labels) -> World:
     """The tables of a river in the order of the problem's labels."""
     place = [labels.order.index(c) for c in problem.states]
-    river = chain(len(place), ends)
+    river = chain(len(place), ends, problem.by_next)
     act_CA = np.array([[int(t == labels.up[p]) for t in TUNNELS] for p in place])
     rows = np.array(place)[:, None]
     return World(river.transition_SAS[rows, act_CA][:, :, place], river.reward_SA[rows, act_CA])
@@ -116,8 +127,8 @@ class RiverFilter(Filter):
         game, caves = self.game, self.problem.states
         s, t = caves.index(state), caves.index(after)
         place, act = game.place_NC[self.alive, s], self._acts(s, self.problem.actions.index(action))
-        p = game.river.transition_SAS[place, act, game.place_NC[self.alive, t]]
-        return np.where(game.river.reward_SA[place, act] == reward, p, 0.0)
+        move = place, act, game.place_NC[self.alive, t]
+        return np.where(game.paid_SAS[move] == reward, game.river.transition_SAS[move], 0.0)
 
     def _acts(self, cave: int, tunnel: int) -> Ints:
         """1 where the tunnel leads upstream, shape `(N,)`."""
@@ -156,23 +167,24 @@ class RiverFilter(Filter):
         """H(observation) - E[H(observation | labelling)]; an observation is the next cave and the reward."""
         game, cave = self.game, self.problem.states.index(self.cave)
         place, act = game.place_NC[self.alive, cave], self._acts(cave, tunnel)
-        # p_NC[n, t]: the chance that labelling n gives to coming out in cave t.
-        p_NC = np.take_along_axis(game.river.transition_SAS[place, act], game.place_NC[self.alive], axis=1)
-        paid_N = game.river.reward_SA[place, act]
-        after = [self.weights[paid_N == r] @ p_NC[paid_N == r] for r in np.unique(paid_N)]
+        # p_NC[n, t]: the chance that labelling n gives to coming out in cave t, and paid_NC[n, t] what that pays.
+        next_NC = game.place_NC[self.alive]
+        p_NC = np.take_along_axis(game.river.transition_SAS[place, act], next_NC, axis=1)
+        paid_NC = np.take_along_axis(game.paid_SAS[place, act], next_NC, axis=1)
+        after = [self.weights @ np.where(paid_NC == r, p_NC, 0.0) for r in self.problem.rewards]
         return max(0.0, _bits(np.concatenate(after)) - float(self.weights @ _rows(p_NC)))
 
     @cached_property
     def expected_regrets(self) -> Floats:
         game, cave = self.game, self.problem.states.index(self.cave)
-        gaps = _gaps(len(self.problem.states), game.ends, self.problem.horizon)[self.turn % self.problem.horizon]
+        gaps = _gaps(game.problem, game.ends)[self.turn % self.problem.horizon]
         place = game.place_NC[self.alive, cave]
         return np.array([self.weights @ gaps[place, self._acts(cave, a)] for a in range(len(self.problem.actions))])
 
 
 @cache
-def _gaps(n: int, ends: str, horizon: int) -> Floats:
-    return chain(n, ends).gaps(horizon)
+def _gaps(problem: Problem, ends: str) -> Floats:
+    return chain(len(problem.states), ends, problem.by_next).gaps(problem.horizon)
 
 
 def _rows(p: Floats) -> Floats:

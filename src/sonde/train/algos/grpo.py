@@ -14,10 +14,22 @@ al. 2025), the dual clip of Ye et al. 2020 (c = 3 is usual); no KL term and the 
 ΔBelief-RL, appendix F. Advantages come with the batch, one per token (`train.credit`), and carry no gradient.
 
 Departures and limits: `pi_sampled` are the log-probabilities recorded at sampling, not recomputed, so the ratio also
-corrects the (small) difference between decoding and training kernels; the metric "ratio" shows it. They are of
-temperature 1 without truncation, whatever temperature or min-p the tokens were drawn with. So ratios are 1 before the
-first update, but the gradient is that of the untempered policy on tokens drawn from the tempered one, a bias that the
-ratio does not correct. The log ratio is held within [-20, 20], so that no exponential overflows.
+corrects the (small) difference between decoding and training kernels; the metric "ratio" shows it. Both are at the
+temperature that the token was drawn at: logits are divided by it here too, so that what is trained is what was played.
+Where top-p or min-p cut the distribution, rows are refused: the policy that played is not the one that is trained. The
+log ratio is held within [-20, 20], so that no exponential overflows. The angle, in degrees, between the gradient of the
+expected return of whoever drew the tokens and the expected step along logits as they are, or divided by the temperature
+(medians over 40 enumerated trees of three decisions among four tokens, standard normal logits and returns,
+`tests/train/test_temperature.py`):
+
+| temperature | min-p | as they are | divided |
+|---|---|---|---|
+| 1.0 | 0.0 | 0.0 | 0.0 |
+| 0.7 | 0.0 | 5.2 | 0.0 |
+| 1.5 | 0.0 | 5.3 | 0.0 |
+| 0.7 | 0.3 | 15.1 | 9.4 |
+| 1.5 | 0.3 | 5.4 | 6.9 |
+
 The published KL term has no ratio (`as_published=True`). On tokens of the policy it has the value of KL(pi, pi_ref) but
 the gradient of KL(pi_ref, pi); the ratio, 1 on such tokens, puts the gradient right (DeepSeek-V3.2, 2025; TRL does so).
 """
@@ -94,6 +106,10 @@ class GRPO:
     @property
     def needs(self) -> frozenset[Need]:
         return frozenset({"advantage", "sampled", "reference"} if self.kl else {"advantage", "sampled"})
+
+    @property
+    def skips_flat(self) -> bool:
+        return not self.kl
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         said_RT = on_agent(logprob_RT, batch)

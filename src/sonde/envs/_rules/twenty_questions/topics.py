@@ -38,7 +38,6 @@ class Known(NamedTuple):
 
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
 _SIDES = {"t": "train", "v": "val", "e": "test"}
-_DIFFICULTIES = {"e": "easy", "m": "medium", "h": "hard"}
 
 NOTHING = Known(0, 0)
 
@@ -269,9 +268,9 @@ class Knowledge:
         """The side on which the topic is in every preset: train, val or test."""
         return _SIDES[self._data["side"][topic]]
 
-    def difficulty(self, topic: int) -> str:
-        """Easy for frequent nouns, hard for what few people know, medium for the rest."""
-        return _DIFFICULTIES[self._data["difficulty"][topic]]
+    def little_known(self, topic: int) -> bool:
+        """Whether few people know what it is."""
+        return self._data["difficulty"][topic] == "h"
 
 
 @cache

@@ -1,0 +1,100 @@
+"""What an endpoint's reply says: a completion, and how large one may be. See `http` for who asks.
+
+A reply is bounded by what was asked for, so that what many endpoints could send at once stays small: so many bytes per
+token of the limit (the longest tokens of common vocabularies, escaped), more where log-probabilities come with each,
+and some multiple of the request, which some endpoints repeat.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from sonde.core import Completion, Usage
+
+ROOM = 64 * 1024
+"""Bytes that any reply may have: an error, say."""
+PER_TOKEN = 256
+PER_LOGPROB = 512
+"""Bytes of a log-probability with its token, as text and as a list of bytes."""
+PER_REQUEST = 4
+"""How many times the request's own size."""
+
+_FINISH: Mapping[object, Literal["stop", "length", "filter"]] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "filter",
+}
+
+
+def largest(request: int, tokens: int, logprobs: int = 0) -> int:
+    """The most bytes of a reply to a request of so many bytes, at most so many tokens and so many log-probabilities
+    with each.
+
+    >>> largest(request=2_000, tokens=1_024)
+    335680
+    """
+    return ROOM + PER_REQUEST * request + tokens * (PER_TOKEN + PER_LOGPROB * logprobs)
+
+
+def completion(reply: bytes, model: str) -> Completion:
+    """The completion in a reply. Raises `ValueError` where there is none."""
+    if not reply.strip():
+        raise ValueError("no content")
+    try:
+        data = _mapping(json.loads(reply))
+    except (ValueError, RecursionError):
+        raise ValueError("not JSON") from None
+    choices = data.get("choices")
+    if not isinstance(choices, list) or not choices:
+        raise ValueError("no choices")
+    choice = _mapping(cast("list[object]", choices)[0])
+    message = _mapping(choice.get("message"))
+    finish = _FINISH.get(_text(choice.get("finish_reason")), "stop")
+    text = _text(message.get("content"))
+    reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or ""
+    refusal = _text(message.get("refusal"))
+    if text is None and refusal is None and finish == "stop" and not reasoning:
+        raise ValueError("no content")
+    return Completion(
+        text=text or refusal or "",
+        logprobs=_logprobs(choice),
+        finish=finish,
+        reasoning=reasoning,
+        model=_text(data.get("model")) or model,
+        weights=_text(data.get("system_fingerprint")) or "",
+        usage=_usage(_mapping(data.get("usage"))),
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str | None:
+    """A string as any file can hold it: lone surrogates, which JSON can carry, become question marks. Content that
+    comes in parts is joined."""
+    if isinstance(value, list):
+        parts = [_mapping(part).get("text") for part in cast("list[object]", value)]
+        value = "".join(part for part in parts if isinstance(part, str))
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+
+
+def _logprobs(choice: Mapping[str, Any]) -> array[float]:
+    """The log-probability of each token; none at all unless all are there."""
+    content = _mapping(choice.get("logprobs")).get("content")
+    rows = cast("list[object]", content) if isinstance(content, list) else []
+    values = [_mapping(row).get("logprob") for row in rows]
+    numbers = [float(v) for v in values if isinstance(v, int | float) and abs(v) < 1e30]
+    return array("f", numbers if len(numbers) == len(values) else [])
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    cached = _mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
+    return Usage(*map(_count, (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0

@@ -1,0 +1,78 @@
+"""What was wrong with the replies of the agent's model: cut by the token limit, without an answer, unreadable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from .agents.llm import split_reasoning
+from .core import Completion, Trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replies:
+    """Counts over one episode. `malformed`: replies of sub-calls that could not be read and were asked for again;
+    `fallbacks`: sub-calls that were given up; `cut`: replies that the token limit cut; `thoughts`: replies that hold
+    reasoning and nothing else."""
+
+    malformed: int = 0
+    fallbacks: int = 0
+    cut: int = 0
+    thoughts: int = 0
+
+
+class Counted(Protocol):
+    """An episode with its counts."""
+
+    @property
+    def replies(self) -> Replies: ...
+
+
+def count(trajectory: Trajectory) -> Replies:
+    """The counts of an episode; names of sub-calls as in `agents/_calls.py`."""
+    said = [c for turn in trajectory.turns for c in turn.acts[0].action.completions]
+    return Replies(
+        malformed=sum(c.name.endswith(":malformed") for c in said),
+        fallbacks=sum(c.name.endswith(":fallback") for c in said),
+        cut=sum(c.finish == "length" for c in said),
+        thoughts=sum(map(_only_thought, said)),
+    )
+
+
+def _only_thought(c: Completion) -> bool:
+    reasoning, text = split_reasoning(c.text)
+    return bool(c.reasoning or reasoning) and not text.strip()
+
+
+def shares(by_task: Mapping[str, Sequence[Counted]]) -> dict[str, list[list[float]]]:
+    """Per task and episode, whether a reply was cut, and whether one held nothing but reasoning."""
+    played = [rows for rows in by_task.values() if rows]
+    return {
+        "cut": [[float(r.replies.cut > 0) for r in rows] for rows in played],
+        "reasoning_only": [[float(r.replies.thoughts > 0) for r in rows] for rows in played],
+    }
+
+
+def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
+    """What is to be said of a run's replies; nothing if nothing was wrong."""
+    malformed, fallbacks, cut, thoughts = (
+        sum(getattr(r.replies, name) for r in rows) for name in ("malformed", "fallbacks", "cut", "thoughts")
+    )
+    found: list[str] = []
+    if malformed + fallbacks:
+        found.append(
+            f"sub-calls: {malformed:,} unreadable replies asked for again, {fallbacks:,} calls given up (fallback), in "
+            f"{_hit(rows, 'fallbacks')} episodes"
+        )
+    if cut:
+        found.append(
+            f"{cut:,} replies were cut by the token limit, in {_hit(rows, 'cut')} episodes; --max-new-tokens sets it"
+        )
+    if thoughts:
+        found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_hit(rows, 'thoughts')} episodes")
+    return tuple(found)
+
+
+def _hit(rows: Sequence[Counted], name: str) -> str:
+    return f"{sum(getattr(r.replies, name) > 0 for r in rows)} of {len(rows)}"

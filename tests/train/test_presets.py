@@ -1,0 +1,148 @@
+"""Presets are whole: what is published is what is trained, and what differs from it is told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import sonde
+from sonde import UserError
+from sonde.core import AGENT, Episode
+from sonde.models.chat import Chat
+from sonde.paprika import TINY, Paprika
+from sonde.rollout import Plan, collect
+from sonde.train.algos import objective
+from sonde.train.algos.grpo import GRPO
+from sonde.train.credit import GroupRelative, named_rewards
+from sonde.train.gather import Game
+from sonde.train.learn import DATA, OFFLINE, Learning, learn_online, load_model, prepare
+from sonde.train.presets import PRESETS, Training, preset
+from sonde.train.selection import SFTRule
+from sonde.train.settings import LoraSettings, TrainSettings
+
+from .asking import WORDS, Asking
+from .test_learn import Knower
+from .tiny import tiny_model, tiny_tokenizer
+
+ENV = Asking()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder, tokenizer = tmp_path_factory.mktemp("model"), tiny_tokenizer(WORDS)
+    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+# --- what is published -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_complete(name: str) -> None:
+    """Its objective can be made, a run of it can start and be resumed, and nothing of it is overridden."""
+    known = PRESETS[name]
+    assert objective(known.objective, **known.options).name == known.objective
+    assert known.preset == name and known.source and known.overridden() == [] and known.told() == name
+    assert known.settings.save_steps is not None
+    if known.objective not in OFFLINE:
+        assert known.settings.max_steps is not None
+        assert known.settings.batch_size % known.online.k == 0
+        assert known.settings.save_steps % known.online.updates_per_rollout == 0
+    json.dumps(known.to_json())
+
+
+def test_paprika() -> None:
+    sft, rpo = preset("paprika_sft").settings, preset("paprika_rpo").settings
+    assert (sft.lr, rpo.lr) == (1e-6, 2e-7) and (sft.max_tokens, rpo.max_tokens) == (12_000, 8_192)
+    for settings in (sft, rpo):
+        assert (settings.batch_size, settings.epochs, settings.schedule, settings.warmup) == (32, 1, "cosine", 0.04)
+    assert preset("paprika_rpo").options == {"beta": 0.1, "alpha": 1.0}
+
+
+@pytest.mark.parametrize(("name", "lr"), [("starpo", 1e-5), ("starpo_4b", 3e-5)])
+def test_starpo(name: str, lr: float) -> None:
+    """ΔBelief-RL, section 4.1, appendix F with tables 5 and 6, and its code."""
+    known = preset(name)
+    settings, online = known.settings, known.online
+    made = objective(known.objective, **known.options)
+    assert made == GRPO(clip_low=0.2, clip_high=0.28, dual_clip=3.0, aggregation="seq-mean-token-mean", kl=0.0)
+    assert settings.lr == lr and settings.lora == LoraSettings(r=64, alpha=64.0, targets="all-linear")
+    assert (settings.betas, settings.weight_decay, settings.schedule) == ((0.9, 0.95), 0.01, "constant")
+    assert (settings.warmup, settings.clip, settings.max_steps) == (0.0, 1.0, 3 * 60)
+    assert (online.k, online.temperature, online.credit) == (16, 1.0, GroupRelative(scale="std", baseline="mean"))
+    assert settings.batch_size // online.k == 80 and online.updates_per_rollout == 3  # 240 tasks a rollout
+
+
+def test_starpo_rewards_by_hand() -> None:
+    """2 for the win, -5 for what is invalid, -1 for what is repeated, -.05 for each of the turns."""
+    env, user = sonde.make("twenty_questions", preset="delta_belief"), sonde.make("users:answerer")
+    (task,) = env.tasks("train")[:1]
+    ep = Episode.begin(env, task, seed=0)
+    for text in ("Is it alive?", "Is it alive?", "hm"):
+        ep = ep.step(text)
+        while ep.to_act not in (None, AGENT):
+            ep = ep.step(user.act_now(ep.view(str(ep.to_act))))  # type: ignore[attr-defined]
+    named = named_rewards(ep.trajectory())
+    earned = preset("starpo").online.rewards(named)
+    by_hand = -0.05 * 3 - 5 * sum(named["invalid"]) - sum(named["repeated"])
+    assert sum(named["invalid"]) + sum(named["repeated"]) >= 1 and float(earned.sum()) == pytest.approx(by_hand)
+
+
+def test_delta_belief_sft_learns_questions_of_the_shortest_wins(model: str) -> None:
+    """Appendix E: all of the shortest wins, and every question an item of its own."""
+    lessons = collect(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=2))
+    chat, known = Chat(load_model(model)[1], label=model, template={}), preset("delta_belief_sft")
+    assert known.learning == Learning(sft=SFTRule(distinct=False, within=0), by_turn=True)
+    data = prepare("sft", lessons, chat, known.learning, known.settings.max_tokens)
+    assert len(data.items) == sum(len(t.turns) for t in lessons) == 24
+    assert all(len(item.rows) == 1 and len(set(item.rows[0].turns) - {-1}) == 1 for item in data.items)  # type: ignore[union-attr]
+    whole = prepare("sft", lessons, chat, replace(known.learning, by_turn=False))
+    assert len(whole.items) == 12 and whole.rows.agent_tokens == data.rows.agent_tokens
+
+
+def test_what_needs_beliefs_has_no_preset() -> None:
+    with pytest.raises(UserError, match="train: preset: unknown name 'delta_belief'"):
+        preset("delta_belief")
+    with pytest.raises(UserError, match="did you mean 'paprika_rpo'"):
+        preset("paprika_dpo")
+
+
+# --- what is applied -------------------------------------------------------------------------------------------------
+
+
+def test_a_preset_is_applied_whole_and_changes_are_told(model: str, tmp_path: Path) -> None:
+    """16 games of each of two tasks in both updates, the published rewards, all three clips; smaller, and told so."""
+    known = preset("starpo", folder=str(tmp_path), batch_size=16, max_steps=2, save_steps=2, lora=None, bf16=False)
+    small = replace(known, online=replace(known.online, updates_per_rollout=2))
+    told = small.overridden()
+    assert told[:2] == ["settings.max_steps 2 (180)", "settings.batch_size 16 (1280)"]
+    assert "online.updates_per_rollout 2 (3)" in told and not any("save_steps" in line for line in told)
+    history = learn_online(model, small, [Game(ENV, ENV.tasks("train"), "asking")]).history
+    data = json.loads((tmp_path / DATA).read_text())
+    assert (data["preset"], data["overridden"]) == ("starpo", told) and data["options"] == dict(known.options)
+    assert data["online"]["k"] == 16 and data["online"]["rewards"]["invalid"] == -5.0
+    assert "clipped_dual" in history[0] and history[0]["episodes"] == 32
+    assert history[0]["reward"] < 0 <= history[0]["score"]
+
+
+def test_another_objective_has_its_own_options() -> None:
+    other = preset("paprika_rpo").of("dpo")
+    assert other.options == {} and other.settings == preset("paprika_rpo").settings
+    assert other.overridden() == ["objective dpo (rpo)"]
+    assert other.of("dpo") is other
+    assert Training(objective="sft", settings=TrainSettings()).overridden() == []
+
+
+def test_the_pipeline_applies_presets_whole() -> None:
+    config = Paprika(model="m", envs=({"name": "maze"},), presets=TINY, changes={"rpo": {"lr": 1e-4}}, seed=3)
+    rpo = config.training("rpo")
+    assert rpo.options == {"beta": 0.1, "alpha": 1.0} and rpo.learning.seed == rpo.settings.seed == 3
+    assert config.training("sft").overridden() == [] and rpo.overridden() == ["settings.lr 0.0001 (0.0002)"]
+    assert config.to_json()["settings"]["rpo"]["options"] == {"beta": 0.1, "alpha": 1.0}
