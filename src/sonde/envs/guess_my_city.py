@@ -29,8 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
@@ -215,7 +214,9 @@ class GuessMyCity(Dialogue):
         if city is None:
             return Names(lookup({name_key(str(state.world).rpartition(", ")[0]): 1}), LONGEST_NAME, 1)
         land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
-        beside = reduce(or_, map(cities_named, (land, *land.split())))
+        beside = cities_named(land)
+        for word in land.split():
+            beside |= cities_named(word)
         return Names(cities_named, LONGEST_NAME, 1 << city.id, beside)
 
     def secrets(self, state: Talk) -> Sequence[str]:
