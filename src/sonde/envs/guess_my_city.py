@@ -213,7 +213,11 @@ class GuessMyCity(Dialogue):
         city = self.city(state)
         if city is None:
             return Names(lookup({name_key(str(state.world).rpartition(", ")[0]): 1}), LONGEST_NAME, 1)
-        return Names(cities_named, LONGEST_NAME, 1 << city.id, cities_named(city.land.name))  # "Guatemala, Guatemala"
+        land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
+        beside = cities_named(land)
+        for word in land.split():
+            beside |= cities_named(word)
+        return Names(cities_named, LONGEST_NAME, 1 << city.id, beside)
 
     def secrets(self, state: Talk) -> Sequence[str]:
         city = self.city(state)
