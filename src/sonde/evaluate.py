@@ -16,6 +16,7 @@ from typing import Any
 
 from . import metrics, reference
 from .core import AGENT, EMPTY, Env, Episode, Gain, Spec, Trajectory, UserError, build
+from .core.checked import checked
 from .core.types import Json
 from .metrics import Estimate
 from .rollout import tokens
@@ -306,6 +307,7 @@ def _mean_entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | No
     return tuple(sum(column) / len(padded) for column in zip(*padded, strict=True))
 
 
+@checked
 def evaluate(
     trajectories: Iterable[Trajectory],
     *,
@@ -373,6 +375,7 @@ class Comparison:
     turns: Estimate
 
 
+@checked
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
     """A - B, paired by task; within a task that both have begun, what is missing counts as in an evaluation."""
     if a.env != b.env:

@@ -1,6 +1,6 @@
 """Playing episodes: one, many at once, groups of k in one world, resumed after an interruption.
 
-    trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], k=4)
+    trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
 
 A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory; any other exception is a
 defect in code and stops the run at once. Order of completion never changes what is recorded: every random number of
@@ -31,6 +31,7 @@ from .core import (
     play_act,
     run_sync,
 )
+from .core.checked import Checked, checked
 from .store import Run, RunWriter
 
 Seats = Mapping[str, AnyPolicy]
@@ -56,12 +57,14 @@ class Job(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Checked):
     """Which episodes to play and how many at once. The k samples of a task share its world (`seed`).
 
     `budget` is a number of model tokens, prompt and completion together: when finished episodes have used it up, no
     further episode begins.
     """
+
+    called = "plan"
 
     k: int = 1
     seed: int = 0
@@ -98,6 +101,7 @@ def seated(env: Env[Any], policies: Seats) -> dict[str, AnyPolicy]:
     return full
 
 
+@checked
 async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
     """One episode from start to end. The environment's defaults play the seats that `policies` leaves out."""
     return await _play_on(Episode.begin(env, task, seed=seed, sample=sample), seated(env, policies))
@@ -121,6 +125,7 @@ async def _finish(ep: Episode, policies: Seats) -> None:
             await policy.finish(ep.view(seat))
 
 
+@checked
 async def rollout(
     env: Env[Any],
     policies: Seats,
@@ -226,6 +231,7 @@ def _act_together(episodes: list[Episode], policies: Seats) -> tuple[list[Episod
 OnDone = Callable[[Trajectory], None]
 
 
+@checked
 def collect(
     env: Env[Any],
     policies: Seats,
@@ -246,6 +252,7 @@ def collect(
     return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
 
 
+@checked
 def record(
     env: Env[Any],
     policies: Seats,

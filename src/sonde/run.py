@@ -14,7 +14,7 @@ import re
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from .core import (
     names,
     unknown,
 )
-from .core.config import check_types
+from .core.checked import Checked, checked
 from .core.types import Json
 from .evaluate import Evaluation, row, summarise
 from .rollout import Key, OnDone, Plan, record, seated
@@ -49,9 +49,11 @@ _POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunConfig:
+class RunConfig(Checked):
     """Everything that decides what a run records. `seats` maps seats to policy configurations; `tasks_file` takes the
     place of the environment's own tasks."""
+
+    called = "config"
 
     env: Mapping[str, Json]
     seats: Mapping[str, Mapping[str, Json]]
@@ -67,8 +69,6 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         for field_, config in {"env": self.env, **{f"seats.{seat}": c for seat, c in self.seats.items()}}.items():
-            if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise invalid(field_, config, "a mapping with at least a name")
             if not isinstance(config.get("name"), str):
                 raise invalid(f"{field_}.name", config.get("name"), "text")
         if self.n_tasks is not None and self.n_tasks < 1:
@@ -135,6 +135,7 @@ def suite(name: str) -> tuple[str, ...]:
     return found
 
 
+@checked
 def prepare(config: RunConfig) -> Prepared:
     """Build environment and policies and pick the tasks; every mistake in the configuration shows here."""
     env = build(config.env)
@@ -247,14 +248,6 @@ def read_config(path: Path) -> dict[str, Json]:
 
 def config_from(values: Mapping[str, Json]) -> RunConfig:
     """A `RunConfig` from plain values; unknown fields are named."""
-    known = [f.name for f in fields(RunConfig)]
-    for key in values:
-        if key not in known:
-            raise unknown("config", key, known)
-    absent = [key for key in ("env", "seats") if key not in values]
-    if absent:
-        raise UserError(f"config: missing {absent[0]}")
-    check_types("config", RunConfig, values)
     return RunConfig(**values)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names
-from sonde.core.config import check_types
+from sonde.core.checked import check_types
 from sonde.core.types import Json
 from sonde.run import RunConfig, config_from, override, read_config, suite
 

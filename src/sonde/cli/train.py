@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 from sonde.core import Env, UserError, build, invalid, names, unknown
-from sonde.core.config import check_types
 from sonde.core.types import Json
 from sonde.paprika import PAPER, TINY, Outcome, Paprika
 from sonde.paprika import run as run_paprika
@@ -178,21 +177,12 @@ def _settings(name: str, folder: Path, changes: Mapping[str, Json]) -> TrainSett
 
 def _rules(objective: str, rule: Mapping[str, Json], context: str, encode: bool, seed: int) -> Learning:
     kind = PairRule if objective in PAIRED else SFTRule
-    known = kind.__dataclass_fields__
-    for key in rule:
-        if key not in known:
-            raise unknown("--set rule", key, known)
     made = {"pairs" if objective in PAIRED else "sft": kind(**rule)}
     return Learning(**made, context=context, encode=encode, seed=seed)  # type: ignore[arg-type]
 
 
 def _online(values: Mapping[str, Json]) -> OnlineSettings:
     """`rewards` are names with their weights, or one of the published mixes; `bandit` is a name."""
-    known = [name for name in OnlineSettings.__dataclass_fields__ if name != "credit"]
-    for key in values:
-        if key not in known:
-            raise unknown("--set online", key, known)
-    check_types("--set online", OnlineSettings, values)
     made = dict(values)
     if "rewards" in made:
         mix = made["rewards"]

@@ -52,9 +52,9 @@ def invalid(field: str, got: object, allowed: object) -> UserError:
     return UserError(f"{field}: got {shown if len(shown) <= 200 else shown[:200] + '...'}, allowed: {allowed}")
 
 
-def unknown(field: str, got: str, names: Iterable[str]) -> UnknownName:
+def unknown(field: str, got: object, names: Iterable[str]) -> UnknownName:
     """An error for a name that is not among `names`, with the nearest one as a suggestion."""
     known = sorted(names)
-    near = difflib.get_close_matches(got, known, n=1)
+    near = difflib.get_close_matches(str(got), known, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return UnknownName(f"{field}: unknown name {got!r}{hint}; known: {', '.join(known) or 'none'}")

@@ -10,6 +10,7 @@ from typing import TypeVar, overload
 import numpy as np
 
 from sonde.core import Trajectory
+from sonde.core.checked import checked
 
 from .folder import read_config
 from .frames import Entry, Key
@@ -26,6 +27,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
     and may be mixed. It shows the run as it was when opened; pickling (for worker processes) opens it anew.
     """
 
+    @checked
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         read_config(self.folder)

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
 from sonde.core import AGENT, AnyPolicy, Frozen, Task, Trajectory, derive, invalid, run_sync
+from sonde.core.checked import Checked
 from sonde.rollout import Plan, Seats, rollout
 
 from .credit import Estimator, GroupRelative, RewardMix, Values, has_signal, named_rewards, returns, with_advantages
@@ -32,7 +33,7 @@ without truncation, whatever was drawn from, so there this is a bias (`algos/grp
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineSettings:
+class OnlineSettings(Checked):
     """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1, no truncation.
 
     `k`: samples per task. `updates_per_rollout`: optimizer steps, on a part of the groups each, before the next play.
@@ -42,6 +43,8 @@ class OnlineSettings:
     `agents:llm`. `max_batch`: rows decoded at once. `max_tokens`: longer trajectories are left out. `save_episodes`
     writes every episode to run folders, `episodes/GAME` in the folder of the training.
     """
+
+    called = "online"
 
     k: int = 8
     updates_per_rollout: int = 1

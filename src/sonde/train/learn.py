@@ -18,6 +18,7 @@ import orjson
 
 from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
+from sonde.core.checked import Checked
 from sonde.core.types import Json
 from sonde.models import fetch
 from sonde.models.chat import Chat
@@ -44,13 +45,15 @@ DATA = "data.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning:
+class Learning(Checked):
     """How recorded episodes become items.
 
     `sft` and `pairs` are the rules of selection. `encode`: encode the texts again although token ids were recorded
     (those of another model, say). `context`, `system`: what `agents:llm` showed the model, or would have shown it; used
     where texts are encoded.
     """
+
+    called = "learning"
 
     sft: SFTRule = field(default_factory=SFTRule)
     pairs: PairRule = field(default_factory=PairRule)
