@@ -14,6 +14,7 @@ from typing import NoReturn
 import typer
 
 from sonde.core import SondeError
+from sonde.core.plain import plain
 
 INTERRUPTED = 130
 
@@ -49,5 +50,5 @@ def _usage(error: Exception) -> NoReturn:
 def _fail(message: str, status: int) -> NoReturn:
     """One line, unless there is nothing to say, as after `sonde` alone, which has shown its help."""
     if message:
-        print(f"sonde: {' '.join(message.split())}", file=sys.stderr)
+        print(f"sonde: {plain(' '.join(message.split()))}", file=sys.stderr)
     raise SystemExit(status)

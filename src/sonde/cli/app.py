@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
-from rich.console import Console
 
 from sonde import __version__
 from sonde.core import AGENT, Env, Episode, build, make, names, unknown
@@ -27,6 +26,7 @@ from . import tables
 from .estimate import estimate
 from .options import ROLES, agent_config, config_file, environments, in_role, run_config, user_config, with_models
 from .progress import progress
+from .terminal import out
 from .train import paprika, train
 
 app = typer.Typer(
@@ -39,7 +39,6 @@ app = typer.Typer(
 )
 models_app = typer.Typer(help="Small models that run on a laptop.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
-out = Console()
 
 EnvArg = Annotated[
     list[str] | None,
@@ -135,7 +134,7 @@ def show(
         return
     out.print(tables.listing(env, ((k, _plain(v)) for k, v in facts.items())))
     out.print()
-    out.print(opening, markup=False, highlight=False)
+    out.print(opening, highlight=False)
 
 
 def _plain(value: object) -> str:
@@ -381,7 +380,8 @@ def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows ho
     """Find or download small weights, check them and convert them once."""
     from sonde.models.fetch import fetch
 
-    from .progress import stages, stderr
+    from .progress import stages
+    from .terminal import stderr
 
     out.print(str(fetch(name, progress=stages(stderr))), highlight=False, soft_wrap=True)
 

@@ -46,7 +46,7 @@ def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, ou
     ep = run_sync(advance(Episode.begin(env, tasks[index], seed=seed), others))
     title, subtitle = f"{env.spec.name} ({env.spec.preset})", "? hint   ! possibilities   Ctrl-D leaves"
     told = "\n\n".join(filter(None, (untagged(_last(ep)), _SHORT.get(env.name))))
-    out.print(Panel(Text(told), title=title, subtitle=subtitle))
+    out.print(Panel(Text(told), title=Text(title), subtitle=subtitle))
     try:
         ep = _play(ep, others, out)
     except (EOFError, KeyboardInterrupt):

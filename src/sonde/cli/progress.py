@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sonde.core import Trajectory
 
-stderr = Console(stderr=True)
+from .terminal import stderr
 
 
 @contextmanager
@@ -20,12 +20,12 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
     Off a terminal, one line at the end."""
     ends: Counter[str] = Counter()
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=10),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[ends]}"),
+        TextColumn("{task.fields[ends]}", markup=False),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
         task = bar.add_task(title, total=total, completed=before, rate="", ends="")

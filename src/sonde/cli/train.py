@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from sonde.core import Env, UserError, build, invalid, names, unknown
 from sonde.core.types import Json
@@ -27,9 +26,8 @@ from sonde.train.selection import PairRule, SFTRule
 from sonde.train.settings import PRESETS, TrainSettings
 
 from . import tables
-from .progress import progress, stderr
-
-out = Console()
+from .progress import progress
+from .terminal import out, stderr
 
 ONLINE = ("grpo",)
 PARTS = ("settings", "objective", "online", "rule")

@@ -14,7 +14,21 @@ import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, wraps
-from typing import Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeVar, Union, cast, get_args, get_origin
+from io import TextIOBase
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Self,
+    TextIO,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 from .errors import UserError, invalid, unknown
 
@@ -246,6 +260,7 @@ _PLAIN: Mapping[Any, _Option] = {
     str: _Option("text", "texts", lambda v: isinstance(v, str), None, (str,)),
     bool: _Option("true or false", "true or false", lambda v: isinstance(v, bool), None, (bool,)),
     type(None): _Option("none", "none", lambda v: v is None, None, (type(None),)),
+    TextIO: _Option("an open text file", "open text files", lambda v: isinstance(v, TextIOBase)),
     Any: _ANYTHING,
     object: _ANYTHING,
 }
