@@ -12,7 +12,8 @@ from importlib.metadata import version as _version
 
 from . import core
 from .core import *  # noqa: F403
+from .core.extras import DISTRIBUTION as _DISTRIBUTION
 
 __all__: list[str] = []
 __all__ += core.__all__
-__version__ = _version("sonde")
+__version__ = _version(_DISTRIBUTION)

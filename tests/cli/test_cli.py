@@ -349,6 +349,22 @@ def test_alone_it_shows_its_help_and_nothing_else() -> None:
     assert "sonde: " not in result.stdout + result.stderr
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("sonde ev", {"eval"}),
+        ("sonde eval wo", {"word_chaining", "word_guess", "wordle"}),
+        ("sonde eval --agent ent", {"entropy"}),
+        ("sonde play mur", {"murder_mystery"}),
+    ],
+)
+def test_a_shell_completes_commands_and_names(typed: str, offered: set[str]) -> None:
+    asked = {"_SONDE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    sonde = Path(sys.executable).with_name("sonde")
+    done = subprocess.run([sonde], env={**os.environ, **asked}, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == offered
+
+
 def test_version() -> None:
     result = process("--version")
     assert (result.returncode, result.stdout) == (0, f"sonde {sonde.__version__}\n")

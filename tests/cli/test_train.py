@@ -88,6 +88,21 @@ def test_training_while_playing() -> None:
     assert [row["step"] for row in rows] == [1, 2] and rows[-1]["episodes"] == 16
 
 
+def test_a_training_is_shown_in_80_columns_and_reported() -> None:
+    args = [*GRPO, "-o", "settings.batch_size=8", "-o", "settings.max_steps=3", "-o", "online.k=4"]
+    result = CliRunner().invoke(app, [*args, "--report", "page.html"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0, result.exception
+    header, line, *rows = result.stdout.splitlines()[:5]
+    assert header.split()[:3] == ["step", "won", "%"] and "nll" in header.split()
+    assert set(line) == {"─"} and [row.split()[0] for row in rows] == ["1", "2", "3"]
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "…" not in result.stdout and "{" not in result.stdout + result.stderr
+    assert [said.split("  ")[0] for said in result.stderr.splitlines()] == [f"grpo: step {n} of 3" for n in (1, 2, 3)]
+    assert "written: o/history.jsonl" in result.stdout
+    page = Path("page.html").read_text()
+    assert "reinforcement learning by groups of episodes" in page and "<svg" in page
+
+
 def test_the_pipeline_and_its_report() -> None:
     args = [
         "paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", "-k", "24",

@@ -123,6 +123,19 @@ def test_quickstart_runs_and_prints_what_it_holds(tmp_path: Path, monkeypatch: p
         assert OUTPUTS["printed_by"]("".join(cell["source"]), namespace) == held
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
+    docs = ROOT / "docs"
+    pages = [page.relative_to(docs).as_posix() for page in sorted(docs.rglob("*.md"))]
+    assert [page for page in pages if f": {page}\n" not in nav] == []
+
+
+def test_the_gate_shows_what_the_docs_complain_of() -> None:
+    gate = [line for line in (ROOT / ".ci" / "run").read_text("utf-8").splitlines() if line.startswith("stage docs")]
+    assert gate
+    assert "--quiet" not in gate[0]
+
+
 def test_design_names_every_module() -> None:
     text = (ROOT / "docs" / "design.md").read_text("utf-8")
     source = ROOT / "src" / "sonde"

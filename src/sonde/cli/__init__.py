@@ -14,6 +14,7 @@ from typing import NoReturn
 import typer
 
 from sonde.core import SondeError
+from sonde.core.extras import extras, lacking
 from sonde.core.plain import plain
 
 INTERRUPTED = 130
@@ -32,6 +33,10 @@ def main() -> None:
         _fail(": ".join(str(part) for part in (e.filename, e.strerror or e) if part), 2)
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
+    except ModuleNotFoundError as e:
+        if e.name not in extras():
+            raise
+        _fail(str(lacking("this command", e.name)), 2)
     except Exception as e:
         _usage(e)
     if status == INTERRUPTED:  # some versions of typer return it, others raise

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import typer
 
 from sonde import __version__
-from sonde.core import AGENT, Env, Episode, build, make, names, unknown
+from sonde.core import AGENT, Episode, build, names, unknown
 from sonde.core.registry import KINDS, summary
 from sonde.core.types import Kind
 from sonde.evaluate import Evaluation, macro
@@ -24,8 +24,19 @@ from sonde.store import Run, compact
 
 from . import tables
 from .estimate import estimate
-from .options import ROLES, agent_config, config_file, environments, in_role, run_config, user_config, with_models
+from .options import (
+    ROLES,
+    agent_config,
+    config_file,
+    environment,
+    environments,
+    in_role,
+    run_config,
+    user_config,
+    with_models,
+)
 from .progress import progress
+from .shared import ReportOpt, completing
 from .terminal import out
 from .train import paprika, train
 
@@ -33,7 +44,6 @@ app = typer.Typer(
     name="sonde",
     help="Environments, agents and metrics for language models that must seek information.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -42,7 +52,10 @@ app.add_typer(models_app, name="models")
 
 EnvArg = Annotated[
     list[str] | None,
-    typer.Argument(help="Environments such as wordle; see `sonde list`. By default the one in --config."),
+    typer.Argument(
+        help="Environments such as wordle; see `sonde list`. By default the one in --config.",
+        autocompletion=completing("envs"),
+    ),
 ]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
 SuiteOpt = Annotated[
@@ -54,6 +67,7 @@ AgentOpt = Annotated[
     typer.Option(
         help="Policy of the agent: llm, random, entropy, ... or module:Class. reference and floor: the environment's.",
         show_default="llm",
+        autocompletion=completing("agents"),
     ),
 ]
 ModelOpt = Annotated[
@@ -116,12 +130,12 @@ def list_(
 
 @app.command()
 def show(
-    env: Annotated[str, typer.Argument(help="An environment.")],
+    env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
     preset: PresetOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
     """Show an environment: its facts, its presets and its opening message."""
-    made: Env[Any] = make(env, **({"preset": preset} if preset else {}))
+    made = environment(env, preset)
     spec, task = made.spec, made.tasks("test")[0]
     opening = Episode.begin(made, task).view(AGENT).messages[0].content
     facts = {f: getattr(spec, f) for f in spec.__dataclass_fields__} | {
@@ -147,7 +161,9 @@ def _plain(value: object) -> str:
 
 @app.command()
 def play(
-    env: Annotated[str, typer.Argument(help="An environment, for example wordle.")] = "wordle",
+    env: Annotated[
+        str, typer.Argument(help="An environment, for example wordle.", autocompletion=completing("envs"))
+    ] = "wordle",
     preset: PresetOpt = None,
     split: SplitOpt = None,
     index: Annotated[
@@ -158,7 +174,7 @@ def play(
     """Play in the terminal. `?` shows the most informative question, `!` what is still possible, Ctrl-D ends."""
     from .play import play_in_terminal
 
-    play_in_terminal(make(env, **({"preset": preset} if preset else {})), split or "test", index, seed or 0, out)
+    play_in_terminal(environment(env, preset), split or "test", index, seed or 0, out)
 
 
 @app.command("eval")
@@ -191,7 +207,7 @@ def eval_(
     gains: Annotated[
         bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write an HTML report here.")] = None,
+    report: ReportOpt = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
 ) -> None:
@@ -254,7 +270,7 @@ def _show(
 
 @app.command()
 def rollout(
-    env: Annotated[str, typer.Argument(help="An environment.")],
+    env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
     folder: Annotated[Path, typer.Argument(help="The run folder to write or continue.")],
     preset: PresetOpt = None,
     agent: AgentOpt = None,

@@ -22,6 +22,8 @@ def model_config(spec: str, base_url: str | None) -> dict[str, Json]:
     'Qwen/Qwen3-8B'
     """
     kind, colon, rest = spec.partition(":")
+    if colon and not rest:
+        raise invalid("--model", spec, f"{kind}:NAME")
     if not colon and (spec in FILE_MODELS or Path(spec).is_dir()):
         kind, rest = "hf", spec
     known = names("models")
@@ -49,6 +51,14 @@ def environments(
     return suite(named), named
 
 
+def environment(name: str, preset: str | None) -> Env[Any]:
+    """The environment of this name."""
+    made = make(name, **({"preset": preset} if preset else {})) if issubclass(find(name), Env) else None
+    if made is None:
+        raise UserError(f"{name!r} is not an environment; `sonde list envs` shows those that are")
+    return made
+
+
 def in_role(agent: str | None, env: str | None, preset: str | None) -> str | None:
     """The agent that has a role in an environment: `floor` and `reference` name another one, all others themselves.
 
@@ -59,8 +69,7 @@ def in_role(agent: str | None, env: str | None, preset: str | None) -> str | Non
         return agent
     if env is None:
         raise UserError(f"--agent: got {agent!r}, allowed: where the environment is named")
-    made: Env[Any] = make(env, **({"preset": preset} if preset else {}))
-    found = getattr(made.spec, agent)
+    found = getattr(environment(env, preset).spec, agent)
     if not found:
         raise UserError(f"--agent: {env} has no {agent}")
     return found

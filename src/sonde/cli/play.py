@@ -41,7 +41,7 @@ def play_in_terminal(env: Env[Any], split: str, index: int | None, seed: int, ou
     if index is None:
         # A person's own game: the one place where a choice need not be repeatable, and the task is named at the end.
         index = secrets.randbelow(len(tasks))
-    if not -len(tasks) <= index < len(tasks):
+    if not 0 <= index < len(tasks):
         raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
     ep = run_sync(advance(Episode.begin(env, tasks[index], seed=seed), others))
     title, subtitle = f"{env.spec.name} ({env.spec.preset})", "? hint   ! possibilities   Ctrl-D leaves"

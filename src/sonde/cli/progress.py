@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sonde.core import Trajectory
 
+from .tables import told
 from .terminal import stderr
 
 
@@ -20,12 +21,12 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
     Off a terminal, one line at the end."""
     ends: Counter[str] = Counter()
     columns = (
-        TextColumn("{task.description}", markup=False),
+        _words("{task.description}"),
         BarColumn(bar_width=10),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
+        _words("{task.fields[rate]}"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[ends]}", markup=False),
+        _words("{task.fields[ends]}"),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
         task = bar.add_task(title, total=total, completed=before, rate="", ends="")
@@ -41,6 +42,29 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
         stderr.print(f"{title}: played {ends.total()} of {total} episodes{earlier}  {_counts(ends)}".rstrip())
 
 
+@contextmanager
+def training(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], None]]:
+    """A bar over optimizer steps with the newest numbers; call what it yields with steps done, steps in all, and the
+    newest entry of the history. Off a terminal, a line at every tenth of the run."""
+    columns = (
+        _words("{task.description}"),
+        BarColumn(bar_width=10),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        _words("{task.fields[numbers]}"),
+    )
+    with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
+        task = bar.add_task(title, total=None, numbers="")
+
+        def show(step: int, total: int, entry: Mapping[str, float]) -> None:
+            numbers = "  ".join(f"{name} {text}" for name, text in list(told(entry).items())[:3])
+            bar.update(task, total=total, completed=step, numbers=numbers)
+            if not stderr.is_terminal and (step * 10 // total > (step - 1) * 10 // total):
+                stderr.print(f"{title}: step {step} of {total}  {numbers}", highlight=False, soft_wrap=True)
+
+        yield show
+
+
 def stages(console: Console, indent: str = "") -> Callable[[str, float | None], None]:
     """What `models.fetch` calls around each stage: its name when it starts, its seconds on the same line at the end."""
 
@@ -51,6 +75,10 @@ def stages(console: Console, indent: str = "") -> Callable[[str, float | None], 
             console.print(f"{seconds:.1f} s", highlight=False)
 
     return show
+
+
+def _words(form: str) -> TextColumn:
+    return TextColumn(form, markup=False)
 
 
 def _short(ends: Counter[str]) -> str:

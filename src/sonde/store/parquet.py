@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from sonde.core import StoreError, UserError
+from sonde.core import StoreError
+from sonde.core.extras import need
 
 from .codec import dumps, loads
 from .frames import Entry
@@ -35,10 +36,8 @@ def has_pyarrow() -> bool:
 
 
 def _pyarrow(module: str = "pyarrow") -> Any:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as e:
-        raise UserError("Parquet needs pyarrow: pip install 'sonde[parquet]'") from e
+    need("Parquet", "pyarrow")
+    return import_module(module)
 
 
 def _schema(table: str) -> Any:

@@ -19,6 +19,7 @@ import orjson
 from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
 from sonde.core.checked import Checked
+from sonde.core.extras import need
 from sonde.core.types import Json
 from sonde.models import fetch
 from sonde.models.chat import Chat
@@ -42,6 +43,7 @@ SUPERVISED = ("sft",)
 OFFLINE = (*SUPERVISED, *PAIRED, *UNPAIRED)
 """The objectives that learn from recorded episodes."""
 DATA = "data.json"
+NEEDED = ("torch", "transformers", "accelerate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +79,7 @@ class Data:
 
 def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
     """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name."""
+    need("training", *NEEDED)
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = str(fetch.fetch(name)) if name in fetch.known() else name
@@ -165,6 +168,7 @@ def learn(
     `reference` names the model that preference objectives compare with; None is `model` itself, as it starts. With
     `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again.
     """
+    need("training", *NEEDED)
     from .trainer import train_offline
 
     made = objective_of(objective, **options)
@@ -204,6 +208,7 @@ def learn_online(
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
     """Train `model` by GRPO while it plays; `policies` take the other seats, `options` are the objective's."""
+    need("training", *NEEDED)
     from .online import OnlineTrainer
 
     made = objective_of("grpo", **options)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core.errors import UserError
+from sonde.core.extras import need
 from sonde.core.seeding import derive
 from sonde.models.hf import no_bars
 
@@ -69,8 +70,7 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
 
 
 def _peft() -> Any:
-    try:
-        import peft
-    except ImportError as error:
-        raise UserError("lora: needs peft, which is not installed: pip install 'sonde[train]'") from error
+    need("lora", "peft")
+    import peft
+
     return peft

@@ -17,7 +17,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from sonde.core import Frozen, StoreError, UserError, invalid
+from sonde.core import Frozen, StoreError, invalid
+from sonde.core.extras import need
 
 from .types import Item, Pair, Row, Sample
 
@@ -76,10 +77,8 @@ def _kind(path: Path | str, meta: bytes | None) -> str:
 
 
 def _pyarrow(module: str = "pyarrow") -> Any:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as e:
-        raise UserError("Parquet needs pyarrow: pip install 'sonde[parquet]'") from e
+    need("Parquet", "pyarrow")
+    return import_module(module)
 
 
 def _schema(pa: Any, samples: Sequence[Sample]) -> Any:

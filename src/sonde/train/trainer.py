@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -361,7 +360,7 @@ def _arguments(s: TrainSettings, model: Any) -> TrainingArguments:
         save_steps=s.save_steps or 1,
         save_total_limit=s.keep,
         report_to=list(s.report_to) or "none",
-        disable_tqdm=not sys.stderr.isatty(),
+        disable_tqdm=True,  # its bar prints every entry as a dictionary; `watch.Watch` tells who wants to know
         remove_unused_columns=False,
         ddp_find_unused_parameters=False,
         use_cache=bool(getattr(model.config, "use_cache", True)),  # Trainer writes this into the model's configuration

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import UserError, invalid
+from sonde.core.extras import need
 from sonde.core.plain import plain
 from sonde.metrics import Estimate
 
@@ -30,8 +31,10 @@ def write_report(folders: Sequence[Path], to: Path, *, transcripts: int = 6, tra
     """Write the page about these run folders and folders of trainings to `to` and return it.
 
     `transcripts` episodes of each run are shown in full. Raises `UserError` for a folder that is no run, or has no
-    evaluation, or one that does not fit its episodes, and for one in `training` that has no history.
+    evaluation, or one that does not fit its episodes, and for one in `training` that has no history, and where the
+    extra `report` is not installed.
     """
+    need("a report", "matplotlib")
     if not folders and not training:
         raise UserError("report: got no run folders and no trainings, allowed: at least one")
     if transcripts < 0:
