@@ -3,13 +3,14 @@
 import json
 import math
 import pickle
+import random
 from array import array
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sonde.core import Act, Action, Completion, Frozen, StoreError, Trajectory, Turn, UnknownName, UserError
+from sonde.core import Act, Action, Completion, Frozen, StoreError, Trajectory, Turn, UnknownName, UserError, extras
 from sonde.store import Run, RunWriter, StoreWarning, TrajectoryDataset, compact, compaction, parquet
 from sonde.store.codec import encode
 from sonde.store.tables import TABLES
@@ -162,6 +163,26 @@ def test_damaged_parquet_is_an_error(tmp_path: Path, play) -> None:
         TrajectoryDataset(folder)
 
 
+def test_no_flipped_bit_of_parquet_passes_for_data(tmp_path: Path, play) -> None:
+    folder = write(tmp_path / "run", play(12))
+    files = [compact(folder, delete=True) / f"{table}.parquet" for table in TABLES]
+    whole, rng, noticed = lines(folder), random.Random(0), 0
+    for _ in range(300):
+        file = rng.choice(files)
+        data = file.read_bytes()
+        flipped = bytearray(data)
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        file.write_bytes(flipped)
+        try:
+            assert lines(folder) == whole
+        except StoreError as e:
+            assert str(file) in str(e) or f"{file.parent}: its files do not belong together" in str(e)
+            noticed += 1
+        file.write_bytes(data)
+    assert noticed > 150
+    assert lines(folder) == whole
+
+
 def test_compacting_needs_records_and_no_writer(tmp_path: Path, play) -> None:
     with pytest.raises(UserError, match="not a run folder"):
         compact(tmp_path)
@@ -176,15 +197,12 @@ def test_compacting_needs_records_and_no_writer(tmp_path: Path, play) -> None:
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(tmp_path / "run", play(3))
 
-    def missing(name: str) -> object:
-        raise ModuleNotFoundError(name)
-
     with monkeypatch.context() as patch:
-        patch.setattr(parquet, "import_module", missing)
-        with pytest.raises(UserError, match=r"pip install 'sonde\[parquet\]'"):
+        patch.setattr(extras, "find_spec", lambda name: None)
+        with pytest.raises(UserError, match=r"pip install 'sonde-rl\[parquet\]'"):
             compact(folder)
     compact(folder)
-    monkeypatch.setattr(parquet, "import_module", missing)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     monkeypatch.setattr(parquet, "find_spec", lambda name: None)
     assert lines(folder) == [encode(t) for t in play(3)]  # the shards are still there
     assert len(list(TrajectoryDataset(folder).scan("acts", ["text"]))) == 9

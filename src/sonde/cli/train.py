@@ -66,6 +66,17 @@ def train(
 ) -> None:
     """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
     parts = _parts(overrides)
+    online = objective in ONLINE
+    _check_used(
+        objective,
+        {
+            "-o online": parts["online"] and not online,
+            "-o rule": parts["rule"] and online,
+            "--preset": preset and not online,
+            "--tasks": n_tasks is not None and not online,
+            "--encode": encode and online,
+        },
+    )
     chosen = _settings(settings or _usual(objective), folder, parts["settings"])
     if objective in ONLINE:
         games = [_game(name, preset, n_tasks) for name in sources]
@@ -186,6 +197,14 @@ def _parts(overrides: list[str]) -> dict[str, dict[str, Json]]:
     return values
 
 
+def _check_used(objective: str, given: Mapping[str, object]) -> None:
+    """Refuse options that this objective has no use for."""
+    for option, value in given.items():
+        if value and objective in (*OFFLINE, *ONLINE):
+            what = "recorded episodes" if objective in OFFLINE else "its own play"
+            raise UserError(f"{option}: no option of {objective}, which learns from {what}")
+
+
 def _usual(objective: str) -> str:
     """The paper's settings of an objective."""
     if objective in ONLINE:
@@ -196,6 +215,8 @@ def _usual(objective: str) -> str:
 def _settings(name: str, folder: Path, changes: Mapping[str, Json]) -> TrainSettings:
     if name not in PRESETS:
         raise unknown("--settings", name, PRESETS)
+    if "folder" in changes:
+        raise invalid("--set settings.folder", changes["folder"], "the option --out instead")
     return TrainSettings.from_json({**PRESETS[name].settings.to_json(), **changes, "folder": str(folder)})
 
 
@@ -223,6 +244,8 @@ def _game(name: str, preset: str | None, n: int | None) -> Game:
     if not isinstance(env, Env):
         raise UserError(f"{name!r} is not an environment")
     tasks = env.tasks("train")
+    if n is not None and n < 1:
+        raise invalid("--tasks", n, "1 or more")
     return Game(env, tasks if n is None else tasks[: min(n, len(tasks))], f"{env.spec.name}-{env.spec.preset}")
 
 
