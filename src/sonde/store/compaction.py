@@ -34,6 +34,8 @@ def compact(folder: Path | str, *, delete: bool = False) -> Path:
     read_config(folder)
     held = acquire(folder)
     try:
+        if delete and any(part.damage for part in open_parts(folder)):
+            raise StoreError(f"{folder}: parts of it are damaged; shards are deleted only where all of them read")
         if len(fresh(folder)):
             last = max(shards(folder))
             Log(shard_path(folder, last)).close()  # cuts a torn end, which only a last shard may have

@@ -73,7 +73,9 @@ class TrajectoryDataset(Sequence[Trajectory]):
 
     @cached_property
     def _columns(self) -> list[Part]:
-        return open_parts(self.folder, columns=True) if covered(self.folder) else self._parts
+        """The parts to scan: Parquet where it is, unless one form has lost what the other has."""
+        found = open_parts(self.folder, columns=True) if covered(self.folder) else self._parts
+        return self._parts if any(part.damage for part in (*found, *self._parts)) else found
 
     def _all_entries(self) -> Iterator[Entry]:
         return (entry for part in self._parts for entry in part.entries())

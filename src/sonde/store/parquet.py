@@ -21,7 +21,7 @@ from sonde.core import StoreError
 
 from .arrow import pyarrow, reader, reading, writer
 from .codec import dumps, loads
-from .frames import Entry
+from .frames import Entry, left_out
 from .tables import COMPLETION, TABLES, Row, restore, rows
 
 _META = b"sonde"
@@ -97,8 +97,20 @@ class ParquetPart:
             counts = [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]
         if len(set(footers.values())) != 1 or self.meta.get("records") != sum(counts):
             raise StoreError(f"{folder}: its files do not belong together")
-        self._firsts = [0, *accumulate(counts)]
+        self.damage: list[str] = []
+        self._sound = [g for g in range(len(counts)) if self._reads(g, counts[g])]
+        self._firsts = [0, *accumulate(counts[g] for g in self._sound)]
         self._group: Callable[[int], tuple[Any, Any, list[int]]] = lru_cache(4)(self._read_group)
+
+    def _reads(self, group: int, n: int) -> bool:
+        """Whether a row group of both tables reads; if not, it is left out and noted."""
+        try:
+            for table, columns in TABLES.items():
+                self._read(table, group, list(columns))
+        except StoreError as e:
+            self.damage.append(f"{e}; {left_out(n)}")
+            return False
+        return True
 
     def __len__(self) -> int:
         return self._firsts[-1]
@@ -109,17 +121,17 @@ class ParquetPart:
 
     def record(self, i: int) -> dict[str, Any]:
         group = int(np.searchsorted(self._firsts, i, "right")) - 1
-        heads, acts, ends = self._group(group)
+        heads, acts, ends = self._group(self._sound[group])
         n = i - self._firsts[group]
         return restore(_rows(heads.slice(n, 1))[0], _rows(acts.slice(ends[n], ends[n + 1] - ends[n])))
 
     def records(self) -> Iterator[dict[str, Any]]:
-        for group in range(len(self._firsts) - 1):
+        for group in self._sound:
             heads, acts, ends = self._read_group(group)
             yield from map(restore, _rows(heads), _parted(_rows(acts), ends))
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[Sequence[Row]]:
-        for group in range(len(self._firsts) - 1):
+        for group in self._sound:
             found = _rows(self._read(table, group, columns))
             ends = (
                 range(len(found) + 1)
