@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from sonde.core import StoreError, UserError
-from sonde.store.frames import contents, read_lines
+from sonde.store.frames import contents, left_out, read_lines
 from sonde.store.log import FLUSH_BYTES, Log, StoreWarning
 
 FLUSHES = [[b'{"a": 1}', b'{"b": "two"}'], [b"[3]"], [b'"four"', b"5", b"null"]]
@@ -79,7 +79,7 @@ def test_a_flipped_byte_costs_its_frame_and_is_told_with_file_and_offset(path: P
         assert found.frames == frames[:hit] + frames[hit + 1 :] and found.end == len(data)
         (told,) = found.damage
         assert re.search(rf"log\.zst: damaged at byte ({frames[hit].start}|{frames[hit].at}) .*left out", told), told
-        assert at < frames[hit].at or f"; {len(FLUSHES[hit])} records are left out" in told
+        assert at < frames[hit].at or f"; {left_out(len(FLUSHES[hit]))}" in told
 
 
 def test_a_flipped_byte_in_the_last_frame_never_passes_for_data(path: Path) -> None:
@@ -103,9 +103,8 @@ def test_what_is_written_behind_damage_is_read(path: Path) -> None:
         log = Log(path)
         log.add(b"6", None)
         log.close()
-        assert lines(path) == [
-            f for f, frame in zip(FLUSHES, frames, strict=True) if not frame.start <= at < frame.end
-        ] + [[b"6"]]
+        left = [flush for flush, f in zip(FLUSHES, frames, strict=True) if not f.start <= at < f.end]
+        assert lines(path) == [*left, [b"6"]]
 
 
 def test_a_file_that_others_follow_must_not_be_torn(path: Path) -> None:

@@ -207,7 +207,7 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         ({"curriculum": "ucb"}, "paprika: n_tasks"),
         ({"k": 0}, "paprika: k"),
         ({"reference": "base"}, "paprika: reference"),
-        ({"changes": {"sft": {"speed": 1}}}, "train: setting"),
+        ({"changes": {"sft": {"speed": 1}}}, "train: unknown name"),
     ],
 )
 def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:
