@@ -239,11 +239,24 @@ def read_config(path: Path) -> dict[str, Json]:
         found = READERS[path.suffix](path.read_text("utf-8"))
     except FileNotFoundError:
         raise UserError(f"config: no file {path}") from None
-    except (ValueError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors
+    except (ValueError, RecursionError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors
         raise UserError(f"config: {path}: {' '.join(str(e).split())}") from e
     if not isinstance(found, dict):
         raise UserError(f"config: {path}: allowed: a mapping at the top")
+    _check_keys(f"config: {path}", found)
     return found
+
+
+def _check_keys(field: str, value: Json) -> None:
+    """YAML has keys that are no text, such as `1` and `yes`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise invalid(f"{field}: key", key, "text; put it in quotes")
+            _check_keys(f"{field}: {key}", inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_keys(field, inner)
 
 
 def config_from(values: Mapping[str, Json]) -> RunConfig:
@@ -264,8 +277,9 @@ def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
             raise UserError(f"override: {path}: {key} is not a mapping")
     try:
         at[last] = _value(text)
-    except (ValueError, yaml.YAMLError) as e:  # an impossible date is a ValueError
+    except (ValueError, RecursionError, yaml.YAMLError) as e:  # an impossible date is a ValueError
         raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
+    _check_keys(f"override: {path}", at[last])
     return result
 
 
