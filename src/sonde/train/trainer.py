@@ -38,11 +38,13 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
 
-from sonde.core.errors import UserError, invalid
+from sonde.core.errors import StoreError, UserError, invalid
 from sonde.core.seeding import Rng, derive
+from sonde.models.saving import saving
 
 from . import lora
-from .checks import check_items, check_resume
+from .checkpoints import damaged, last_checkpoint
+from .checks import check_items, check_reports, check_resume
 from .collate import Tensors, batch_of, collate, divide, longest, silent
 from .logprobs import said_logprobs, token_logprobs
 from .reference import Referee, kept_reference
@@ -119,6 +121,7 @@ class SondeTrainer(Trainer):
     ) -> None:
         self.objective, self.settings, self.tokenizer = objective, settings, tokenizer
         self.folder = Path(settings.folder)
+        check_reports(settings.report_to)
         self.items = None if items is None else check_items(items, objective, settings, model)
         if settings.lora is not None:
             model = lora.attach(model, settings.lora, settings.seed)
@@ -145,7 +148,7 @@ class SondeTrainer(Trainer):
         if self.is_world_process_zero():
             write_settings(self.folder / SETTINGS, self.settings)
         try:
-            with _own_generators(self.settings.seed):
+            with _own_generators(self.settings.seed), saving(self.folder):
                 done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
         finally:
             self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)  # autocast ends with the run
@@ -179,6 +182,8 @@ class SondeTrainer(Trainer):
             raise UserError(f"train: folder: {self.folder} holds {last.name}; resume it, or name another folder")
         if not isinstance(resume, bool) and not (Path(resume) / TRAINER_STATE_NAME).exists():
             raise invalid("train: resume", str(resume), "a checkpoint folder, true or false")
+        if not isinstance(resume, bool) and (fault := damaged(Path(resume))):
+            raise StoreError(f"train: resume: {fault}")
         chosen = last if isinstance(resume, bool) else resume
         return None if chosen is None else str(chosen)
 
@@ -312,12 +317,6 @@ class SondeTrainer(Trainer):
     @cached_property
     def _n_weights(self) -> int:
         return sum(p.numel() for p in self.model.parameters())
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """The latest complete one: Trainer writes its state last, so what lacks it was cut short."""
-    found = [path for path in folder.glob("checkpoint-*") if (path / TRAINER_STATE_NAME).exists()]
-    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def train_offline(
