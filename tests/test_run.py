@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, StoreError, UserError
-from sonde.evaluate import Evaluation
+from sonde.evaluate import Evaluation, evaluate
 from sonde.rollout import record
 from sonde.run import (
     EVALUATION,
@@ -29,6 +30,8 @@ from sonde.run import (
     rescore,
 )
 from sonde.store import Run
+
+from .models.server import Server, says
 
 MASTERMIND = {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8}
 RANDOM: dict[str, Any] = {AGENT: {"name": "agents:random"}}
@@ -163,6 +166,42 @@ def test_the_same_configuration_has_the_same_folder_and_no_other_has() -> None:
     others = [small(seed=1), small(split="train"), small(env={"name": "mastermind"}), small(seats=entropy())]
     assert len({r.folder_name for r in [*runs, *others]}) == 5
     assert small().folder_name.startswith("mastermind-paprika--random--")
+
+
+def elsewhere(url: str, cache: str = "", **how: Any) -> dict[str, Any]:
+    model: dict[str, Any] = {"name": "models:http", "base_url": url, "model": "org/qwen", **how}
+    model = {"name": "models:cached", "path": cache, "model": model} if cache else model
+    return {AGENT: {"name": "agents:llm", "model": model}}
+
+
+def test_a_run_is_the_same_wherever_its_endpoint_is_and_however_fast_it_is_asked(tmp_path: Path) -> None:
+    for cache in ("", "a"):
+        runs = [
+            small(seats=elsewhere("http://node1:8000/v1", cache)),
+            small(seats=elsewhere("http://node2:9000/v1", cache and "b", concurrency=1, timeout=5.0, retries=0)),
+        ]
+        assert len({r.folder_name for r in runs}) == len({r.policies[AGENT].fingerprint for r in runs}) == 1
+    model = {"name": "models:http", "base_url": "http://node1:8000/v1", "model": "org/other"}
+    assert small(seats={AGENT: {"name": "agents:llm", "model": model}}).fingerprint != runs[0].fingerprint
+
+
+def test_a_run_goes_on_at_another_endpoint_and_says_the_last_one(tmp_path: Path) -> None:
+    async def main() -> None:
+        said = says("<Answer>000</Answer>")
+        async with Server((said,)) as first, Server((said,)) as second:
+            for server, n in ((first, 1), (second, 2)):
+                run = small(seats=elsewhere(server.url, concurrency=n), n_tasks=n, k=1, gains=False)
+                done = await asyncio.to_thread(execute, run, tmp_path)
+                assert sum(done.kinds.values()) == n and done.kinds["error"] == 0
+                model = Run.load(tmp_path).config["seats"][AGENT]["model"]
+                assert (model["base_url"], model["concurrency"]) == (server.url, n)
+                assert Run.load(tmp_path).fingerprint == run.fingerprint
+            assert len(first.requests) == len(second.requests), "the first task was not played again"
+        recorded = {t.policies[AGENT]["model"]["base_url"] for t in Run.load(tmp_path)}
+        assert recorded == {first.url, second.url}
+        assert evaluate(Run.load(tmp_path), gains=False).n_tasks == 2
+
+    asyncio.run(main())
 
 
 def entropy() -> dict[str, Any]:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +21,7 @@ import sonde
 from sonde.core import AGENT, Task, Trajectory, UserError, content_hash, make
 from sonde.evaluate import Evaluation, evaluate
 from sonde.metrics import Estimate, difference_over_seeds
-from sonde.models.fetch import fetch, known
+from sonde.models.weights import weights_of
 from sonde.rollout import Plan, collect
 from sonde.train.credit import RewardMix
 from sonde.train.gather import Game
@@ -144,7 +143,7 @@ def offline(
     rules = Learning(context=subject.context, seed=seed)
     episodes = content_hash([t.id for t in played])
     origin = {"objective": objective, "model": weights_of(model), "episodes": episodes, "settings": settings.to_json()}
-    return once(folder, origin, lambda: learn(model, objective, played, settings, learning=rules))
+    return once(folder, origin, lambda: learn(model, objective, played, settings, learning=rules, fresh=True))
 
 
 def online(
@@ -157,7 +156,7 @@ def online(
     chosen = content_hash([t.id for t in tasks])
     origin = {"objective": "grpo", "model": weights_of(model), "tasks": chosen, "settings": settings.to_json()}
     origin["online"] = rules.to_json()
-    return once(folder, origin, lambda: learn_online(model, games, settings, online=rules))
+    return once(folder, origin, lambda: learn_online(model, games, settings, online=rules, fresh=True))
 
 
 def once(folder: Path, origin: Mapping[str, Any], train: Callable[[], TrainResult]) -> str:
@@ -171,12 +170,6 @@ def once(folder: Path, origin: Mapping[str, Any], train: Callable[[], TrainResul
     done = train()
     file.write_text(json.dumps(wanted, indent=2), "utf-8")
     return str(done.model)
-
-
-def weights_of(model: str) -> str:
-    """A digest of a model's weights, which a name or a folder alone does not tell."""
-    folder = fetch(model) if model in known() else Path(model)
-    return blake2b((folder / "model.safetensors").read_bytes(), digest_size=10).hexdigest()
 
 
 def without_bars() -> None:

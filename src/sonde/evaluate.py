@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from . import metrics, reference
-from .core import AGENT, EMPTY, Env, Episode, Gain, Spec, Trajectory, UserError, build
+from .core import AGENT, EMPTY, Env, Episode, Gain, Spec, Trajectory, UserError, build, identity
 from .core.checked import checked
 from .core.types import Json
 from .metrics import Estimate
@@ -326,7 +326,7 @@ def evaluate(
         raise UserError("evaluate: got no trajectories, allowed: at least one")
     first = found[0]
     for t in found:
-        if (t.env, t.version, t.policies) != (first.env, first.version, first.policies):
+        if (t.env, t.version, identity(t.policies)) != (first.env, first.version, identity(first.policies)):
             raise UserError("evaluate: got several environments or agents, allowed: the same one in every seat")
         if t.task.split != first.task.split:
             raise UserError(f"evaluate: got splits {first.task.split} and {t.task.split}, allowed: tasks of one split")

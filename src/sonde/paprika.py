@@ -25,18 +25,32 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from .core import AGENT, Env, Trajectory, UserError, build, invalid, unknown
+from .agents.llm import LLM
+from .core import (
+    AGENT,
+    AnyPolicy,
+    Env,
+    Episode,
+    Trajectory,
+    UserError,
+    build,
+    find,
+    identity,
+    invalid,
+    unknown,
+)
 from .core.checked import Checked
 from .core.frozen import freeze
 from .core.types import EMPTY, Json
 from .evaluate import Comparison, Evaluation, compare
+from .models.weights import weights_of
 from .rollout import OnDone, Plan
 from .run import RunConfig, execute, load_evaluation, missing, prepare
 from .store import Run
 from .store.folder import difference, write_atomically
 from .train.curriculum import BANDITS, Curriculum
 from .train.gather import Game, Picks, gather, groups_of, trajectories
-from .train.learn import OFFLINE, Learning, learn
+from .train.learn import OFFLINE, SHOWN, Learning, learn
 from .train.settings import PRESETS, TrainSettings
 from .train.statistics import statistics
 from .train.trials import limits
@@ -48,6 +62,8 @@ DONE = "done.json"
 PAPER: Mapping[str, str] = freeze({"sft": "paprika_sft", "rpo": "paprika_rpo"})
 TINY: Mapping[str, str] = freeze({"sft": "tiny_sft", "rpo": "tiny_rpo"})
 """Settings of `train.settings` per stage: the paper's, and ours for the models that come with sonde."""
+
+_OF_ALL = {"temperature": "temperature, test_temperature", "min_p": "min_p, test_min_p", "model": "model"}
 
 Reference = Literal["round", "stage"]
 Watch = Callable[[str, int, int], AbstractContextManager[OnDone | None]]
@@ -64,6 +80,11 @@ class Paprika(Checked):
     "thompson", "uniform") picks among groups of the tag `by`. Preference objectives compare with the model that the
     `round` began with, as in the paper, or with the one that their own `stage` did. `tests` tasks per environment are
     evaluated. `agent` and `hf` are further settings of `agents:llm` and `models:hf`.
+
+    `seats`: policies of the other seats, such as a language model as the user or the judge, in the environments that
+    have them (there the judge's word counts instead of the rules'); by default whom an environment names. `player`: the
+    backend that plays what will be learned from, such as an endpoint that serves the same model; its texts are encoded
+    as the trained model would have sampled them. By default `models:hf` plays, and token ids are those it sampled.
     """
 
     called = "paprika"
@@ -88,16 +109,20 @@ class Paprika(Checked):
     test_min_p: float = 0.3
     agent: Mapping[str, Json] = EMPTY
     hf: Mapping[str, Json] = EMPTY
+    seats: Mapping[str, Mapping[str, Json]] = EMPTY
+    player: Mapping[str, Json] = EMPTY
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("envs", "held_out", "stages", "presets", "changes", "agent", "hf"):
+        for name in ("envs", "held_out", "stages", "presets", "changes", "agent", "hf", "seats", "player"):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         self._check_envs()
         if not self.stages:
             raise invalid("paprika: stages", self.stages, ", ".join(OFFLINE))
         for stage in self.stages:
             self.settings(stage)
+        self._check_unused()
+        self._check_players()
         self._check_numbers()
 
     def _check_envs(self) -> None:
@@ -106,6 +131,27 @@ class Paprika(Checked):
         for env in (*self.envs, *self.held_out):
             if not isinstance(env, Mapping) or not isinstance(env.get("name"), str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise invalid("paprika: envs", env, "a mapping with at least a name")
+
+    def _check_unused(self) -> None:
+        """What would be overruled or never read is refused, not ignored."""
+        for stage, changes in self.changes.items():
+            if stage not in self.stages:
+                raise unknown("paprika: changes", stage, self.stages)
+            if "folder" in changes:
+                raise UserError(f"paprika: changes.{stage}.folder: allowed: none, every stage has its own folder")
+        for stage in self.presets:
+            if stage not in OFFLINE:
+                raise unknown("paprika: presets", stage, OFFLINE)
+        for part, own in (("agent", ("temperature", "min_p", "model")), ("hf", ("model",))):
+            for name in own:
+                if name in getattr(self, part):
+                    raise UserError(f"paprika: {part}.{name}: allowed: {_OF_ALL[name]}, which every stage goes by")
+
+    def _check_players(self) -> None:
+        if AGENT in self.seats:
+            raise UserError(f"paprika: seats.{AGENT}: allowed: seats of others, the trained model takes this one")
+        if self.player and self.rounds > 1:
+            raise invalid("paprika: rounds", self.rounds, "1 with a player, which would not play what a round trained")
 
     def _check_numbers(self) -> None:
         if self.curriculum is not None and self.curriculum not in BANDITS:
@@ -181,9 +227,27 @@ def _unwatched(title: str, total: int, before: int) -> AbstractContextManager[On
 class _Pipeline:
     def __init__(self, config: Paprika, folder: Path, watch: Watch, callbacks: Sequence[Any]) -> None:
         self.config, self.folder, self.watch, self.callbacks = config, folder, watch, callbacks
-        self.envs = [_env(env) for env in config.envs]
-        self.names = _names([*self.envs, *map(_env, config.held_out)])
+        self.configs = [_judged(env, config.seats) for env in (*config.envs, *config.held_out)]
+        everyone = [_env(env) for env in self.configs]
+        self.envs, self.names = everyone[: len(config.envs)], _names(everyone)
+        self._check(everyone)
         _claim(config, folder)
+
+    def _check(self, envs: Sequence[Env[Any]]) -> None:
+        """Everything that will be played is built once before anything is, so that no option is found wrong late."""
+        c = self.config
+        for seat in c.seats:
+            if not any(seat in env.spec.seats for env in envs):
+                raise UserError(f"paprika: seats: no environment has a seat {seat!r}")
+        self._seats()
+        self._picks(self._games(), 1)
+        playing = (None if c.player else c.model, c.temperature, c.min_p)
+        for model, temperature, min_p in (playing, (c.model, c.test_temperature, c.test_min_p)):
+            policy = build(self._policy(model, temperature, min_p))
+            for env in envs if isinstance(policy, LLM) else ():
+                policy.prompt(Episode.begin(env, env.tasks("test")[0]).view(AGENT))
+        for config, env in zip(self.configs, envs, strict=True):
+            prepare(self._evaluation(config, env, "base", c.model))
 
     def run(self) -> Outcome:
         c, model = self.config, self.config.model
@@ -202,27 +266,34 @@ class _Pipeline:
 
     # --- stages ------------------------------------------------------------------------------------------------------
 
-    def _policy(self, model: str, temperature: float, min_p: float) -> dict[str, Json]:
+    def _policy(self, model: str | None, temperature: float, min_p: float) -> dict[str, Json]:
+        """The agent with this model; None is the player."""
         c = self.config
-        backend = {"name": "models:hf", **c.hf, "model": model}
+        backend = dict(c.player) if model is None else {"name": "models:hf", **c.hf, "model": model}
         return {"name": "agents:llm", **c.agent, "temperature": temperature, "min_p": min_p, "model": backend}
+
+    def _seats(self) -> dict[str, AnyPolicy]:
+        """The policies of the other seats, anew: those of a stage are closed at its end."""
+        return {seat: build(config) for seat, config in self.config.seats.items()}
+
+    def _games(self) -> list[Game]:
+        n = None if self.config.curriculum else self.config.n_tasks
+        return [Game(env, _first(env, "train", n), name) for env, name in zip(self.envs, self.names, strict=False)]
 
     def _play(self, model: str, here: Path, n: int) -> list[Trajectory]:
         c = self.config
-        games = [
-            Game(env, _first(env, "train", None if c.curriculum else c.n_tasks), name)
-            for env, name in zip(self.envs, self.names, strict=False)
-        ]
+        games = self._games()
         picks = self._picks(games, n)
         runs: list[Run] = []
         for together in [games] if picks else [[game] for game in games]:
             k = c.k or max(limits(game.env.spec.name).samples for game in together)
             plan = Plan(k=k, seed=c.seed + n - 1)
-            policy: Any = build(self._policy(model, c.temperature, c.min_p))
+            policy: Any = build(self._policy(None if c.player else model, c.temperature, c.min_p))
+            seats = {**self._seats(), AGENT: policy}
             total = k * (picks.n if picks else len(together[0].tasks))
             held = min(total, sum(_held(here / "play" / game.name) for game in together))
             with self.watch(f"round {n}: {', '.join(game.name for game in together)}", total, held) as on_done:
-                runs += gather(together, {AGENT: policy}, plan, here / "play", picks=picks, on_done=on_done)
+                runs += gather(together, seats, plan, here / "play", picks=picks, on_done=on_done)
         played = trajectories(runs)
         write_atomically(here / SELECTION, json.dumps(statistics(played).to_json(), indent=2))
         return played
@@ -238,7 +309,9 @@ class _Pipeline:
     def _train(self, model: str, reference: str, stage: str, here: Path, played: Sequence[Trajectory]) -> str:
         if not (here / DONE).is_file():
             settings = replace(self.config.settings(stage), folder=str(here))
-            rules = Learning(context=str(self.config.agent.get("context", "full")), seed=self.config.seed)
+            shown = {name: value for name, value in self.config.agent.items() if name in SHOWN}
+            template = self.config.hf.get("template", EMPTY)
+            rules = Learning(**shown, template=template, encode=bool(self.config.player), seed=self.config.seed)
             with self.watch(f"{here.parent.name}: {stage}", 0, 0):
                 done = learn(
                     model, stage, played, settings, learning=rules, reference=reference, resume=True,
@@ -248,14 +321,22 @@ class _Pipeline:
             write_atomically(here / DONE, json.dumps(found, indent=2))
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])
 
-    def _evaluated(self, name: str, model: str) -> Stage:
+    def _evaluation(self, config: Mapping[str, Json], env: Env[Any], label: str, model: str) -> RunConfig:
         c = self.config
         policy = self._policy(model, c.test_temperature, c.test_min_p)
+        others = {seat: other for seat, other in c.seats.items() if seat in env.spec.seats}
+        tests = None if c.tests is None else min(c.tests, len(env.tasks("test")))
+        seats = {**others, AGENT: policy}
+        return RunConfig(env=config, seats=seats, n_tasks=tests, k=c.test_k, seed=c.seed, label=label)
+
+    def _evaluated(self, name: str, model: str) -> Stage:
+        c = self.config
         done: list[Evaluation] = []
-        for env, short in zip((*c.envs, *c.held_out), self.names, strict=True):
-            tests = None if c.tests is None else min(c.tests, len(_env(env).tasks("test")))
-            config = RunConfig(env=env, seats={AGENT: policy}, n_tasks=tests, k=c.test_k, seed=c.seed, label=name)
-            prepared, here = prepare(config), self.folder / "evaluation" / name / short
+        for env, short in zip(self.configs, self.names, strict=True):
+            prepared, here = (
+                prepare(self._evaluation(env, _env(env), name, model)),
+                self.folder / "evaluation" / name / short,
+            )
             if not (here / "evaluation.json").is_file():
                 total = c.test_k * len(prepared.tasks)
                 with self.watch(f"{name}: {short}", total, total - missing(prepared, here)) as on_done:
@@ -265,10 +346,10 @@ class _Pipeline:
 
 
 def _claim(config: Paprika, folder: Path) -> None:
-    """Tie the folder to the configuration."""
-    path, wanted = folder / CONFIG, config.to_json()
+    """Tie the folder to the configuration, and to the model that it begins with."""
+    path, wanted = folder / CONFIG, {**config.to_json(), "weights": weights_of(config.model)}
     if path.is_file():
-        found = difference(json.loads(path.read_text("utf-8")), wanted, "paprika")
+        found = difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
         if found:
             raise UserError(f"paprika: {folder} was begun with another configuration: {found}")
         return
@@ -281,6 +362,12 @@ def _claim(config: Paprika, folder: Path) -> None:
 def _held(folder: Path) -> int:
     """Episodes that a run folder holds."""
     return len(Run.load(folder)) if (folder / "config.json").is_file() else 0
+
+
+def _judged(config: Mapping[str, Json], seats: Mapping[str, Any]) -> Mapping[str, Json]:
+    """The environment with a seat for the judge, where there is one and it can have it."""
+    takes = "judge" in seats and "judge" in (f.name for f in fields(find(str(config["name"]))))  # type: ignore[arg-type]
+    return {"judge": "seat", **config} if takes else config
 
 
 def _env(config: Mapping[str, Json]) -> Env[Any]:

@@ -4,7 +4,8 @@
     RUN/trajectories-*.zst    every episode, appended as it ends
     RUN/evaluation.json       the numbers, written when the run is complete
 
-The same configuration continues the same folder: finished episodes are never played again.
+The same configuration continues the same folder: finished episodes are never played again. The weights of a local
+model belong to the configuration, so one that was trained in between is another run's, though its path is the same.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from .core import (
     build,
     content_hash,
     find,
+    identity,
     invalid,
     names,
     unknown,
@@ -40,8 +42,9 @@ from .core import (
 from .core.checked import Checked, checked
 from .core.types import Json
 from .evaluate import Evaluation, row, summarise
+from .models.weights import short_name
 from .rollout import Key, OnDone, Plan, record, seated
-from .store import Run
+from .store import Run, discard
 from .task_files import read_tasks
 
 EVALUATION = "evaluation.json"
@@ -93,7 +96,8 @@ class Prepared:
     @property
     def resolved(self) -> dict[str, Json]:
         """What is saved: all that decides which episodes there may be, every default spelled out. How many of them are
-        played, how many at once and at what cost is left out, so a run can be extended.
+        played, how many at once and at what cost is left out, so a run can be extended; how models are reached
+        (`core.config.HOW`) is saved, and may differ where a run is continued.
         """
         return {
             "env": self.env.config,
@@ -118,7 +122,7 @@ class Prepared:
 
     @property
     def folder_name(self) -> str:
-        """A readable name that only equal configurations share."""
+        """A readable name that only equal configurations share, wherever their endpoints are."""
         return f"{self.env.spec.name}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
 
 
@@ -150,7 +154,7 @@ def prepare(config: RunConfig) -> Prepared:
         raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
     chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
     run = Prepared(config, env, policies, chosen, config.label or _label(policies[AGENT].config))
-    return replace(run, fingerprint=content_hash(run.resolved))
+    return replace(run, fingerprint=content_hash(identity(run.resolved)))
 
 
 def missing(run: Prepared, folder: Path) -> int:
@@ -211,6 +215,11 @@ def rescore(run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0) -
     temporary.write_bytes(orjson.dumps(evaluation.to_json(), option=orjson.OPT_INDENT_2))
     temporary.replace(folder / EVALUATION)
     return evaluation
+
+
+def begin_anew(folder: Path) -> None:
+    """Remove the run that the folder holds, with its evaluation. Raises `UserError` where it holds anything else."""
+    discard(folder, also=(EVALUATION,))
 
 
 def load_evaluation(folder: Path) -> Evaluation:
@@ -293,14 +302,20 @@ def _copied(values: Json) -> Json:
 
 
 def _label(config: Mapping[str, Json]) -> str:
-    """`llm (smollm2)` for a model's policy, the policy's name for a program."""
+    """`llm (smollm2)` for a model's policy, `llm (rpo@1c9f03)` where it was trained; the name of a program."""
     name = str(config["name"]).removeprefix("agents:")
     inner = config.get("model")
     if inner is None:
         return name
-    while isinstance(inner, Mapping):  # a cache around a model
-        inner = inner.get("model", inner["name"].removeprefix("models:"))
-    return f"{name} ({str(inner).rstrip('/').rpartition('/')[2]})"
+    while isinstance(inner, Mapping) and isinstance(inner.get("model"), Mapping):  # a cache around a model
+        inner = inner["model"]
+    return f"{name} ({_model_name(inner)})"
+
+
+def _model_name(config: Mapping[str, Json] | str) -> str:
+    if not isinstance(config, Mapping):
+        return short_name(str(config), None)
+    return short_name(str(config.get("model", config["name"].removeprefix("models:"))), config.get("weights"))
 
 
 def _slug(text: str) -> str:

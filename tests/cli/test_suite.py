@@ -15,6 +15,8 @@ from sonde.core import UserError
 from sonde.run import suite
 
 MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
+DELTA_BELIEF = ("customer_service", "guess_my_city", "murder_mystery", "twenty_questions", "user_personalization")
+"""The games of the paper's table 4 and the one it trains on."""
 SHORT = ["-n", "2", "-k", "2", "--no-gains"]
 
 
@@ -41,6 +43,8 @@ def as_json(*args: str) -> Any:
 
 def test_a_suite_is_every_environment_with_that_preset() -> None:
     assert suite("mtp") == MTP
+    assert suite("delta_belief") == DELTA_BELIEF
+    assert tuple(n for n in sonde.names() if "delta_belief" in sonde.find(n).presets) == DELTA_BELIEF
     assert {"car_dealer", "wordle"} <= set(suite("lmrl")) < set(sonde.names())
     assert set(suite("paprika")) | set(MTP) <= set(sonde.names())
     assert not set(suite("paprika")) & set(MTP)
@@ -53,6 +57,14 @@ def test_the_table_has_every_environment_and_their_mean_and_fits() -> None:
     assert first_words[3:9] == [*MTP, "mean"]
     assert all(len(line) <= 80 for line in lines if not line.startswith("written"))
     assert first_words.count("written:") == len(MTP)
+
+
+def test_the_suite_of_delta_belief_plays() -> None:
+    found = as_json("--suite", "delta_belief", "--agent", "reference", "-n", "1", "-k", "1", "--no-gains")
+    assert [(e["env_name"], e["preset"]) for e in found["environments"]] == [
+        (name, "delta_belief") for name in DELTA_BELIEF
+    ]
+    assert found["mean"]["success"]["mean"] > 0.5
 
 
 def test_json_gives_the_mean_of_the_environments() -> None:

@@ -21,6 +21,7 @@ from ..train.tiny import tiny_model, tiny_tokenizer
 
 GAME = f"{Asking.__module__}:{Asking.__qualname__}"
 FAST = ["-o", "settings.lr=3e-3", "-o", "settings.batch_size=8"]
+PAPRIKA = ["paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny"]
 GRPO = ["train", "grpo", GAME, "--model", "model", "--out", "o", "--settings", "tiny_grpo"]
 SAMPLING = ["-o", "temperature=1.0", "-o", "min_p=0.0", "-o", "test_temperature=1.0", "-o", "test_min_p=0.0"]
 
@@ -74,6 +75,8 @@ def test_training_on_recorded_episodes() -> None:
             *FAST, "-o", "objective.beta=0.5", "-o", "rule.per_task=2")
     )  # fmt: skip
     assert found["model"] == "rpo/model" and found["last"]["step"] == found["steps"]
+    assert "holds model of an earlier training" in mistake("train", "sft", played, "--model", "model", "--out", "sft")
+    run("train", "sft", played, "--model", "model", "--out", "sft", "--settings", "tiny_sft", *FAST, "--fresh")
     data = json.loads(Path("rpo/data.json").read_text())
     assert data["options"] == {"beta": 0.5} and data["learning"]["pairs"]["per_task"] == 2
 
@@ -145,10 +148,22 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         (["paprika", "--out", "p", "--model", "model"], "paprika: missing envs"),
         (["paprika", "--out", "p", "wordle"], "paprika: missing model"),
         (["paprika", "--out", "p", "wordle", "--model", "m", "--settings", "huge"], "--settings"),
+        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
+        ([*PAPRIKA, "-o", "settings.folder=x"], "paprika: unknown name 'settings'"),
+        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: together with --player"),
+        ([*PAPRIKA, "--player", "http:m"], "needs --base-url"),
+        ([*PAPRIKA, "--temperature", "-1"], "sampling.temperature: got -1.0"),
+        ([*PAPRIKA, "--max-new-tokens", "0"], "max_new_tokens: got 0"),
+        (
+            [*PAPRIKA, "--curriculum", "ucb", "-n", "2", "--by", "nope"],
+            "has no tag 'nope'; its tags: difficulty, group",
+        ),
+        ([*PAPRIKA, "--user", "fake"], "paprika: seats: no environment has a seat 'user'"),
     ],
 )
 def test_mistakes_are_one_clear_line(args: list[str], message: str) -> None:
     assert message in mistake(*args)
+    assert not Path("p").exists(), "nothing was begun"
 
 
 @pytest.mark.parametrize("command", ["train", "paprika"])

@@ -19,6 +19,7 @@ from sonde.envs.customer_service import CustomerService
 from sonde.rollout import collect
 
 ENV = CustomerService()
+DELTA = CustomerService(preset="delta_belief")
 LAPTOP = {"product": "laptop_dead", "cause": "charger", "findings": {"led": "off", "tea": "none", "torch": "nothing"}}
 SOLVED = "Please borrow a charger of the same type."
 FOREIGN = {"scenario": "My kite will not fly.", "solution": "The tail is missing; a new tail helps."}
@@ -144,15 +145,40 @@ def test_naming_the_cause_solves_and_asking_about_it_does_not() -> None:
     ],
 )
 def test_broken_checks_cost_the_turn(said: str, check: str) -> None:
-    s = seated()
+    s = seated(checks=("length", "single_inquiry", "single_hypothesis"))
     _, reward, done, info = s.step(said)
     assert (reward, done, info["result"], info["check"]) == (0.0, False, "invalid", check)
     known = s.episode.posterior()
     assert known is not None and list(known.probs) == list(prior(products()["laptop_dead"]))
 
 
+SEVERAL = (
+    "A beep like that has a meaning. Did you look at the dial for the temperature? Is it where it should be, and do "
+    "the doors shut?"
+)
+"""In the form of the message that PAPRIKA's judge is shown as a solution (appendix B.4.3)."""
+
+
+def test_only_delta_belief_refuses_several_questions() -> None:
+    task, other = ENV.tasks("test")[0], DELTA.tasks("test")[0]
+    assert Episode.begin(ENV, task).step(SEVERAL).to_act == USER
+    refused = Episode.begin(DELTA, other).step(SEVERAL)
+    assert (refused.to_act, refused.turns[0].info["check"]) == (AGENT, "single_inquiry")
+    assert Episode.begin(DELTA, other).step("Please shut the doors, and turn the dial down.").to_act == USER
+
+
+def test_delta_belief_has_the_tasks_of_paprika_and_says_what_it_refuses() -> None:
+    for split, size in (("train", 628), ("test", 200)):
+        assert [t.hidden for t in DELTA.tasks(split)] == [t.hidden for t in ENV.tasks(split)]
+        assert len(DELTA.tasks(split)) == size
+    assert (DELTA.spec.max_turns, DELTA.spec.max_new_tokens) == (20, 100)
+    first = Episode.begin(DELTA, DELTA.tasks("test")[0])
+    assert "more than one question" in told(first)
+    assert "more than one question" not in told(Episode.begin(ENV, ENV.tasks("test")[0]))
+
+
 def test_without_checks_two_fixes_are_still_no_solution() -> None:
-    s = seated(checks=())
+    s = seated()
     view, _, done, info = s.step("Please borrow a charger and replace the memory module.")
     assert not done and info["fix_tried"] is None
     assert "one" in view.messages[-1].content.lower()

@@ -22,7 +22,11 @@ class Colours(Dialogue):
     """Guess a colour; the user says warm or cold."""
 
     name_of_prompts: ClassVar[str] = "dialogue"
-    presets: ClassVar[tuple[str, ...]] = ("test",)
+    presets: ClassVar[tuple[str, ...]] = ("test", "free")
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(
+        test=("length", "single_inquiry", "single_hypothesis")
+    )
+    going_on: ClassVar[tuple[str, ...]] = ("free",)
     preset: str = "test"
     max_turns: int = 4
 
@@ -37,7 +41,7 @@ class Colours(Dialogue):
         return TaskList(3, lambda i: self.task(COLOURS[i]))
 
     def task(self, hidden: Any) -> Task:
-        return Task(self.name, "test", "train", COLOURS.index(hidden), hidden=hidden)
+        return Task(self.name, self.preset, "train", COLOURS.index(hidden), hidden=hidden)
 
     def reset(self, task: Task, rng: Any) -> Talk:
         return Talk(task.hidden)
@@ -94,6 +98,25 @@ def test_a_failed_check_costs_the_turn_and_goes_no_further(said: str, check: str
     ep = begin().step(said)
     assert (ep.to_act, len(ep.turns)) == (AGENT, 1)
     assert dict(ep.turns[-1].info) == {"result": "invalid", "check": check}
+
+
+def test_checks_are_the_presets_own() -> None:
+    assert begin().env.active_checks == ("length", "single_inquiry", "single_hypothesis")  # type: ignore[attr-defined]
+    assert begin(preset="free").step("Is it red or blue? Is it warm?").to_act == USER
+
+
+def test_where_the_game_goes_on_a_claim_that_is_denied_uses_up_the_turn() -> None:
+    first = begin(preset="free").step("Is it blue?").step("Goal reached")
+    assert (first.to_act, first.outcome) == (AGENT, None)
+    assert first.turns[-1].info["result"] == "denied" and first.turns[-1].info["reply"] in told(first)
+    won = first.step("Is it red?").step("Goal reached").outcome
+    assert won and (won.kind, won.claimed, won.judged) == ("win", True, True)
+    late = begin(preset="free", max_turns=1).step("Is it blue?").step("Goal reached").outcome
+    assert late and (late.kind, late.claimed, late.truncated) == ("timeout", False, "turns")
+    judged = begin(preset="free", judge="seat").step("Is it red?").step("Goal reached").step("<NOTVALID>")
+    assert judged.to_act == AGENT
+    again = judged.step("Is it red!").step("Goal reached").step("<VALID>").outcome
+    assert again and again.success
 
 
 def test_checks_can_be_chosen() -> None:

@@ -18,6 +18,7 @@ from sonde.users.resident import Resident, replied
 
 ENV = GuessMyCity()
 LMRL = GuessMyCity(preset="lmrl")
+DELTA = GuessMyCity(preset="delta_belief")
 LISBON = {"city": "Lisbon", "country": "Portugal"}
 
 
@@ -38,7 +39,9 @@ def told(ep: Episode) -> str:
 # --- tasks -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("env", "train", "test", "all_"), [(ENV, 500, 185, 758), (LMRL, 73, 27, 100)])
+@pytest.mark.parametrize(
+    ("env", "train", "test", "all_"), [(ENV, 500, 185, 758), (LMRL, 73, 27, 100), (DELTA, 500, 185, 758)]
+)
 def test_sides_are_as_published_and_apart(env: GuessMyCity, train: int, test: int, all_: int) -> None:
     sides = [{str(t.hidden["city"]) + str(t.hidden["country"]) for t in env.tasks(s)} for s in ("train", "test")]
     assert [len(s) for s in sides] == [train, test]
@@ -99,12 +102,32 @@ def test_turns_run_out() -> None:
     [
         ("Is it Lisbon or Porto?", "single_hypothesis"),
         ("Is it hot? Is it Lisbon?", "single_inquiry"),
-        ("x" * 501, "length"),
     ],
 )
-def test_checks_cost_the_turn(said: str, check: str) -> None:
-    ep = begin().step(said)
+def test_delta_belief_checks_cost_the_turn_and_no_others_do(said: str, check: str) -> None:
+    ep = begin(DELTA).step(said)
     assert (ep.to_act, ep.turns[0].info["check"]) == (AGENT, check)
+    for env in (ENV, LMRL):
+        ep = ask(begin(env, {"city": "Tokyo", "country": "Japan"}), said)
+        assert ep.turns[0].info["result"] == "answer"
+
+
+def test_delta_belief_has_the_tasks_of_paprika_and_replies_come_bare() -> None:
+    for split in ("train", "test"):
+        assert [t.hidden for t in DELTA.tasks(split)] == [t.hidden for t in ENV.tasks(split)]
+    assert (DELTA.spec.max_turns, DELTA.spec.max_new_tokens) == (20, 100)
+    assert told(ask(begin(DELTA), "What language do people speak there?")) == "People speak Portuguese."
+    assert told(begin(DELTA)) != told(begin())
+
+
+def test_in_delta_belief_a_claim_counts_only_for_a_message_that_names_the_city() -> None:
+    """Exact match, appendix B.2.1."""
+    ep = begin(DELTA).step("Is it Porto?").step("Goal reached")
+    assert (ep.outcome, ep.to_act, ep.turns[0].info["result"]) == (None, AGENT, "denied")
+    won = ep.step("Is it Lisbon, Portugal?").step("Goal reached").outcome
+    assert won and (won.kind, won.claimed, won.judged) == ("win", True, True)
+    before, after = DELTA.filter({}), ep.posterior()
+    assert before and after and list(after.hypotheses) == list(before.belief().hypotheses)
 
 
 @pytest.mark.parametrize(

@@ -208,14 +208,14 @@ def test_posterior_equals_the_simulated_user(env: TwentyQuestions) -> None:
     messages = [m for m in messages if env.preset == "delta_belief" or m != "Why?"]
     ep = play(messages, task.hidden, env)
     topics = [n for i, n in enumerate(knowledge().names) if pool(env.preset, task.public.get("category", "")) >> i & 1]
-    user = Answerer(preset=env.preset)
-    left = set(topics)
-    for turn in ep.turns:
-        if "reply" in turn.info:
-            rows = user.likelihood(
-                turn.text, turn.info["reply"] if turn.info["reply"] != "Goal reached" else "Goal reached.", topics
-            )
+    user = Answerer()
+    left, before = set(topics), Episode.begin(env, env.task(task.hidden))
+    for act in ep.acts:
+        after = before.step(act.action.text)
+        if act.seat == "user":
+            rows = user.likelihood(before.view("user"), act.action.text, topics)
             left &= {name for name, p in zip(topics, rows, strict=True) if p}
+        before = after
     found = ep.posterior()
     assert found is not None
     assert set(found.hypotheses) == left and math.isclose(found.entropy, math.log2(len(left)))

@@ -150,14 +150,14 @@ def test_the_posterior_is_brute_force() -> None:
 
 
 def test_likelihood_is_behaviour() -> None:
-    user = sonde.make("users:persona", request="dinner")
+    user = sonde.make("users:persona")
     view = Episode.begin(sonde.make("user_personalization"), sonde.make("user_personalization").task(HIDDEN))
     seat = view.step("What is your budget?").view("user")
     told = user.act_now(seat).text
     persona = seat.private["persona"]
     assert user.probs(seat) == {told: 1.0}
-    assert list(user.likelihood("What is your budget?", told, [persona])) == [1.0]
-    assert list(user.likelihood("What is your budget?", NOTHING, [persona])) == [0.0]
+    assert list(user.likelihood(seat, told, [persona])) == [1.0]
+    assert list(user.likelihood(seat, NOTHING, [persona])) == [0.0]
 
 
 def test_the_reference_does_well_and_the_floor_does_not() -> None:

@@ -129,7 +129,8 @@ def test_how_a_reply_is_got_is_no_part_of_the_key(tmp_path: Path) -> None:
         return Cached(model=Http(**values | config), path=str(tmp_path)).identity
 
     assert identity() == identity(timeout=1.0, retries=0, concurrency=2, api_key_env="OTHER", requests_per_minute=5.0)
-    for config in ({"model": "n"}, {"base_url": "http://i/v1"}, {"extra": {"a": 1}}, {"logprobs": True}):
+    assert identity() == identity(base_url="https://another-node/v1", backoff=9.0, connect_timeout=1.0, max_wait=9.0)
+    for config in ({"model": "n"}, {"extra": {"a": 1}}, {"logprobs": True}, {"omit": ("seed",)}):
         assert identity() != identity(**config)
 
 

@@ -65,8 +65,9 @@ def settings(folder: Path, **changes: Any) -> TrainSettings:
 def pipeline(model: str, **changes: Any) -> Paprika:
     usual: dict[str, Any] = {
         "model": model, "envs": (NAMED,), "k": 24, "temperature": 1.0, "min_p": 0.0, "test_temperature": 1.0,
-        "test_min_p": 0.0, "test_k": 2, "agent": {"max_new_tokens": 2}, "changes": {"sft": QUICK, "rpo": QUICK},
+        "test_min_p": 0.0, "test_k": 2, "agent": {"max_new_tokens": 2},
         "presets": {"sft": "tiny_sft", "rpo": "tiny_rpo"},
+        "changes": dict.fromkeys(changes.get("stages", ("sft", "rpo")), QUICK),
     }  # fmt: skip
     return Paprika(**{**usual, **changes})
 
@@ -208,11 +209,44 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         ({"k": 0}, "paprika: k"),
         ({"reference": "base"}, "paprika: reference"),
         ({"changes": {"sft": {"speed": 1}}}, "train: unknown name"),
+        ({"stages": ("sft",), "changes": {"rpo": {"lr": 1.0}}}, "paprika: changes: unknown name 'rpo'; known: sft"),
+        ({"changes": {"zzz": {"lr": 1}}}, "paprika: changes: unknown name 'zzz'"),
+        ({"changes": {"sft": {"folder": "x"}}}, r"paprika: changes\.sft\.folder"),
+        (
+            {"presets": {"sft": "tiny_sft", "rpo": "tiny_rpo", "zzz": "tiny_sft"}},
+            "paprika: presets: unknown name 'zzz'",
+        ),
+        ({"agent": {"temperature": 1.0}}, r"paprika: agent\.temperature: allowed: temperature, test_temperature"),
+        ({"hf": {"model": "x"}}, r"paprika: hf\.model"),
+        ({"seats": {"agent": {"name": "agents:random"}}}, r"paprika: seats\.agent"),
+        ({"player": {"name": "models:fake", "script": ["x"]}, "rounds": 2}, "paprika: rounds: got 2"),
     ],
 )
 def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         pipeline("m", **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"temperature": -1.0}, "sampling.temperature: got -1.0"),
+        ({"test_min_p": 2.0}, "sampling.min_p"),
+        ({"agent": {"examples": 3}}, "examples: got 3, allowed: at most 0"),
+        ({"agent": {"speed": 1}}, "argument: unknown name 'speed'"),
+        ({"hf": {"dtype": "int3"}}, "hf: dtype"),
+        ({"curriculum": "ucb", "n_tasks": 2, "by": "nope"}, "has no tag 'nope'"),
+        ({"seats": {"user": {"name": "users:answerer"}}}, "no environment has a seat 'user'"),
+        ({"seats": {"user": {"name": "users:nobody"}}}, "unknown name 'nobody'|no environment has a seat 'user'"),
+        ({"seed": -1}, "seed: got -1"),
+        ({"held_out": ({"name": "wordle", "preset": "nope"},)}, "preset"),
+        ({"player": {"name": "models:http", "base_url": "nowhere", "model": "m"}}, "base_url"),
+    ],
+)
+def test_a_mistake_ends_it_before_anything_is_played(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        run(pipeline("no-such-model", **changes), tmp_path / "p")
+    assert not (tmp_path / "p").exists()
 
 
 def test_configuration_both_ways() -> None:

@@ -91,4 +91,18 @@ def test_likelihood_and_probs_are_what_it_does() -> None:
         view, user = ep.view("user"), Answerer()
         text = user.act_now(view).text
         assert user.probs(view) == {text: 1.0}
-        assert list(user.likelihood("Is it bigger than a car?", text, [task.hidden])) == [1.0]
+        assert list(user.likelihood(view, text, [task.hidden])) == [1.0]
+
+
+def test_likelihood_follows_the_replies_of_the_game() -> None:
+    env, user = TwentyQuestions(preset="delta_belief"), Answerer()
+    ep = Episode.begin(env, env.task("guitar"))
+    for said, reply in (("Is it alive?", "No."), ("Is it alive?", "Repeated."), ("Why is it?", "Invalid.")):
+        view = ep.step(said).view("user")
+        assert user.act_now(view).text == reply
+        assert list(user.likelihood(view, reply, ["guitar", "apple"])) == [1.0, float(reply != "No.")]
+        ep = ep.step(said).step(reply)
+    view = ep.step("Is it an apple?").view("user")
+    assert [list(user.likelihood(view, reply, ["guitar", "apple"])) for reply in ("No.", "Finished.")] == [
+        [1.0, 0.0], [0.0, 1.0],
+    ]  # fmt: skip

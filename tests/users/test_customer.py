@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import sonde
-from sonde.core import Episode, UserError
+from sonde.core import Episode, UserError, View
 from sonde.envs._rules.diagnosis.products import products
 from sonde.envs._rules.diagnosis.reading import ask_open, ask_value, suggest
 
@@ -24,9 +24,13 @@ QUERIES = (
 )
 
 
-def heard(query: str, cause: str, seed: int) -> str:
+def asked(query: str, cause: str, seed: int = 0) -> View:
     task = ENV.task({"product": NAME, "cause": cause, "seed": seed})
-    view = Episode.begin(ENV, task).step(query).view("user")
+    return Episode.begin(ENV, task).step(query).view("user")
+
+
+def heard(query: str, cause: str, seed: int) -> str:
+    view = asked(query, cause, seed)
     text = USER.act_now(view).text
     assert USER.probs(view) == {text: 1.0}
     return text
@@ -39,9 +43,9 @@ def test_likelihood_is_behaviour(query: str) -> None:
     for cause in PRODUCT.causes:
         count = Counter(heard(query, cause.id, seed) for seed in range(n))
         for text, times in count.items():
-            (p,) = USER.likelihood(query, text, [f"{NAME}/{cause.id}"])
+            (p,) = USER.likelihood(asked(query, cause.id), text, [f"{NAME}/{cause.id}"])
             assert abs(times / n - p) <= 4 * (p * (1 - p) / n) ** 0.5 + 1e-9
-        assert USER.likelihood(query, "something else", [f"{NAME}/{cause.id}"]) == [0.0]
+        assert USER.likelihood(asked(query, cause.id), "something else", [f"{NAME}/{cause.id}"]) == [0.0]
 
 
 def test_the_posterior_is_the_product_of_likelihoods() -> None:
@@ -50,9 +54,10 @@ def test_the_posterior_is_the_product_of_likelihoods() -> None:
         ep = Episode.begin(ENV, ENV.task({"product": NAME, "cause": "bundle", "seed": seed}))
         weights = [c.weight for c in PRODUCT.causes]
         for query in (*QUERIES[:3], suggest(PRODUCT, PRODUCT.cause("feet"))):
-            text = USER.act_now(ep.step(query).view("user")).text
+            view = ep.step(query).view("user")
+            text = USER.act_now(view).text
             ep = ep.step(query).step(text)
-            weights = [w * p for w, p in zip(weights, USER.likelihood(query, text, hypotheses), strict=True)]
+            weights = [w * p for w, p in zip(weights, USER.likelihood(view, text, hypotheses), strict=True)]
         known = ep.posterior()
         assert known is not None
         assert [known.prob(h) for h in hypotheses] == pytest.approx([w / sum(weights) for w in weights])
@@ -61,7 +66,7 @@ def test_the_posterior_is_the_product_of_likelihoods() -> None:
 def test_unknown_hypotheses_are_named() -> None:
     for hypothesis in ("spoon/bent", f"{NAME}/magic"):
         with pytest.raises(UserError, match="users:customer: hypothesis"):
-            USER.likelihood("What is it?", "A spoon.", [hypothesis])
+            USER.likelihood(asked("What is it?", "feet"), "A spoon.", [hypothesis])
 
 
 def test_other_environments_are_refused() -> None:

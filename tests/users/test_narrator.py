@@ -11,6 +11,7 @@ import sonde
 from sonde.core import Episode, UserError
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.cases import Case, case
+from sonde.envs._rules.mystery.context import Past
 from sonde.envs._rules.mystery.replies import reply, sentence
 from sonde.envs._rules.mystery.telling import observe
 from sonde.users.narrator import Narrator
@@ -23,7 +24,6 @@ NAMES = [p.name for p in KNOWN.frame.people]
 def test_is_found_by_name_as_the_default_of_its_seat() -> None:
     assert ENV.spec.seats["user"] == "users:narrator"
     assert sonde.make("users:narrator") == Narrator()
-    assert Narrator(split="test", index=3).config == {"name": "users:narrator", "split": "test", "index": 3}
 
 
 def test_says_what_the_act_shows() -> None:
@@ -55,19 +55,34 @@ def test_answers_that_reveal_nothing(said: str, words: str) -> None:
     "said", ["Check the access list.", "Sven, where were you?", "Zofia, tell me about Nikhil.", "Hm."]
 )
 def test_likelihood_is_the_share_of_worlds_that_reply_so(said: str) -> None:
-    rng, user = random.Random(3), Narrator(split="train", index=4)
+    rng, user = random.Random(3), Narrator()
+    view = Episode.begin(ENV, ENV.tasks("train")[4]).step(said).view("user")
+    past = Past((), ENV.spec.max_turns - 1)
     counts: dict[str, list[int]] = {}
     culprits = [0] * len(NAMES)
     for _ in range(6000):
         truth = KNOWN.frame.model.draw(rng)
         culprits[truth.culprit] += 1
-        row = counts.setdefault(reply(Case(KNOWN.frame, truth), said, GOAL), [0] * len(NAMES))
+        row = counts.setdefault(reply(Case(KNOWN.frame, truth), said, GOAL, past), [0] * len(NAMES))
         row[truth.culprit] += 1
     for text, row in counts.items():
-        expected = user.likelihood(said, text, NAMES)
+        expected = user.likelihood(view, text, NAMES)
         for share, n, p in zip(row, culprits, expected, strict=True):
             assert abs(share / n - p) < 5 * (p * (1 - p) / n) ** 0.5 + 0.003
-    assert user.likelihood(said, "Something else.", [*NAMES, "Nobody"]) == [0.0] * (len(NAMES) + 1)
+    assert user.likelihood(view, "Something else.", [*NAMES, "Nobody"]) == [0.0] * (len(NAMES) + 1)
+
+
+@pytest.mark.parametrize("preset", ["paprika", "delta_belief"])
+def test_an_accusation_reaches_the_goal_or_only_the_right_one_does(preset: str) -> None:
+    env, user = sonde.make("murder_mystery", preset=preset), Narrator()
+    ep = Episode.begin(env, env.tasks("train")[4])
+    for i, name in enumerate(NAMES):
+        view = ep.step(f"I accuse {name} of the murder.").view("user")
+        right = preset == "paprika" or i == KNOWN.truth.culprit
+        text = user.act_now(view).text
+        assert (text == GOAL) is right
+        others = [1.0] * len(NAMES) if preset == "paprika" else [float(right == (n == name)) for n in NAMES]
+        assert user.likelihood(view, text, NAMES) == others
 
 
 def test_needs_a_case() -> None:
@@ -75,10 +90,3 @@ def test_needs_a_case() -> None:
     view = Episode.begin(other, other.tasks("train")[0]).view()
     with pytest.raises(UserError, match="tells this seat nothing about a case"):
         Narrator().act_now(view)
-
-
-def test_bad_configurations_are_named() -> None:
-    with pytest.raises(UserError, match="split"):
-        Narrator(split="valid")
-    with pytest.raises(UserError, match="index"):
-        Narrator(index=203)

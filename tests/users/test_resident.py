@@ -31,7 +31,7 @@ def test_likelihood_is_what_it_does(said: str) -> None:
     titles = knowledge("lmrl").names
     for title in titles[::9]:
         told = Resident().act_now(view(title, said)).text
-        likely = Resident().likelihood(said, told, titles)
+        likely = Resident().likelihood(view(title, said), told, titles)
         assert [p == 1.0 for p in likely] == [replied(t, said) == told for t in titles]
         assert Resident().probs(view(title, said)) == {told: 1.0}
 

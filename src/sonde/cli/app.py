@@ -18,7 +18,7 @@ from sonde.core.types import Kind
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
-from sonde.run import Prepared, execute, load_evaluation, missing, prepare, reopen, rescore
+from sonde.run import Prepared, begin_anew, execute, load_evaluation, missing, prepare, reopen, rescore
 from sonde.run import play as play_run
 from sonde.store import Run, compact
 
@@ -92,6 +92,7 @@ ConcurrencyOpt = Annotated[int | None, typer.Option(help="Episodes at a time.", 
 BudgetOpt = Annotated[int | None, typer.Option(help="Begin no episode after this many model tokens.")]
 ConfigOpt = Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")]
 OutOpt = Annotated[Path, typer.Option(help="Where run folders go.")]
+FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what the run folder holds of an earlier run.")]
 OverrideOpt = Annotated[
     list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, for example seats.agent.context=last:3.")
 ]
@@ -207,6 +208,7 @@ def eval_(
     gains: Annotated[
         bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
     ] = None,
+    fresh: FreshOpt = False,
     report: ReportOpt = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
@@ -238,6 +240,8 @@ def eval_(
     folders: list[Path] = []
     for run in prepared:
         folder = runs / run.folder_name
+        if fresh:
+            begin_anew(folder)
         with _progress(run, folder) as on_done:
             done.append(execute(run, folder, on_done=on_done))
         folders.append(folder)
@@ -289,6 +293,7 @@ def rollout(
     budget: BudgetOpt = None,
     config: ConfigOpt = None,
     overrides: OverrideOpt = [],  # noqa: B006
+    fresh: FreshOpt = False,
 ) -> None:
     """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
     file = with_models(config_file(config), user, judge, user_url or base_url, cache)
@@ -301,6 +306,8 @@ def rollout(
             k=k, seed=seed, concurrency=concurrency, budget=budget,
         )
     )  # fmt: skip
+    if fresh:
+        begin_anew(folder)
     with _progress(run, folder) as on_done:
         stored = play_run(run, folder, on_done=on_done)
     out.print(f"{len(stored)} episodes in {folder}", highlight=False, soft_wrap=True)

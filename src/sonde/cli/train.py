@@ -28,6 +28,7 @@ from sonde.train.settings import PRESETS, TrainSettings
 from sonde.viewer.histories import HISTORY
 
 from . import tables
+from .options import model_config, with_models
 from .progress import progress, training
 from .shared import ReportOpt
 from .terminal import out, stderr
@@ -47,6 +48,7 @@ TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the fi
 ContextOpt = Annotated[str, typer.Option(help="What the model sees of a game: full, render or last:K.")]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ResumeOpt = Annotated[bool, typer.Option(help="Go on from the last checkpoint in --out, if there is one.")]
+FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier training left in --out.")]
 
 
 def train(
@@ -60,6 +62,7 @@ def train(
     context: ContextOpt = "full",
     encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
     resume: ResumeOpt = False,
+    fresh: FreshOpt = False,
     overrides: SetOpt = [],  # noqa: B006
     report: ReportOpt = None,
     as_json: JsonOpt = False,
@@ -77,22 +80,18 @@ def train(
             "--encode": encode and online,
         },
     )
+    how: dict[str, Any] = {"options": parts["objective"], "resume": resume, "fresh": fresh}
     chosen = _settings(settings or _usual(objective), folder, parts["settings"])
     if objective in ONLINE:
         games = [_game(name, preset, n_tasks) for name in sources]
         online = _online({"context": context, **parts["online"]})
         with _watched(objective) as callbacks:
-            done = learn_online(
-                model, games, chosen, online=online, options=parts["objective"], resume=resume, callbacks=callbacks
-            )
+            done = learn_online(model, games, chosen, online=online, callbacks=callbacks, **how)
     elif objective in OFFLINE:
         rules = _rules(objective, parts["rule"], context, encode, chosen.seed)
         played = trajectories([Run.load(source) for source in sources])
         with _watched(objective) as callbacks:
-            done = learn(
-                model, objective, played, chosen, learning=rules, options=parts["objective"], resume=resume,
-                callbacks=callbacks,
-            )  # fmt: skip
+            done = learn(model, objective, played, chosen, learning=rules, callbacks=callbacks, **how)
     else:
         raise unknown("objective", objective, (*OFFLINE, *ONLINE))
     if report is not None:
@@ -122,6 +121,23 @@ def paprika(
     rounds: Annotated[int | None, typer.Option(help="Rounds of play and training.", show_default="1")] = None,
     curriculum: Annotated[str | None, typer.Option(help="ucb, thompson or uniform pick --tasks tasks a round.")] = None,
     by: Annotated[str | None, typer.Option(help="The tag whose values are the curriculum's groups.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Of the play that is learned from.", show_default="1.5")
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(help="Most tokens of a reply.", show_default="the environment's")
+    ] = None,
+    player: Annotated[
+        str | None, typer.Option(help="Another backend that plays what is learned from: http:NAME, say.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of the endpoint of --player.")] = None,
+    user: Annotated[
+        str | None, typer.Option(help="A language model as the user: hf:NAME, http:NAME; by default the rule user.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="A language model as the judge of claimed goals; else the rules.")
+    ] = None,
+    user_url: Annotated[str | None, typer.Option(help="Address of the endpoint of --user and --judge.")] = None,
     config: Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")] = None,
     overrides: Annotated[
         list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, such as agent.context=render, changes.sft.lr=1e-4.")
@@ -135,9 +151,15 @@ def paprika(
         "model": model, "n_tasks": n_tasks, "k": k, "tests": tests, "rounds": rounds, "curriculum": curriculum,
         "by": by, "envs": [_named(env, preset) for env in envs] if envs else None,
         "held_out": [_named(env, None) for env in held_out] if held_out else None,
-        "presets": None if settings is None else _presets(settings),
+        "presets": None if settings is None else _presets(settings), "temperature": temperature,
+        "player": None if player is None else model_config(player, base_url),
     }  # fmt: skip
     values |= {key: value for key, value in given.items() if value is not None}
+    if max_new_tokens is not None:
+        values["agent"] = {**values.get("agent", {}), "max_new_tokens": max_new_tokens}
+    if base_url is not None and player is None:
+        raise UserError("--base-url: allowed: together with --player http:NAME")
+    values = with_models(values, user, judge, user_url or base_url, None)
     for assignment in overrides:
         values = override(values, assignment)
     outcome = run_paprika(Paprika.from_json(values), folder, watch=_watch)
@@ -216,7 +238,7 @@ def _settings(name: str, folder: Path, changes: Mapping[str, Json]) -> TrainSett
     if name not in PRESETS:
         raise unknown("--settings", name, PRESETS)
     if "folder" in changes:
-        raise invalid("--set settings.folder", changes["folder"], "the option --out instead")
+        raise UserError("--set settings.folder: allowed: --out, which is that folder")
     return TrainSettings.from_json({**PRESETS[name].settings.to_json(), **changes, "folder": str(folder)})
 
 

@@ -1,7 +1,7 @@
 """The protocols and values that everything else is made of. Standard library only."""
 
 from .belief import Belief, Filter, Gain, TabularFilter, entropy, gains
-from .config import Configured
+from .config import HOW, Configured
 from .env import Env, TabularEnv, TaskList
 from .episode import Episode, Seated, advance, default_policies, play_act
 from .errors import (
@@ -20,7 +20,7 @@ from .frozen import Frozen, freeze
 from .model import Capabilities, Model, Sampling
 from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
 from .record import Trajectory
-from .registry import build, find, make, names
+from .registry import build, find, identity, make, names
 from .seeding import Rng, derive
 from .sync import run_sync
 from .types import (
@@ -44,6 +44,7 @@ from .types import (
 __all__ = [
     "AGENT",
     "EMPTY",
+    "HOW",
     "Act",
     "Action",
     "AnyPolicy",
@@ -94,6 +95,7 @@ __all__ = [
     "find",
     "freeze",
     "gains",
+    "identity",
     "invalid",
     "make",
     "names",

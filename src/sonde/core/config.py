@@ -2,7 +2,9 @@
 
 Environments, policies and models are frozen keyword-only dataclasses. Their fields are the whole configuration, so a
 saved `config` builds an equal object, and equal configurations have equal fingerprints. A field with
-`metadata={"config": False}` (a console, a decoding hook) is left out.
+`metadata={"config": False}` (a console, a decoding hook) is left out. One with `metadata=HOW` (where an endpoint is,
+how fast it is asked) is saved, but decides nothing of what is said: it is no part of the fingerprint, nor of the key of a
+cache, and may change when a run is continued.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from typing import Any, ClassVar
 
 from .checked import Checked
 from .types import Json, content_hash
+
+HOW: Mapping[str, bool] = {"identity": False}
+"""Metadata of a field that says how something is got, not what it is."""
 
 
 class Configured(Checked):
@@ -44,8 +49,10 @@ class Configured(Checked):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Content hash of `config`."""
-        return content_hash(self.config)
+        """Content hash of `config`, as far as it decides what is played and said."""
+        from .registry import identity  # which imports this file
+
+        return content_hash(identity(self.config))
 
 
 def _plain(value: Any) -> Json:

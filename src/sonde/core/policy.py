@@ -52,13 +52,15 @@ class ProgramPolicy(Policy):
 
 
 class UserModel(Policy):
-    """A simulated user whose replies have known probabilities, so that exact posteriors through it exist."""
+    """A simulated user whose replies have known probabilities, so that exact posteriors through it exist. What it needs
+    to know of a task is in its view: its configuration, which every record carries, holds nothing of it."""
 
     kind: ClassVar[str] = "users"
 
     @abstractmethod
-    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """P(reply | query, h) for every hypothesis h; shape `(len(hypotheses),)`."""
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        """P(reply | what waits for an answer in this view of its seat, h) for every hypothesis h, whichever of them is
+        true in the view; shape `(len(hypotheses),)`."""
 
     @abstractmethod
     def probs(self, view: View) -> Mapping[str, float]:

@@ -96,6 +96,30 @@ def make(name: str, **config: Any) -> Any:
     return find(name)(**config)
 
 
+def identity(config: Json) -> Json:
+    """A saved configuration without the fields that are declared `config.HOW`, however deep they are."""
+    if isinstance(config, Mapping):
+        rows = cast("Mapping[str, Json]", config)
+        left_out = _how(str(rows.get("name", "")))
+        return {k: identity(v) for k, v in rows.items() if k not in left_out}
+    if isinstance(config, list | tuple):
+        return [identity(v) for v in cast("Sequence[Json]", config)]
+    return config
+
+
+@cache
+def _how(name: str) -> frozenset[str]:
+    """The fields of this name's class that say how something is got; none where it is no name of a class."""
+    if ":" not in name:
+        return frozenset()
+    try:
+        cls = find(name)
+    except UserError:
+        return frozenset()
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    return frozenset(f.name for f in fields if not f.metadata.get("identity", True))
+
+
 def build(config: Mapping[str, Json]) -> Any:
     """The object that a saved `config` describes; nested configurations are built first."""
     if not isinstance(config, Mapping) or "name" not in config:  # pyright: ignore[reportUnnecessaryIsInstance]

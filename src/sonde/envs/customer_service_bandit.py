@@ -49,6 +49,9 @@ class CustomerServiceBandit(Service):
 
     name_of_prompts: ClassVar[str] = _NAME
     presets: ClassVar[tuple[str, ...]] = ("psrl",)
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(
+        psrl=("length", "single_inquiry", "single_hypothesis")
+    )
 
     preset: str = "psrl"
     told_prior: str = "none"
@@ -75,6 +78,7 @@ class CustomerServiceBandit(Service):
             max_new_tokens=1024,
             departures=(
                 "the cases and the customer are those of customer_service, with exact probabilities",
+                "a period has one question or proposal of at most 500 characters: the checks are ours",
                 "the episode ends when the case is solved",
                 "priors are the data's own instead of a language model's",
             ),

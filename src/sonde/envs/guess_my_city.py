@@ -1,14 +1,22 @@
 """Guess my city: find out in which city somebody lives, by twenty questions of any kind.
 
-Source: PAPRIKA (arXiv 2502.17543), sections 2 and 4, appendices B.4.2 and D and table 5: open and yes/no questions,
-replies that name neither city nor country, a proposal costs a turn, "Goal reached" is judged; 500 training and 185 test
-cities; 512 new tokens. LMRL-Gym (arXiv 2311.18232), D.7: 100 of the most populous cities, a reward of -1 for every
-question and 0 for the one that wins. ΔBelief-RL, B.2.1: checks on what the agent says.
+Sources and presets:
+    paprika       PAPRIKA (arXiv 2502.17543), sections 2 and 4, appendices B.4.2 and D and table 5: open and yes/no
+                  questions, replies that name neither city nor country, a proposal costs a turn, "Goal reached" is
+                  judged; 500 training and 185 test cities; 512 new tokens; no message is checked
+    lmrl          LMRL-Gym (arXiv 2311.18232), D.7: 100 of the most populous cities, a reward of -1 for every question
+                  and 0 for the one that wins
+    delta_belief  ΔBelief-RL (arXiv 2602.12342), B.2.1 and C.2, and its code: the 185 test cities of PAPRIKA. A message
+                  with several questions or several cities uses up its turn (single inquiry, single hypothesis). A
+                  "Goal reached" to a message that does not name the city does not end the game (exact match). Replies
+                  come bare, without the turns left; 100 new tokens
 
 Ours: the cities and all facts about them (`_rules/cities/atlas.py`; both papers' lists are of their own); the split of
 the 100, 73 to 27; and the default user, `users:resident`, a program that answers truthfully what it understands as a
 whole and says "I do not know." to all else. With it the filter is exact: every city has one reply to every message. The
-prior is uniform over all cities of the preset, of both splits: 758, or 100.
+prior is uniform over all cities of the preset, of both splits: 758, or 100. ΔBelief-RL only tests on this game; the
+training tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for the word "or"
+in a message that wins; here proposed cities are counted, in every message, so that a refusal tells nothing.
 
 A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can play its
 resident, there is no filter, and the rule user says that it does not know.
@@ -35,7 +43,18 @@ if TYPE_CHECKING:
     from ._rules.cities.game import Knowledge
 
 _NAME = "guess_my_city"
-_SIZES = {"paprika": (500, 185), "lmrl": (73, 27)}
+_SIZES = {"paprika": (500, 185), "lmrl": (73, 27), "delta_belief": (500, 185)}
+_SOURCES = {
+    "paprika": "PAPRIKA, appendices B.4.2, D and E",
+    "lmrl": "LMRL-Gym, appendix D.7",
+    "delta_belief": "ΔBelief-RL, appendices B.2.1 and C.2",
+}
+_DELTA_BELIEF = (
+    "the paper's 185 cities are PAPRIKA's; here they are the 185 test cities of preset paprika, all of them",
+    "the training tasks are those of preset paprika: the paper has none",
+    "several cities are refused in every message, not only in one that would win",
+    "question marks in a row count as one",
+)
 _FOREIGN = Frozen[Json](foreign=True)
 
 
@@ -44,7 +63,11 @@ class GuessMyCity(Dialogue):
     """See the module. The world is the city's title, such as "Lisbon, Portugal"."""
 
     name_of_prompts: ClassVar[str] = _NAME
-    presets: ClassVar[tuple[str, ...]] = ("paprika", "lmrl")
+    presets: ClassVar[tuple[str, ...]] = tuple(_SIZES)
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(
+        delta_belief=("single_inquiry", "single_hypothesis")
+    )
+    going_on: ClassVar[tuple[str, ...]] = ("delta_belief",)
 
     preset: str = "paprika"
 
@@ -53,22 +76,24 @@ class GuessMyCity(Dialogue):
         lmrl = self.preset == "lmrl"
         return Spec(
             name=_NAME,
-            version="1",
+            version="2",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(-1.0, 0.0) if lmrl else (0.0, 1.0),
             support=f"all {100 if lmrl else 758} cities of the preset, of both splits",
-            source="LMRL-Gym, appendix D.7" if lmrl else "PAPRIKA, appendices B.4.2, D and E",
+            source=_SOURCES[self.preset],
             seats=self.seats("users:resident"),
             assumes=self.assumed("users:resident"),
             reference="traveller",
-            max_new_tokens=512,
+            max_new_tokens=100 if self.preset == "delta_belief" else 512,
             departures=(
                 "cities and facts are ours",
                 "the default user is a program, not a language model",
                 "the judge is asked only when the goal is claimed",
+                "of a message the first 2,000 characters are heard",
                 "prompts are ours",
+                *(_DELTA_BELIEF if self.preset == "delta_belief" else ()),
             ),
         )
 
@@ -79,7 +104,7 @@ class GuessMyCity(Dialogue):
         """The cities of the preset and what is known about them."""
         from ._rules.cities.game import knowledge  # the facts and the parser are read when they are first used
 
-        return knowledge(self.preset)
+        return knowledge("lmrl" if self.preset == "lmrl" else "paprika")
 
     def split(self, split: str) -> Sequence[Task]:
         count = _SIZES[self.preset][split == "test"]

@@ -1,14 +1,19 @@
 """Murder mystery: question people, examine things and places, check records, and accuse whoever did it.
 
-Source: PAPRIKA (arXiv:2502.17543), section 4 and appendices B.4.4 and D: a detective takes one action a turn, 20 turns
-at most, a language model plays the world and says when there is a final accusation, a judge decides whether it is
-right; the culprit may be a witness; 203 training and 50 test tasks. ΔBelief-RL (appendix B.2.3) plays the same with no
-check on the form of questions.
+Sources and presets:
+    paprika       PAPRIKA (arXiv 2502.17543), section 4 and appendices B.4.4 and D: a detective takes one action a turn,
+                  20 turns at most, a language model plays the world and says when there is a final accusation, a
+                  judge decides whether it is right; the culprit may be a witness; 203 training and 50 test tasks; no
+                  message is checked. Any accusation of one person ends the game, `claimed`: a wrong one is a loss
+    delta_belief  ΔBelief-RL (arXiv 2602.12342), appendices B.2.3 and C.4, and its code: the 50 test tasks of PAPRIKA,
+                  20 turns, no message is checked. Only the right accusation ends the game; a wrong one is neither
+                  confirmed nor denied, uses up its turn, and the investigation goes on; 200 new tokens
 
 Ours: the cases, what can be found out in them and what it means (`_rules/mystery/cases.py`,
 `_rules/mystery/filter.py`), and how free text is read (`_rules/mystery/reading.py`). A program narrates; a language
-model may, with all facts of the case. An accusation of one person always ends the game, `claimed`: a wrong one is a
-loss. By the rules it is judged by who is accused, with `judge="seat"` by whoever sits there.
+model may, with all facts of the case. By the rules an accusation is judged by who is accused, with `judge="seat"` by
+whoever sits there. ΔBelief-RL only tests on this game: the tasks of its preset are those of `paprika`. Where the game
+goes on, an accusation is a question too: whoever was accused for nothing did not do it, and the filter knows.
 
 The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a scenario from
 elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and without a
@@ -43,6 +48,13 @@ from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"
 _LONGEST_SCENARIO = 8000
+_SOURCES = {"paprika": "PAPRIKA, appendices B.4.4 and D", "delta_belief": "ΔBelief-RL, appendices B.2.3 and C.4"}
+_ENDS = ("an accusation ends the game whatever the user says of it",)
+_DELTA_BELIEF = (
+    "the paper's 50 scenarios are PAPRIKA's; here they are the 50 test tasks of preset paprika, all of them",
+    "the training tasks are those of preset paprika: the paper has none",
+    "a right accusation ends the game whatever the user says of it, and nothing else does",
+)
 _GIVEN_AWAY = (
     "{n} is the {x}", "{n} was the {x}", "the {x} is {n}", "the {x} was {n}", "the true {x} is {n}", "{n} is our {x}",
     "{n} is guilty", "{n} did it", "{n} killed {w}", "{n} murdered {w}", "{n} poisoned {w}", "it was {n} who",
@@ -66,8 +78,8 @@ class MurderMystery(Dialogue):
     the words of the rules, which do not err."""
 
     name_of_prompts: ClassVar[str] = _NAME
-    presets: ClassVar[tuple[str, ...]] = ("paprika",)
-    default_checks: ClassVar[tuple[str, ...]] = ("length",)
+    presets: ClassVar[tuple[str, ...]] = tuple(_SOURCES)
+    going_on: ClassVar[tuple[str, ...]] = ("delta_belief",)
     longest: ClassVar[int] = 1000
 
     preset: str = "paprika"
@@ -81,22 +93,23 @@ class MurderMystery(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="1",
+            version="2",
             summary="question people and examine things until you can say who did it",
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(0.0, 1.0),
             support="every suspect and every witness; together the witnesses have the probability 0.18",
-            source="PAPRIKA, appendices B.4.4 and D",
+            source=_SOURCES[self.preset],
             seats=self.seats("users:narrator"),
             assumes=self.assumed("users:narrator"),
             reference="detective",
-            max_new_tokens=1024,
+            max_new_tokens=200 if self.goes_on else 1024,
             departures=(
                 "cases are drawn by a program, and every one can be solved for certain",
                 "a program narrates unless another user is seated",
-                "an accusation ends the game whatever the user says of it",
                 "the judge is asked after an accusation or a claim, not in every turn",
+                "of a message the first 4,000 characters are heard",
+                *(_DELTA_BELIEF if self.goes_on else _ENDS),
             ),
         )
 
@@ -151,20 +164,23 @@ class MurderMystery(Dialogue):
         if seat == JUDGE:
             return ""
         if world.truth is None:
-            text = say["intro-foreign" if seat == AGENT else "user-foreign"]
-            return text.format(scenario=world.scenario, solution=world.solution, turns=self.max_turns)
+            text, judging = say["intro-foreign" if seat == AGENT else "user-foreign"], say["judging-foreign"]
+            about = {"scenario": world.scenario, "solution": world.solution, "judging": judging.format(goal=GOAL)}
+            return text.format(**about, turns=self.max_turns, ending=say["ending"])
         if seat == AGENT:
-            return say["intro"].format(briefing=briefing(_frame(world)), turns=self.max_turns)
-        return _role(world)
+            return say["intro"].format(briefing=briefing(_frame(world)), turns=self.max_turns, accusing=say["accusing"])
+        return _role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The narrator: the `question`, what was `heard` before, the turns `left` after this one, and the `case`."""
+        """The narrator: the `question`, what was `heard` before, the turns `left` after this one, the `case`, and what
+        is said to a wrong accusation (`unmoved`; empty where any accusation reaches the goal)."""
         if seat != USER:
             return Frozen()
         world = _world(state)
         known = None if world.truth is None else Case(_frame(world), world.truth)
         left = self.max_turns - state.turn - 1
-        return Frozen[Any](question=state.said, heard=state.heard, left=left, case=known)
+        unmoved = self.say_pieces["denied"] if self.goes_on else ""
+        return Frozen[Any](question=state.said, heard=state.heard, left=left, case=known, unmoved=unmoved)
 
     def hypothesis(self, state: Talk) -> str:
         world = _world(state)
@@ -172,7 +188,7 @@ class MurderMystery(Dialogue):
 
     def filter(self, public: Mapping[str, Json]) -> MysteryFilter | None:
         longest = self.longest if "length" in self.active_checks else LONGEST
-        return _prior(public["case"], longest) if "case" in public else None
+        return _prior(public["case"], longest, self.goes_on and self.judge == "rules") if "case" in public else None
 
     def actions(self, state: Talk) -> Sequence[str] | None:
         """Every act that has an answer, in plain words; and everybody's name, or given name alone, to accuse them. None
@@ -190,6 +206,8 @@ class MurderMystery(Dialogue):
         return world.truth is not None and found.kind == "accuse" and found.person == world.truth.culprit
 
     def ends(self, state: Talk) -> bool:
+        if self.goes_on:
+            return self.solves(state)
         if _world(state).truth is None:
             return is_accusation(state.said)
         return self._read(state).kind == "accuse"
@@ -285,8 +303,8 @@ def _truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
 
 
 @lru_cache(maxsize=256)
-def _prior(name: str, longest: int) -> MysteryFilter:
-    return MysteryFilter(_case(name).frame, longest)
+def _prior(name: str, longest: int, told: bool) -> MysteryFilter:
+    return MysteryFilter(_case(name).frame, longest, told)
 
 
 @lru_cache(maxsize=256)
@@ -310,12 +328,14 @@ def _given_away(world: World) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def _role(world: World) -> str:
-    """Everything that a narrator needs to play the case."""
+def _role(world: World, judging: str) -> str:
+    """Everything that a narrator needs to play the case; `judging` is the rule on accusations."""
     frame, say = _frame(world), pieces(_NAME)
     known = Case(frame, cast("Truth", world.truth))
     facts = "\n".join(f"- {sentence(frame, c.act)} -> {c.text}" for c in clues(known))
     lied = "\n".join(f"- {sentence(frame, lie.act)} Refuted by: {sentence(frame, lie.refuted)}" for lie in lies(known))
+    culprit = _culprit(world)
+    rule = judging.format(goal=GOAL, culprit=culprit)
     return say["user"].format(
-        briefing=briefing(frame), culprit=_culprit(world), facts=facts, lies=lied or say["no-lies"], goal=GOAL
+        briefing=briefing(frame), culprit=culprit, facts=facts, lies=lied or say["no-lies"], judging=rule
     )

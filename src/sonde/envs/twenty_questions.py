@@ -12,7 +12,7 @@ Sources and presets:
 Ours: the topics and what is known of them (`data/build/twenty_questions`); the rule user `users:answerer`, who says "I
 do not know" where it does not, which the papers' users cannot. A guess is strict, as PAPRIKA asks: naming the topic,
 or a common other name, as the thing itself. `as_published=True`: in `delta_belief` every question that mentions the
-secret ends the game, guess or not; in the others no message is checked before it is answered.
+secret ends the game, guess or not. Messages are checked in `delta_belief` alone, as in the papers.
 
 `turn.info`, besides what every conversation has: `answer` (yes, no, unknown, invalid, repeated, finished), `matched`
 (what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
@@ -50,18 +50,19 @@ class World(NamedTuple):
 class _Preset(NamedTuple):
     source: str
     replies: tuple[str, ...]
-    checks: tuple[str, ...]
 
 
 _PRESETS = {
-    "paprika": _Preset("PAPRIKA (arXiv 2502.17543), B.4.1", ("yes", "no", "unknown"),
-                       ("length", "single_inquiry", "single_hypothesis")),
-    "delta_belief": _Preset("ΔBelief-RL, appendices B.1, C.1 and D",
-                            ("yes", "no", "unknown", "invalid", "repeated", "finished"),
-                            ("length", "question_form", "single_inquiry")),
-    "lmrl": _Preset("LMRL-Gym (arXiv 2311.18232), D.6", ("yes", "no", "unknown"),
-                    ("length", "single_inquiry", "single_hypothesis")),
-}  # fmt: skip
+    "paprika": _Preset("PAPRIKA (arXiv 2502.17543), B.4.1", ("yes", "no", "unknown")),
+    "delta_belief": _Preset(
+        "ΔBelief-RL, appendices B.1, C.1 and D", ("yes", "no", "unknown", "invalid", "repeated", "finished")
+    ),
+    "lmrl": _Preset("LMRL-Gym (arXiv 2311.18232), D.6", ("yes", "no", "unknown")),
+}
+_CHECKS = (
+    "question marks in a row count as one",
+    "a message is taken as one line, so line breaks are not invalid",
+)
 _READ = {
     "yes": "yes", "no": "no", "i do not know": "unknown", "i don't know": "unknown", "unknown": "unknown",
     "invalid": "invalid", "repeated": "repeated", "finished": "finished",
@@ -75,6 +76,9 @@ class TwentyQuestions(Dialogue):
 
     name_of_prompts: ClassVar[str] = _NAME
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(
+        delta_belief=("length", "question_form", "single_inquiry")
+    )
 
     preset: str = "paprika"
     as_published: bool = False
@@ -84,17 +88,10 @@ class TwentyQuestions(Dialogue):
         return _PRESETS[self.preset]
 
     @cached_property
-    def active_checks(self) -> tuple[str, ...]:
-        if self.checks is not None:
-            return self.checks
-        return () if self.as_published and self.preset != "delta_belief" else self._preset.checks
-
-    @cached_property
     def say_pieces(self) -> Mapping[str, str]:
         shared = super().say_pieces
-        own = {name.partition("@")[0]: text for name, text in shared.items() if name.endswith(f"@{self.preset}")}
         again = shared["user-again"].replace("{replies}", ", ".join(TEXTS[r][:-1] for r in self._preset.replies))
-        return {**shared, "user-again": again, **own}
+        return {**shared, "user-again": again}
 
     @cached_property
     def _by_mention(self) -> bool:
@@ -104,7 +101,7 @@ class TwentyQuestions(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="1",
+            version="2",
             summary="find out a secret topic by questions with the answer yes or no",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -118,8 +115,10 @@ class TwentyQuestions(Dialogue):
             departures=(
                 "topics and what is known of them are ours",
                 "the rule user may not know",
+                "of a message the first 2,000 characters are heard",
                 "sets are disjoint and the same topic is on one side in every preset",
                 "prompts are ours",
+                *(_CHECKS if self.preset == "delta_belief" else ()),
             ),
         )
 

@@ -1,4 +1,6 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
-HELPERS = ("batching", "cache", "chat", "convert", "decode", "draw", "fetch", "retry", "saving", "shipped", "slots")
+HELPERS = (
+    "batching", "cache", "chat", "convert", "decode", "draw", "fetch", "retry", "saving", "shipped", "slots", "weights",
+)  # fmt: skip
 """Files beside the backends that are not backends themselves."""

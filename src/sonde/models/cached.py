@@ -1,8 +1,8 @@
 """Another model, with a memory: a call that was made before is answered from disk, so an interrupted run costs once.
 
-The key of a call is the model's configuration, the messages and the sampling with its seed. Seeds differ between the k
-samples of a task, so samples never collapse into one. How a reply is got (retries, timeouts, the name of the key's
-environment variable) is no part of it. Errors are not kept.
+The key of a call is the model's configuration (of a local model with the fingerprint of its weights), the messages and
+the sampling with its seed. Seeds differ between the k samples of a task, so samples never collapse into one. How a
+reply is got (the address of an endpoint, retries, timeouts: `core.config.HOW`) is no part of it. Errors are not kept.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sonde.core import Completion, Message, Model, Sampling, UserError, invalid
+from sonde.core import HOW, Completion, Message, Model, Sampling, UserError, identity, invalid
 
 from .cache import Store, cache_key
 from .retry import Stats
@@ -31,7 +30,7 @@ class Cached(Model):
     """
 
     model: Model
-    path: str
+    path: str = field(metadata=HOW)
     stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
     _flights: dict[Flight, asyncio.Task[Completion]] = field(
         default_factory=dict[Flight, asyncio.Task[Completion]], init=False, repr=False, compare=False
@@ -53,11 +52,10 @@ class Cached(Model):
     def _model_counts(self) -> bool:
         return isinstance(getattr(self.model, "stats", None), Stats)
 
-    @cached_property
+    @property
     def identity(self) -> dict[str, Any]:
-        """The part of the model's configuration that decides what it says."""
-        left_out: tuple[str, ...] = getattr(self.model, "OPERATIONAL", ())
-        return {k: v for k, v in self.model.config.items() if k not in left_out}
+        """The part of the model's configuration that decides what it says, as it is now."""
+        return identity(self.model.config)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         key = cache_key(self.identity, messages, sampling)

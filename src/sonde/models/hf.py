@@ -26,6 +26,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from sonde.core.config import HOW
 from sonde.core.errors import UserError, invalid
 from sonde.core.extras import need
 from sonde.core.frozen import freeze
@@ -33,6 +34,7 @@ from sonde.core.model import Capabilities, Model, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from . import fetch
+from .weights import weights_of
 
 if TYPE_CHECKING:
     from .chat import Chat
@@ -45,7 +47,9 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 class HF(Model):
     """See the module. `HF(model="smollm2")` needs nothing but a package index.
 
-    `model`: a folder, a name of `models.fetch`, or a hub name; `revision` is for the hub. `dtype` "auto" is the type
+    `model`: a folder, a name of `models.fetch`, or a hub name; `revision` is for the hub. `weights` is what tells the
+    model from another one at the same path (`models.weights`); found where it is None, and where it is given, loading
+    another model is an error. `dtype` "auto" is the type
     the weights are stored in. `device` None is CUDA where there is one, else the CPU. `max_batch` rows are decoded
     at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template`
     holds arguments of the chat template, e.g. `{"enable_thinking": False}`. `threads` sets the number of threads of
@@ -55,12 +59,13 @@ class HF(Model):
     """
 
     model: str = "smollm2"
+    weights: str | None = None
     revision: str | None = None
     dtype: str = "auto"
-    device: str | None = None
-    max_batch: int = 32
-    kv_bytes: int = 2 << 30
-    threads: int | None = None
+    device: str | None = field(default=None, metadata=HOW)
+    max_batch: int = field(default=32, metadata=HOW)
+    kv_bytes: int = field(default=2 << 30, metadata=HOW)
+    threads: int | None = field(default=None, metadata=HOW)
     template: Mapping[str, Json] = EMPTY
     steer: Steer | None = field(default=None, compare=False, repr=False)
 
@@ -80,15 +85,17 @@ class HF(Model):
         if self.steer is not None and not callable(self.steer):
             raise invalid("hf: steer", self.steer, "a function of hidden states and logits; it is no configuration")
         object.__setattr__(self, "template", freeze(self.template))
+        if self.weights is None:
+            object.__setattr__(self, "weights", weights_of(self.model))
 
     @classmethod
     def around(cls, module: Any, tokenizer: Any, *, model: str, weights: str = "0", **options: Any) -> HF:
         """A backend that plays with `module` itself: no copy is made, nothing is loaded, and it stays where it is.
 
-        `model` names it in records, `weights` the version of its weights. The module has to be in evaluation mode while
-        it plays. `dtype`, `device` and `revision` say nothing here.
+        `model` names it in records, `weights` the version of its weights, here and in the configuration. The module has
+        to be in evaluation mode while it plays. `dtype`, `device` and `revision` say nothing here.
         """
-        hf = cls(model=model, **options)
+        hf = cls(model=model, weights=weights, **options)
         hf._held.append(_Held(module, tokenizer, weights))
         return hf
 
@@ -104,8 +111,11 @@ class HF(Model):
 
     @property
     def config(self) -> dict[str, Json]:
-        """The constructor arguments; a steer function, which cannot be saved, is named, so that it is not forgotten."""
+        """The constructor arguments, with the version of the weights as it is now; a steer function, which cannot be
+        saved, is named, so that it is not forgotten."""
         config = super().config
+        if self._held:
+            config["weights"] = self._held[0].weights
         steer = config.pop("steer")
         return config if steer is None else {**config, "steer": f"{steer.__module__}:{steer.__qualname__}"}
 
@@ -213,7 +223,7 @@ def _load(hf: HF) -> _Loaded:
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
     source = str(fetch.fetch(hf.model)) if hf.model in fetch.known() else hf.model
-    local = Path(source).is_dir()
+    local, found = Path(source).is_dir(), _checked_weights(hf, source)
     device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
     options: dict[str, Any] = {"revision": hf.revision, "local_files_only": local}
@@ -224,7 +234,18 @@ def _load(hf: HF) -> _Loaded:
         model = model.to(device).eval()
     except (OSError, ValueError) as error:
         raise UserError(f"hf: model: {hf.model!r} cannot be loaded: {_first_line(error)}") from error
-    return _engine(hf, model, tokenizer, str(getattr(model.config, "_commit_hash", None) or ""))
+    return _engine(hf, model, tokenizer, found or str(getattr(model.config, "_commit_hash", None) or ""))
+
+
+def _checked_weights(hf: HF, source: str) -> str | None:
+    """The weights that are there now, which have to be those of the configuration."""
+    found = weights_of(hf.model)
+    if hf.weights is not None and found is not None and found != hf.weights:
+        raise UserError(
+            f"hf: weights: {source} holds the model {found}, allowed: {hf.weights}, which it held when this run began; "
+            "another model is another run"
+        )
+    return found
 
 
 def _hold(hf: HF, held: _Held) -> _Loaded:

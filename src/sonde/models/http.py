@@ -21,10 +21,10 @@ import os
 import re
 import time
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -32,6 +32,7 @@ import orjson
 
 from sonde.core import (
     EMPTY,
+    HOW,
     Capabilities,
     Completion,
     Message,
@@ -82,16 +83,16 @@ class Http(Model):
     64
     """
 
-    base_url: str
+    base_url: str = field(metadata=HOW)
     model: str
-    api_key_env: str = "OPENAI_API_KEY"
-    concurrency: int = 64
-    requests_per_minute: float | None = None
-    timeout: float = 120.0
-    connect_timeout: float = 10.0
-    retries: int = 6
-    backoff: float = 0.5
-    max_wait: float = 60.0
+    api_key_env: str = field(default="OPENAI_API_KEY", metadata=HOW)
+    concurrency: int = field(default=64, metadata=HOW)
+    requests_per_minute: float | None = field(default=None, metadata=HOW)
+    timeout: float = field(default=120.0, metadata=HOW)
+    connect_timeout: float = field(default=10.0, metadata=HOW)
+    retries: int = field(default=6, metadata=HOW)
+    backoff: float = field(default=0.5, metadata=HOW)
+    max_wait: float = field(default=60.0, metadata=HOW)
     max_tokens_field: str = "max_tokens"
     logprobs: bool = False
     omit: tuple[str, ...] = ()
@@ -100,12 +101,6 @@ class Http(Model):
     _pools: dict[asyncio.AbstractEventLoop, _Pool] = field(
         default_factory=dict[asyncio.AbstractEventLoop, "_Pool"], init=False, repr=False, compare=False
     )
-
-    OPERATIONAL: ClassVar[tuple[str, ...]] = (
-        *("api_key_env", "concurrency", "requests_per_minute"),
-        *("timeout", "connect_timeout", "retries", "backoff", "max_wait"),
-    )
-    """Fields that change how a reply is got, not what it says: a cache leaves them out of its keys."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.omit, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -188,7 +183,10 @@ class Http(Model):
         loop = asyncio.get_running_loop()
         if loop not in self._pools:
             await self.close()
-        return self._pools.get(loop) or self._pools.setdefault(loop, _Pool(self))
+        if loop not in self._pools:  # another task may have been here meanwhile
+            self._pools[loop] = _Pool(self)
+            await anext(self._pools[loop].until_the_end)
+        return self._pools[loop]
 
     async def close(self) -> None:
         """Close the connections of the running event loop and of those that have ended. A later call opens new ones."""
@@ -210,6 +208,16 @@ class _Pool:
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=config.timeout, sock_connect=config.connect_timeout),
         )
+
+        self.until_the_end = self._until_the_end()
+
+    async def _until_the_end(self) -> AsyncGenerator[None, None]:
+        """Close the connections with the event loop, which ends its generators: a policy that is kept open for the next
+        play may meet another loop there, and sockets can only be closed in their own."""
+        try:
+            yield
+        finally:
+            await self.session.close()
 
     async def pace(self) -> None:
         """Wait for this attempt's place in the even spacing of attempts."""

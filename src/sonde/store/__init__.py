@@ -16,6 +16,7 @@ what had not been flushed.
 from .annotations import Annotation, Annotator, annotation_names, read_annotations
 from .compaction import compact
 from .dataset import TrajectoryDataset
+from .folder import discard
 from .frames import Key
 from .log import StoreWarning
 from .run import Run
@@ -31,5 +32,6 @@ __all__ = [
     "TrajectoryDataset",
     "annotation_names",
     "compact",
+    "discard",
     "read_annotations",
 ]

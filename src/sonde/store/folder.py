@@ -1,6 +1,7 @@
-"""The run folder: its configuration, written once and for all, its lock and the names in it.
+"""The run folder: its configuration, which no later writer may change, its lock and the names in it.
 
-config.json                       format, versions, fingerprint and the resolved configuration
+config.json                       format, versions, fingerprint and the resolved configuration; how models are reached
+                                  (`core.config.HOW`) as it was last
 trajectories-00000.jsonl.zst ...  shards, in order
 parquet-00003/                    the records of shards 0 to 2 as Parquet (`sonde.store.compact`)
 annotations-NAME.jsonl.zst        what was computed later
@@ -10,13 +11,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sonde.core import StoreError, UserError, content_hash, invalid
+from sonde.core import StoreError, UserError, content_hash, identity, invalid
 from sonde.core.extras import DISTRIBUTION
 
 from .log import lock, sync_folder
@@ -25,6 +28,8 @@ FORMAT = 1
 """Version of the folder's layout; readers refuse a newer one."""
 
 CONFIG = "config.json"
+_OURS = re.compile(r"\..*|config\.json|trajectories-\d+\.jsonl\.zst|parquet-\d+|annotations-.*\.jsonl\.zst")
+_REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.store.discard`)"
 _FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
 
 
@@ -54,14 +59,40 @@ def claim(folder: Path, config: Mapping[str, Any]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     held = acquire(folder)
     try:
-        if (folder / CONFIG).exists():
-            _compare(read_config(folder), wanted, folder)
-        else:
+        saved = read_config(folder) if (folder / CONFIG).exists() else None
+        if saved is not None:
+            _compare(saved, wanted, folder)
+            wanted = {**saved, "config": wanted["config"]}
+        if wanted != saved:
             write_atomically(folder / CONFIG, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
     except BaseException:
         os.close(held)
         raise
     return held
+
+
+def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
+    """Remove a run, so that another one may begin in its place; a folder that is not there, or empty, stays so.
+
+    Raises `UserError` where the folder is no run, or holds anything else than a run and files called as `also` says;
+    `StoreError` while another process writes to it.
+    """
+    folder = Path(folder).resolve()
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    read_config(folder)
+    foreign = sorted(p.name for p in folder.iterdir() if not _OURS.fullmatch(p.name) and p.name not in also)
+    if foreign:
+        raise UserError(f"run: {folder} holds {foreign[0]}, which is no part of a run; move it away first")
+    held = acquire(folder)
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.discarded")
+    try:
+        folder.rename(aside)  # at once: a run of which half is gone would be continued
+        shutil.rmtree(aside)
+    except OSError as e:
+        raise UserError(f"run: {folder} cannot be removed: {e}") from e
+    finally:
+        os.close(held)
 
 
 def acquire(folder: Path) -> int:
@@ -88,7 +119,7 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         "format": FORMAT,
         "sonde": version(DISTRIBUTION),
         "commit": _commit(),
-        "fingerprint": content_hash(plain),
+        "fingerprint": content_hash(identity(plain)),
         "config": plain,
     }
 
@@ -106,10 +137,11 @@ def write_atomically(path: Path, text: str) -> None:
 
 def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
     """The commit may change between two halves of a run; the version and the configuration may not."""
-    field = difference(saved["config"], wanted["config"], "config")
+    field = difference(identity(saved["config"]), identity(wanted["config"]), "config")
     field = field or difference(saved["sonde"], wanted["sonde"], "version of sonde")
     if field:
-        raise UserError(f"run: {folder} was begun with another configuration: {field}")
+        trained = "; the model was trained or replaced since" if ".weights:" in field else ""
+        raise UserError(f"run: {folder} was begun with another configuration: {field}{trained}; {_REMEDIES}")
 
 
 _ABSENT = object()

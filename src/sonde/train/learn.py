@@ -9,10 +9,11 @@ pairs and get every episode that ended by the rules of its game. Source: PAPRIKA
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
@@ -24,26 +25,33 @@ from sonde.core.types import Json
 from sonde.models import fetch
 from sonde.models.chat import Chat
 from sonde.models.hf import HF, no_bars
+from sonde.models.weights import weights_of
 
 from .algos import objective as objective_of
 from .data import RowReport, has_ids, pair_samples, samples
-from .selection import PairRule, SFTRule, pairs, sft_set
+from .folder import DATA, check_free, check_origin, discard_training, locked
+from .selection import Counts, PairRule, SFTRule, failure, pairs, sft_set
 from .settings import TrainSettings
 from .tokenise import as_sampled
+from .trials import by_world, ended, success
 from .types import Item
 
 if TYPE_CHECKING:
     from .gather import Game
     from .groups import OnlineSettings
-    from .trainer import TrainResult
+    from .trainer import SondeTrainer, TrainResult
 
 PAIRED = ("dpo", "rpo", "ipo", "ln_dpo", "simpo")
 UNPAIRED = ("kto", "rwr")
 SUPERVISED = ("sft",)
 OFFLINE = (*SUPERVISED, *PAIRED, *UNPAIRED)
 """The objectives that learn from recorded episodes."""
-DATA = "data.json"
-NEEDED = ("torch", "transformers", "accelerate")
+NEEDED = ("torch", "transformers", "accelerate", "filelock")
+
+SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
+"""Settings of `agents:llm` that decide what a model is shown."""
+
+Rule = TypeVar("Rule", SFTRule, PairRule)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +59,8 @@ class Learning(Checked):
     """How recorded episodes become items.
 
     `sft` and `pairs` are the rules of selection. `encode`: encode the texts again although token ids were recorded
-    (those of another model, say). `context`, `system`: what `agents:llm` showed the model, or would have shown it; used
-    where texts are encoded.
+    (those of another model, say). `context` to `keep_thinking`: what `agents:llm` showed the model, or would have shown
+    it, and `template`, the arguments of its chat template; used where texts are encoded.
     """
 
     called = "learning"
@@ -62,7 +70,15 @@ class Learning(Checked):
     encode: bool = False
     context: str = "full"
     system: str = ""
+    examples: int = 0
+    answer_only: bool = False
+    keep_thinking: bool = False
+    template: Mapping[str, Json] = EMPTY
     seed: int = 0
+
+    def to_json(self) -> dict[str, Json]:
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {**plain, "sft": asdict(self.sft), "pairs": asdict(self.pairs), "template": dict(self.template)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,21 +125,35 @@ def prepare(
 def _prepared(
     objective: str, played: Sequence[Trajectory], chat: Chat, learning: Learning, max_tokens: int | None
 ) -> Data:
+    """Only what may be selected is encoded; the counts are of everything."""
     if objective in PAIRED:
-        chosen = pairs(played, learning.pairs, learning.seed)
-        used = {id(t): t for pair in chosen.pairs for t in pair}
-        ready = dict(zip(used, _with_ids(list(used.values()), chat, learning), strict=True))
-        both = [(ready[id(a)], ready[id(b)]) for a, b in chosen.pairs]
-        found, report = pair_samples(both, max_tokens=max_tokens)
-        counts = {**chosen.counts.to_json(), "pairs": len(both), "one_sided": chosen.one_sided}
+        rule = _shorter(learning.pairs, max_tokens)
+        ready = _with_ids([t for t in played if success(t) or failure(t) in rule.negatives], chat, learning)
+        chosen = pairs(ready, rule, learning.seed)
+        found, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
+        counts = {**_counted(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
         return Data(items=tuple(found), counts=counts, rows=report)
     if objective in SUPERVISED:
-        picked = sft_set(played, learning.sft)
-        trajectories, counts = picked.trajectories, picked.counts.to_json()
+        picked = sft_set(_with_ids(list(filter(success, played)), chat, learning), _shorter(learning.sft, max_tokens))
+        trajectories, counts = picked.trajectories, _counted(played, picked.counts)
     else:
-        trajectories, counts = tuple(t for t in played if _ended(t)), {"trajectories": len(played)}
-    singles, report = samples(_with_ids(trajectories, chat, learning), max_tokens=max_tokens)
+        trajectories = tuple(_with_ids([t for t in played if _ended(t)], chat, learning))
+        counts = {"trajectories": len(played)}
+    singles, report = samples(trajectories, max_tokens=max_tokens)
     return Data(items=tuple(singles), counts={**counts, "selected": len(trajectories)}, rows=report)
+
+
+def _counted(played: Sequence[Trajectory], counts: Counts) -> dict[str, Json]:
+    """The counts of a selection from a part of what was played, as of all of it."""
+    whole = replace(counts, trajectories=len(played), tasks=len(by_world(played)))
+    return {**replace(whole, failed=sum(not ended(t) for t in played)).to_json()}
+
+
+def _shorter(rule: Rule, max_tokens: int | None) -> Rule:
+    """The rule that leaves out first what is too long to be trained on, as the paper does: of a task's trajectories the
+    best that is short enough is learned from, and not none where the best is too long."""
+    limits = [limit for limit in (rule.max_tokens, max_tokens) if limit is not None]
+    return replace(rule, max_tokens=min(limits, default=None))
 
 
 def _ended(t: Trajectory) -> bool:
@@ -134,7 +164,7 @@ def _ended(t: Trajectory) -> bool:
 def _with_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learning) -> list[Trajectory]:
     """The trajectories as the model sampled them, or as it would have."""
     if learning.encode or not all(has_ids(t) for t in trajectories):
-        shown = LLM(model=HF(model=chat.label), context=learning.context, system=learning.system)
+        shown = LLM(model=HF(model=chat.label), **{name: getattr(learning, name) for name in SHOWN})
         return [as_sampled(t, shown, chat) for t in trajectories]
     for t in trajectories[:16]:
         _check_tokens(t, chat)
@@ -161,39 +191,56 @@ def learn(
     options: Mapping[str, Json] = EMPTY,
     reference: str | None = None,
     resume: bool = False,
+    fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
     """Train `model` on recorded episodes and save it in `settings.folder`; `options` are the objective's own.
 
     `reference` names the model that preference objectives compare with; None is `model` itself, as it starts. With
-    `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again.
+    `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again. It has to be
+    of the same model, data and settings. `fresh` removes what an earlier training left in the folder. A folder that
+    holds one is refused otherwise, and so is one that another training is writing to.
     """
     need("training", *NEEDED)
-    from .trainer import train_offline
+    from .reference import Compared
+    from .trainer import SondeTrainer
 
     made = objective_of(objective, **options)
-    module, tokenizer = load_model(model)
-    chat = Chat(tokenizer, label=model, template={})
-    data = prepare(objective, played, chat, learning, settings.max_tokens)
+    with _claimed(settings, resume=resume, fresh=fresh) as folder:
+        module, tokenizer = load_model(model)
+        learning = learning or Learning()
+        chat = Chat(tokenizer, label=model, template=learning.template)
+        data = prepare(objective, played, chat, learning, settings.max_tokens)
+        compared = None
+        if reference is not None and "reference" in made.needs:
+            compared = Compared(weights=weights_of(reference) or reference, load=lambda: load_model(reference)[0])
+            settings = replace(settings, reference="given")
+        described = {"model": model, "weights": weights_of(model), "objective": objective, "options": dict(options)}
+        described |= {**data.to_json(), "reference": reference or model, "learning": learning.to_json()}
+        trainer = SondeTrainer(module, made, data.items, settings, tokenizer, callbacks, compared)
+        return _trained(folder, described, trainer, resume)
+
+
+@contextmanager
+def _claimed(settings: TrainSettings, *, resume: bool, fresh: bool) -> Iterator[Path]:
+    """The folder of a training, for this one alone."""
     folder = Path(settings.folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    items = data.items
-    if reference is not None and "reference" in made.needs:
-        items = _compared(items, reference, settings, tokenizer)
-        settings = replace(settings, reference="given")
-    described = {"model": model, "objective": objective, "options": dict(options), **data.to_json()}
-    described |= {"reference": reference or model}
-    described["learning"] = asdict(learning or Learning())
-    (folder / DATA).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
-    return train_offline(module, made, items, settings, tokenizer, resume=resume, callbacks=callbacks)
+    if resume and fresh:
+        raise UserError("train: got resume and fresh, allowed: one of them")
+    with locked(folder):
+        if fresh:
+            discard_training(folder)
+        if not resume:
+            check_free(folder)
+        yield folder
 
 
-def _compared(items: Sequence[Item], reference: str, settings: TrainSettings, tokenizer: Any) -> tuple[Item, ...]:
-    """The items with the log-probabilities of another model as their reference."""
-    from .reference import Referee
-
-    module, _ = load_model(reference)
-    return tuple(Referee(model=module, pad_id=tokenizer.pad_token_id or 0, bf16=settings.bf16)(items))
+def _trained(folder: Path, described: Mapping[str, Any], trainer: SondeTrainer, resume: bool) -> TrainResult:
+    """Train, having written what it is trained on."""
+    check_origin(folder, trainer.origin)
+    if trainer.is_world_process_zero():
+        (folder / DATA).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
+    return trainer.train(resume)
 
 
 def learn_online(
@@ -205,18 +252,19 @@ def learn_online(
     policies: Mapping[str, AnyPolicy] = EMPTY,
     options: Mapping[str, Json] = EMPTY,
     resume: bool = False,
+    fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` by GRPO while it plays; `policies` take the other seats, `options` are the objective's."""
+    """Train `model` by GRPO while it plays; `policies` take the other seats, `options` are the objective's, the rest is
+    as in `learn`."""
     need("training", *NEEDED)
     from .online import OnlineTrainer
 
     made = objective_of("grpo", **options)
-    module, tokenizer = load_model(model)
-    trainer = OnlineTrainer(
-        module, made, games, settings, online, tokenizer=tokenizer, policies=policies, callbacks=callbacks
-    )
-    described = {"model": model, "objective": "grpo", "options": dict(options), "online": trainer.tied}
-    Path(settings.folder).mkdir(parents=True, exist_ok=True)
-    (Path(settings.folder) / DATA).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
-    return trainer.train(resume=resume)
+    with _claimed(settings, resume=resume, fresh=fresh) as folder:
+        module, tokenizer = load_model(model)
+        trainer = OnlineTrainer(
+            module, made, games, settings, online, tokenizer=tokenizer, policies=policies, callbacks=callbacks
+        )
+        described = {"model": model, "weights": weights_of(model), "objective": "grpo", "options": dict(options)}
+        return _trained(folder, {**described, "online": trainer.tied}, trainer, resume)

@@ -38,7 +38,7 @@ from torch import Tensor
 from transformers import TrainerCallback
 
 from sonde.agents.llm import LLM
-from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, invalid, run_sync
+from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, invalid, run_sync
 from sonde.models.hf import HF
 from sonde.rollout import close
 from sonde.store import RunWriter
@@ -46,6 +46,7 @@ from sonde.store import RunWriter
 from .algos.grpo import GRPO
 from .collate import rows_of
 from .curriculum import Curriculum, State
+from .folder import EPISODES
 from .gather import Game, groups_of
 from .groups import Chosen, Group, OnlineSettings, chosen_tasks, credited, play_groups
 from .reference import Referee
@@ -55,7 +56,6 @@ from .types import Item, Objective
 
 PROGRESS = "online.json"
 """In every checkpoint: how far the playing is."""
-EPISODES = "episodes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ class OnlineTrainer(SondeTrainer):
     @property
     def tied(self) -> dict[str, Any]:
         """What a checkpoint may not be resumed without."""
-        games = [{"name": game.name, "env": game.env.config, "tasks": len(game.tasks)} for game in self.games]
+        games = [{"name": game.name, "env": game.env.config, "tasks": _tasks(game)} for game in self.games]
         others = {seat: policy.config for seat, policy in self.policies.items()}
         return {**self.online.to_json(), "games": games, "policies": others}
 
@@ -157,7 +157,7 @@ class OnlineTrainer(SondeTrainer):
         if checkpoint is not None:
             self.progress = Progress.read(Path(checkpoint) / PROGRESS, self.tied)
         try:
-            return super().train(resume=checkpoint or False, **kwargs)
+            return super().train(resume=checkpoint or resume, **kwargs)
         finally:
             for run in self._runs.values():
                 run.close()
@@ -298,6 +298,11 @@ class _SaveProgress(TrainerCallback):
         if state.is_world_process_zero:
             file = Path(args.output_dir) / f"checkpoint-{state.global_step}" / PROGRESS
             self._trainer.progress.write(file, self._trainer.tied)
+
+
+def _tasks(game: Game) -> str:
+    """What identifies the tasks that may be played."""
+    return content_hash([task.id for task in game.tasks])
 
 
 def _check(settings: TrainSettings, online: OnlineSettings) -> None:

@@ -1,8 +1,8 @@
 """Log-probabilities of the agent's tokens under a reference policy, computed once and kept with the run.
 
-The reference is the model as it is at the start of the run (of the round, where there are several), or the model with
-its adapter off, which for a fresh adapter is the same. They are written to the run's folder with a digest of the tokens
-they belong to: a resumed run reads them back instead of computing them with weights that have moved on.
+The reference is the model as it is at the start of the run, another model (the one that began the round), or the model
+with its adapter off, which for a fresh adapter is the same. They are written to the run's folder with a digest of the
+tokens they belong to: a resumed run reads them back instead of computing them with weights that have moved on.
 
 Source: PAPRIKA (Tajwar et al. 2025), appendix C, computes them once per pair; ours in how they are kept.
 """
@@ -10,7 +10,7 @@ Source: PAPRIKA (Tajwar et al. 2025), appendix C, computes them once per pair; o
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -29,6 +29,14 @@ from .types import Item, Pair, Row, Sample
 
 PASS_TOKENS = 8192
 """Tokens per forward pass where nothing else is said; without gradients more fit than in training."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Another model as the reference: what identifies its weights, and how it is loaded, if need be."""
+
+    weights: str
+    load: Callable[[], Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -185,10 +185,10 @@ def _lower(t: Trajectory, best: Trajectory, rule: PairRule) -> bool:
         slower = PUBLISHED_SLOWER if rule.as_published else limits(t.task.env).slower
         more = cost(t, rule.as_published) - cost(best, rule.as_published)
         return more >= (slower if rule.slower is None else rule.slower)
-    return _failure(t) in rule.negatives and not (rule.as_published and _invalid_end(t))
+    return failure(t) in rule.negatives and not (rule.as_published and _invalid_end(t))
 
 
-def _failure(t: Trajectory) -> str:
+def failure(t: Trajectory) -> str:
     """The kind of a failure; a win that a judge took back is a loss."""
     kind = t.outcome.kind if t.outcome else "error"
     return "loss" if kind == "win" else kind

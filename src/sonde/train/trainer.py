@@ -46,14 +46,22 @@ from . import lora
 from .checkpoints import damaged, last_checkpoint
 from .checks import check_items, check_reports, check_resume
 from .collate import Tensors, batch_of, collate, divide, longest, silent
+from .folder import (
+    ADAPTER,
+    HISTORY,
+    MODEL,
+    REFERENCE,
+    SETTINGS,
+    check_free,
+    check_origin,
+    locked,
+    write_origin,
+)
 from .logprobs import said_logprobs, token_logprobs
-from .reference import Referee, kept_reference
+from .origin import origin_of
+from .reference import Compared, Referee, kept_reference, read_reference
 from .settings import TrainSettings, write_settings
 from .types import Item, Objective, units
-
-MODEL, ADAPTER = "model", "adapter"
-"""Folders of what was trained, in the run's folder."""
-HISTORY, REFERENCE, SETTINGS = "history.jsonl", "reference.npz", "settings.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +114,7 @@ class SondeTrainer(Trainer):
     """See the module. `items` None: a subclass finds them (`get_batch_samples`), `settings.max_steps` times.
 
     The model is trained in place; with `settings.lora` an adapter is attached to it. `tokenizer` is saved beside it.
+    `compared` is the reference where it is neither this model nor given with the rows.
     """
 
     model: Any
@@ -118,11 +127,13 @@ class SondeTrainer(Trainer):
         settings: TrainSettings,
         tokenizer: Any = None,
         callbacks: Sequence[TrainerCallback] = (),
+        compared: Compared | None = None,
     ) -> None:
         self.objective, self.settings, self.tokenizer = objective, settings, tokenizer
         self.folder = Path(settings.folder)
         check_reports(settings.report_to)
         self.items = None if items is None else check_items(items, objective, settings, model)
+        self.compared, self.origin = compared, origin_of(model, objective, self.items, compared)
         if settings.lora is not None:
             model = lora.attach(model, settings.lora, settings.seed)
         self.pad_id = _pad_id(model, tokenizer)
@@ -140,13 +151,23 @@ class SondeTrainer(Trainer):
     # --- running -----------------------------------------------------------------------------------------------------
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:  # type: ignore[override]
-        """Train to the end and save. `resume`: a checkpoint, or True for the last in the folder, if there is any."""
+        """Train to the end and save. `resume`: a checkpoint, or True for the last in the folder, if there is any; the
+        folder then has to be of the same settings, base model and data. Raises `UserError` where another training is
+        in the folder, or writing to it.
+        """
+        with locked(self.folder):
+            return self._to_the_end(resume, **kwargs)
+
+    def _to_the_end(self, resume: bool | str | Path, **kwargs: Any) -> TrainResult:
         checkpoint = self._checkpoint(resume)
-        check_resume(self.folder / SETTINGS, self.settings, resumed=checkpoint is not None)
+        check_resume(self.folder / SETTINGS, self.settings, resumed=resume is not False)
+        check_origin(self.folder, self.origin)
+        self.accelerator.wait_for_everyone()  # nobody writes before all have looked
         if "reference" in self.objective.needs and self.items is not None:
             self.items = self._with_reference(self.items, resumed=checkpoint is not None)
         if self.is_world_process_zero():
             write_settings(self.folder / SETTINGS, self.settings)
+            write_origin(self.folder, self.origin)
         try:
             with _own_generators(self.settings.seed), saving(self.folder):
                 done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
@@ -178,8 +199,8 @@ class SondeTrainer(Trainer):
 
     def _checkpoint(self, resume: bool | str | Path) -> str | None:
         last = last_checkpoint(self.folder)
-        if resume is False and last is not None:
-            raise UserError(f"train: folder: {self.folder} holds {last.name}; resume it, or name another folder")
+        if resume is False:
+            check_free(self.folder)
         if not isinstance(resume, bool) and not (Path(resume) / TRAINER_STATE_NAME).exists():
             raise invalid("train: resume", str(resume), "a checkpoint folder, true or false")
         if not isinstance(resume, bool) and (fault := damaged(Path(resume))):
@@ -188,14 +209,18 @@ class SondeTrainer(Trainer):
         return None if chosen is None else str(chosen)
 
     def _with_reference(self, items: Sequence[Item], *, resumed: bool) -> list[Item]:
-        if self.settings.reference == "given":
+        other, file = self.compared, self.folder / REFERENCE
+        if other is None and self.settings.reference == "given":
             return list(items)
-        off = self.settings.reference == "adapter_off"
+        if other is not None and file.exists():  # its weights are part of the origin, so they are what they were
+            return read_reference(file, items)
+        off = other is None and self.settings.reference == "adapter_off"
+        model = self.model if other is None else other.load().to(self.args.device)
         referee = Referee(
-            model=self.model, pad_id=self.pad_id, off=off, bf16=self.settings.bf16,
+            model=model, pad_id=self.pad_id, off=off, bf16=self.settings.bf16,
             rank=self.args.process_index, world=self.args.world_size,
         )  # fmt: skip
-        return kept_reference(self.folder / REFERENCE, referee, items, resumed=resumed and not off)
+        return kept_reference(file, referee, items, resumed=resumed and not off and other is None)
 
     @contextmanager
     def playing(self) -> Iterator[Any]:
@@ -328,9 +353,10 @@ def train_offline(
     *,
     resume: bool | str | Path = False,
     callbacks: Sequence[TrainerCallback] = (),
+    compared: Compared | None = None,
 ) -> TrainResult:
     """Train `model` in place on fixed items, and save it."""
-    return SondeTrainer(model, objective, items, settings, tokenizer, callbacks).train(resume)
+    return SondeTrainer(model, objective, items, settings, tokenizer, callbacks, compared).train(resume)
 
 
 def _arguments(s: TrainSettings, model: Any) -> TrainingArguments:

@@ -22,11 +22,9 @@ from sonde.envs._rules.twenty_questions.topics import knowledge
 @dataclass(frozen=True, kw_only=True)
 class Answerer(ProgramPolicy, UserModel):
     """See the module. Needs the private facts `topic`, `question`, `heard`, `solved` and `replies`, the answers that
-    the game knows. `likelihood` is that of the preset `preset` for a question that is not repeated."""
+    the game knows."""
 
     kind: ClassVar[str] = "users"
-
-    preset: str = "paprika"
 
     def act_now(self, view: View) -> Action:
         facts = view.private
@@ -37,18 +35,24 @@ class Answerer(ProgramPolicy, UserModel):
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
 
-    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        return [float(truth(str(h), query, invalid=self.preset == "delta_belief") == reply) for h in hypotheses]
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        return [float(_unsolved({**view.private, "topic": str(h)}) == reply) for h in hypotheses]
 
 
 def reply(facts: Mapping[str, Any]) -> str:
     """What is said to the waiting question."""
-    replies = facts["replies"]
     if facts["solved"]:
-        return TEXTS["finished"] if "finished" in replies else f"{GOAL}."
+        return TEXTS["finished"] if "finished" in facts["replies"] else f"{GOAL}."
+    return _unsolved(facts)
+
+
+def _unsolved(facts: Mapping[str, Any]) -> str:
+    """The same, judging by the question alone whether it names the topic."""
+    replies = facts["replies"]
     if "repeated" in replies and repeats(facts["question"], facts["heard"]):
         return TEXTS["repeated"]
-    return truth(facts["topic"], facts["question"], invalid="invalid" in replies)
+    said = truth(facts["topic"], facts["question"], invalid="invalid" in replies)
+    return TEXTS["finished"] if "finished" in replies and said == f"{GOAL}." else said
 
 
 def truth(topic: str, question: str, *, invalid: bool = False) -> str:

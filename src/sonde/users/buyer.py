@@ -17,12 +17,9 @@ from sonde.envs._rules import dealing
 
 @dataclass(frozen=True, kw_only=True)
 class Buyer(ProgramPolicy, UserModel):
-    """See the module. Needs the private facts `buyer`, `listed` and `pitches`. `listed` is the list price that
-    `likelihood` assumes."""
+    """See the module. Needs the private facts `buyer`, `listed` and `pitches`."""
 
     kind: ClassVar[str] = "users"
-
-    listed: int = 30_000
 
     def act_now(self, view: View) -> Action:
         facts = view.private
@@ -33,10 +30,9 @@ class Buyer(ProgramPolicy, UserModel):
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
 
-    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """P(reply | query, buyer) where the query is the seller's first message."""
-        pitches = (dealing.read_pitch(query),)
-        return [float(_spoken(dealing.react(b, pitches, self.listed)) == reply) for b in hypotheses]
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        pitches, listed = view.private["pitches"], view.private["listed"]
+        return [float(_spoken(dealing.react(b, pitches, listed)) == reply) for b in hypotheses]
 
 
 def _spoken(reaction: dealing.Reaction) -> str:

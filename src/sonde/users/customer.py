@@ -40,9 +40,9 @@ class Customer(ProgramPolicy, UserModel):
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
 
-    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """P(reply | query, cause) for the first message about what it asks for: the findings are not known."""
-        return [_replies(str(h), query).get(reply, 0.0) for h in hypotheses]
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        """For the first message about what it asks for: the findings are not known."""
+        return [_replies(str(h), view.private["question"]).get(reply, 0.0) for h in hypotheses]
 
 
 def _replies(hypothesis: str, said: str) -> Mapping[str, float]:

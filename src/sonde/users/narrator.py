@@ -3,7 +3,8 @@
 Source: PAPRIKA, appendix B.4.4, where a language model plays the world. Here answers follow from what the message does
 (`envs/_rules/mystery/reading.py`) and from the facts of the case; nothing else in a message matters, so nobody can be
 talked into a confession. To an accusation the answer is that the goal is reached, as the paper has it: whether it is
-right is not the narrator's to say.
+right is not the narrator's to say. Where only the right one ends the game (ΔBelief-RL, appendix C.4), a wrong one is
+noted, and neither confirmed nor denied.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View, invalid
-from sonde.envs._rules.dialogue import GOAL, Dialogue
-from sonde.envs._rules.mystery.cases import TASKS, Frame, case
+from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.envs._rules.dialogue import GOAL
+from sonde.envs._rules.mystery.cases import Case, Frame
 from sonde.envs._rules.mystery.context import Past
 from sonde.envs._rules.mystery.reading import read
 from sonde.envs._rules.mystery.replies import empty, reply, revealed
@@ -24,19 +25,10 @@ UNKNOWN = "I do not know."
 
 @dataclass(frozen=True, kw_only=True)
 class Narrator(ProgramPolicy, UserModel):
-    """See the module. Needs the private facts `case` and `question`; for a scenario from elsewhere it knows nothing.
-    `split` and `index` say which case `likelihood` is about."""
+    """See the module. Needs the private facts `case` and `question`, takes `heard`, `left` and `unmoved`, which is said
+    to a wrong accusation; for a scenario from elsewhere it knows nothing."""
 
     kind: ClassVar[str] = "users"
-
-    split: str = "train"
-    index: int = 0
-
-    def __post_init__(self) -> None:
-        if self.split not in TASKS:
-            raise invalid("users:narrator: split", self.split, ", ".join(TASKS))
-        if not 0 <= self.index < TASKS[self.split]:
-            raise invalid("users:narrator: index", self.index, f"0 to {TASKS[self.split] - 1}")
 
     def act_now(self, view: View) -> Action:
         facts = view.private
@@ -44,23 +36,36 @@ class Narrator(ProgramPolicy, UserModel):
             raise UserError(f"users:narrator: {view.spec.name} tells this seat nothing about a case")
         if facts["case"] is None:
             return Action(UNKNOWN)
-        return Action(reply(facts["case"], facts["question"], GOAL, Past(facts.get("heard", ()), facts.get("left"))))
+        known, said = facts["case"], facts["question"]
+        return Action(reply(known, said, _to_accusation(facts, known.truth.culprit), _past(facts)))
 
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
 
-    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """The probability of a reply to a first message, for each name of a culprit, over everything else hidden."""
-        frame = case(self.split, self.index).frame
-        chances = dict(zip((p.name for p in frame.people), _chances(frame, query, reply), strict=True))
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        """For names of culprits, over everything else hidden, as if nothing had been revealed before."""
+        known: Case = view.private["case"]
+        people = (p.name for p in known.frame.people)
+        chances = dict(zip(people, _chances(known.frame, view.private, reply), strict=True))
         return [chances.get(name, 0.0) for name in hypotheses]
 
 
-def _chances(frame: Frame, query: str, reply: str) -> Sequence[float]:
+def _past(facts: Mapping[str, Any]) -> Past:
+    return Past(facts.get("heard", ()), facts.get("left"))
+
+
+def _to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
+    """What is said if the message accuses somebody."""
+    unmoved = facts.get("unmoved", "")
+    return unmoved if unmoved and read(facts["case"].frame, facts["question"]).person != culprit else GOAL
+
+
+def _chances(frame: Frame, facts: Mapping[str, Any], reply: str) -> Sequence[float]:
     """For each person, were they the culprit."""
+    query = facts["question"]
     found = read(frame, query)
     if found.act is not None and frame.acts[found.act]:
-        facts = revealed(frame, query, reply)
-        return frame.model.likelihood(facts) if facts else [0.0] * len(frame.people)
-    first = Past(left=Dialogue.max_turns - 1)
-    return [float(reply in (empty(frame, query, GOAL), empty(frame, query, GOAL, first)))] * len(frame.people)
+        shown = revealed(frame, query, reply)
+        return frame.model.likelihood(shown) if shown else [0.0] * len(frame.people)
+    told = (empty(frame, query, _to_accusation(facts, p), _past(facts)) for p in range(len(frame.people)))
+    return [float(reply == text) for text in told]

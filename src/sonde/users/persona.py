@@ -10,22 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View, unknown
+from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
 from sonde.envs._rules.personas import requests
 
 
 @dataclass(frozen=True, kw_only=True)
 class Persona(ProgramPolicy, UserModel):
-    """See the module. Needs the private facts `request`, `persona` and `question`. `request` is the one that
-    `likelihood` is about."""
+    """See the module. Needs the private facts `request`, `persona` and `question`."""
 
     kind: ClassVar[str] = "users"
-
-    request: str = "dinner"
-
-    def __post_init__(self) -> None:
-        if self.request not in requests():
-            raise unknown("users:persona: request", self.request, requests())
 
     def act_now(self, view: View) -> Action:
         facts = view.private
@@ -36,6 +29,6 @@ class Persona(ProgramPolicy, UserModel):
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
 
-    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        told = requests()[self.request].told
-        return [float(told(persona, query) == reply) for persona in hypotheses]
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        told = requests()[view.private["request"]].told
+        return [float(told(persona, view.private["question"]) == reply) for persona in hypotheses]

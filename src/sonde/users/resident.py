@@ -29,9 +29,9 @@ class Resident(ProgramPolicy, UserModel):
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
 
-    def likelihood(self, query: str, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """Of a message as it is said aloud; hypotheses are titles such as "Lisbon, Portugal"."""
-        return [float(replied(title, query) == reply) for title in hypotheses]
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        """Hypotheses are titles such as "Lisbon, Portugal"."""
+        return [float(replied(title, view.private["question"]) == reply) for title in hypotheses]
 
 
 def replied(title: str, said: str) -> str:

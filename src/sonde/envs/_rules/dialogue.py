@@ -2,20 +2,22 @@
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1 to B.4.4 and appendices D and E: replies are restricted by string match and
 asked for again up to five times; a user that says the goal is reached claims it, a separate judge decides, and both
-are kept. ΔBelief-RL (appendix B): checks on what the agent says. Leaves say what the world is, what a message solves,
-and what a reply may look like; the course is the same for all of them:
+are kept. ΔBelief-RL (appendix B): checks on what the agent says, in its own presets only, and games that go on after a
+claim that was none. Leaves say what the world is, what a message solves, and what a reply may look like; the course is
+the same for all of them:
 
     agent   a message that breaks a check costs its turn and goes no further; any other goes to the user
     user    an unreadable reply, or one that names the secret, is asked for again; after `RETRIES` the leaf's default
             takes its place. A reply that claims the goal, or a message that solves the game by the rules, ends it
-    judge   only in that case, only if seated, and its word is final; otherwise the rules are the judge
+    judge   only in that case, only if seated, and its word is final; otherwise the rules are the judge. A claim that
+            is denied loses the game, or uses up the turn where `goes_on`
 
 Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
 a counted default (the paper discards the trajectory); what names the secret never reaches the agent.
 
-`turn.info`: `result` (answer, goal, over, invalid, default) and, where they apply, `reply` (what the agent heard),
-`check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides what a leaf
-adds.
+`turn.info`: `result` (answer, goal, over, denied, invalid, default) and, where they apply, `reply` (what the agent
+heard), `check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides
+what a leaf adds.
 """
 
 from __future__ import annotations
@@ -70,9 +72,12 @@ class Dialogue(Env[Talk]):
     with: 0 for the rule user, more for users whose replies may contradict it."""
 
     name_of_prompts: ClassVar[str]
-    default_checks: ClassVar[tuple[str, ...]] = ("length", "single_inquiry", "single_hypothesis")
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen()
+    """Preset -> its checks; other presets have none."""
     longest: ClassVar[int] = 500
     """Characters of a message that the check `length` allows; more than four times as much is never read."""
+    going_on: ClassVar[tuple[str, ...]] = ()
+    """The presets in which a claim that is denied does not end the game."""
 
     preset: str = ""
     max_turns: int = 20
@@ -131,12 +136,20 @@ class Dialogue(Env[Talk]):
     @cached_property
     def active_checks(self) -> tuple[str, ...]:
         """The checks in force."""
-        return self.default_checks if self.checks is None else self.checks
+        return self.default_checks.get(self.preset, ()) if self.checks is None else self.checks
+
+    @cached_property
+    def goes_on(self) -> bool:
+        """Whether the game goes on after a claim that is denied."""
+        return self.preset in self.going_on
 
     @cached_property
     def say_pieces(self) -> Mapping[str, str]:
-        """The prompts that all conversations share, and the leaf's own, which win."""
-        return {**pieces("dialogue"), **pieces(self.name_of_prompts)}
+        """The prompts that all conversations share, the leaf's own, which win, and before both those of the preset:
+        `NAME@PRESET` takes the place of `NAME`."""
+        shared = {**pieces("dialogue"), **pieces(self.name_of_prompts)}
+        own = {name.partition("@")[0]: text for name, text in shared.items() if name.endswith(f"@{self.preset}")}
+        return {**shared, **own}
 
     def seats(self, user: str) -> Mapping[str, str | None]:
         """Every seat and its default policy; whoever wants a judge brings one."""
@@ -238,6 +251,10 @@ class Dialogue(Env[Talk]):
         return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
 
     def _over(self, state: Talk, valid: bool) -> Step:
+        if not valid and self.goes_on:
+            reply = self.say_pieces["denied"]
+            info = Frozen[Any]({**self.facts(state, reply), "result": "denied", "reply": reply})
+            return self._told(state._replace(seat=USER, claimed=False), reply, info)
         after = state._replace(
             turn=state.turn + 1, seat=None, said="", heard=(*state.heard, state.said), tries=0, leaks=0
         )

@@ -43,7 +43,8 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Service(Dialogue):
-    """See the module. Leaves bring `name_of_prompts`, which is their name, presets and a spec."""
+    """See the module. Leaves bring `name_of_prompts`, which is their name, presets and a spec; the first preset is the
+    one whose tasks they all have."""
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -56,7 +57,7 @@ class Service(Dialogue):
         again, at = divmod(index, len(pairs))
         name, cause = _shuffled(split, again)[at]
         opening = (again + pairs.index((name, cause))) % len(products()[name].openings)
-        rng = random.Random(derive(0, "task", self.name_of_prompts, self.preset, split, index))
+        rng = random.Random(derive(0, "task", self.name_of_prompts, self.presets[0], split, index))
         return self._task(name, cause, opening, _values(products()[name], cause, {}, rng), split, index)
 
     def task(self, hidden: Json) -> Task:
@@ -81,7 +82,7 @@ class Service(Dialogue):
                 raise invalid(f"{self.name_of_prompts}: hidden: {field}", value, f"0 to {top - 1}")
         cause = product.cause(setup["cause"])
         given = _given(self.name_of_prompts, product, cause, setup.get("findings", {}))
-        rng = random.Random(derive(seed, "task", self.name_of_prompts, self.preset, "custom", 0))
+        rng = random.Random(derive(seed, "task", self.name_of_prompts, self.presets[0], "custom", 0))
         return self._task(product.id, cause, opening, _values(product, cause, given, rng), "custom", 0)
 
     def _foreign(self, setup: Mapping[str, Any]) -> Task:

@@ -59,10 +59,11 @@ _WEIGHTS: Mapping[Channel, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
 
 class Slot(NamedTuple):
     """One thing to be learned: a person's value on a channel; the person's mark or `marks` for none that can be told
-    (channel "trace"); or the mark at the scene (person `SOURCE`, channel "trace")."""
+    (channel "trace"); the mark at the scene (person `SOURCE`, channel "trace"); or whether an accusation of the person
+    was right, 0 or 1 (channel "accused"), where it does not end the game."""
 
     person: int
-    channel: Channel
+    channel: Channel | Literal["accused"]
 
 
 MARK = Slot(SOURCE, "trace")
@@ -188,7 +189,13 @@ class Model:
         people = range(self.people)
         innocent = [self._person(seen, p, mark, False) for p in people]
         guilty = [self._person(seen, p, mark, True) for p in people]
-        return [self.prior[i] * guilty[i] * prod(innocent[p] for p in people if p != i) for i in people]
+        verdicts = [(slot.person, right) for slot, right in seen.items() if slot.channel == "accused"]
+        return [
+            self.prior[i] * guilty[i] * prod(innocent[p] for p in people if p != i)
+            if all((p == i) == bool(right) for p, right in verdicts)
+            else 0.0
+            for i in people
+        ]
 
     def _person(self, seen: Seen, person: int, mark: int, guilty: bool) -> float:
         """The probability of what was seen of one person, given the mark at the scene."""
