@@ -3,8 +3,8 @@
 Environments, policies and models are frozen keyword-only dataclasses. Their fields are the whole configuration, so a
 saved `config` builds an equal object, and equal configurations have equal fingerprints. A field with
 `metadata={"config": False}` (a console, a decoding hook) is left out. One with `metadata=HOW` (where an endpoint is,
-how fast it is asked) is saved, but decides nothing of what is said: it is no part of the fingerprint, nor of the key of a
-cache, and may change when a run is continued.
+how fast it is asked) is saved, but decides nothing of what is said: it is no part of the fingerprint, nor of the key
+of a cache, and may change when a run is continued.
 """
 
 from __future__ import annotations
