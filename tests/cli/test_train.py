@@ -152,7 +152,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*PAPRIKA, "-o", "settings.folder=x"], "paprika: unknown name 'settings'"),
         ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: together with --player"),
         ([*PAPRIKA, "--player", "http:m"], "needs --base-url"),
-        ([*PAPRIKA, "--temperature", "-1"], "sampling.temperature: got -1.0"),
+        ([*PAPRIKA, "--temperature", "-1"], "sampling: temperature: got -1.0"),
         ([*PAPRIKA, "--max-new-tokens", "0"], "max_new_tokens: got 0"),
         (
             [*PAPRIKA, "--curriculum", "ucb", "-n", "2", "--by", "nope"],

@@ -230,10 +230,10 @@ def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"temperature": -1.0}, "sampling.temperature: got -1.0"),
-        ({"test_min_p": 2.0}, "sampling.min_p"),
+        ({"temperature": -1.0}, "sampling: temperature: got -1.0"),
+        ({"test_min_p": 2.0}, "sampling: min_p"),
         ({"agent": {"examples": 3}}, "examples: got 3, allowed: at most 0"),
-        ({"agent": {"speed": 1}}, "argument: unknown name 'speed'"),
+        ({"agent": {"speed": 1}}, "unknown name 'speed'"),
         ({"hf": {"dtype": "int3"}}, "hf: dtype"),
         ({"curriculum": "ucb", "n_tasks": 2, "by": "nope"}, "has no tag 'nope'"),
         ({"seats": {"user": {"name": "users:answerer"}}}, "no environment has a seat 'user'"),

@@ -21,8 +21,8 @@ _LENGTH = 8
 
 def last_checkpoint(folder: Path) -> Path | None:
     """The latest whole one; None where there is none at all. Raises `StoreError` where all there are damaged."""
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)
-    complete = [path for path in found if (path / STATE).exists()]
+    complete = [path for path in folder.glob("checkpoint-*") if (path / STATE).exists()]
+    complete.sort(key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)
     faults: list[str] = []
     for path in complete:
         fault = damaged(path)
