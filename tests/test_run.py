@@ -104,7 +104,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         ({"env": {"name": "masterminf"}}, "did you mean 'mastermind'"),
         ({"env": {"name": "agents:random"}}, "env: 'agents:random' is not an environment"),
         ({"env": {"name": "mastermind", "length": "4"}}, "mastermind: length: got '4', allowed: a whole number"),
-        ({"env": {"name": "mastermind", "size": 4}}, "mastermind: argument: unknown name 'size'"),
+        ({"env": {"name": "mastermind", "size": 4}}, "mastermind: unknown name 'size'"),
         ({"seats": {AGENT: "random"}}, "seats.agent: got 'random', allowed: a mapping"),
         ({"seats": {AGENT: {"name": "mastermind"}}}, "seats.agent: 'mastermind' is not a policy"),
         ({"seats": {AGENT: {"name": "models:fake", "script": ["x"]}}}, "seats.agent: 'models:fake' is not a policy"),

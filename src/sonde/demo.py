@@ -17,10 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from sonde.cli import tables
 from sonde.cli.progress import stages
+from sonde.cli.terminal import out
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
 from sonde.evaluate import Evaluation, compare
@@ -52,8 +51,6 @@ LEARNER = "sonde-tiny-maze"
 STEPS = 20
 """Optimizer steps of 64 episodes."""
 TESTS = 200
-
-out = Console()
 
 
 def main(folder: Path = Path("runs/demo")) -> None:
@@ -146,7 +143,7 @@ def _ends(done: Evaluation) -> str:
 
 @contextmanager
 def _stage(title: str) -> Iterator[None]:
-    out.print(f"[bold]{title}[/bold]")
+    out.print(title, style="bold")
     begun = time.perf_counter()
     yield
     out.print(f"    stage: {time.perf_counter() - begun:.1f} s", highlight=False)

@@ -17,6 +17,7 @@ from typing import Any
 
 from . import metrics, reference, replies
 from .core import AGENT, EMPTY, Env, Gain, Spec, Trajectory, UserError, build, identity
+from .core.checked import checked
 from .core.types import Json
 from .metrics import Estimate
 from .replies import Replies
@@ -298,6 +299,7 @@ def _mean_entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | No
     return tuple(sum(column) / len(padded) for column in zip(*padded, strict=True))
 
 
+@checked
 def evaluate(
     trajectories: Iterable[Trajectory],
     *,
@@ -365,6 +367,7 @@ class Comparison:
     turns: Estimate
 
 
+@checked
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
     """A - B, paired by task; within a task that both have begun, what is missing counts as in an evaluation."""
     if a.env != b.env:

@@ -39,7 +39,7 @@ from .core import (
     invalid,
     unknown,
 )
-from .core.config import check_types
+from .core.checked import Checked
 from .core.frozen import freeze
 from .core.types import EMPTY, Json
 from .evaluate import Comparison, Evaluation, compare
@@ -77,7 +77,7 @@ Watch = Callable[[str, int, int], AbstractContextManager[OnDone | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paprika:
+class Paprika(Checked):
     """What to do; the defaults are the paper's.
 
     `envs` are learned from, on their `train` tasks, `held_out` are only evaluated; both are evaluated on `test`.
@@ -93,6 +93,8 @@ class Paprika:
     backend that plays what will be learned from, such as an endpoint that serves the same model; its texts are encoded
     as the trained model would have sampled them. By default `models:hf` plays, and token ids are those it sampled.
     """
+
+    called = "paprika"
 
     model: str
     envs: tuple[Mapping[str, Json], ...]
@@ -192,16 +194,7 @@ class Paprika:
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Paprika:
         """From plain values, of a file say; unknown fields are named."""
-        known = [f.name for f in fields(cls)]
-        for key in data:
-            if key not in known:
-                raise unknown("paprika", key, known)
-        for key in ("model", "envs"):
-            if key not in data:
-                raise UserError(f"paprika: missing {key}")
-        check_types("paprika", cls, data)
-        lists = {name: tuple(data[name]) for name in ("envs", "held_out", "stages") if name in data}
-        return cls(**{**data, **lists})
+        return cls(**data)
 
 
 def _plain(value: Any) -> Json:

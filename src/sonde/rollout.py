@@ -1,6 +1,6 @@
 """Playing episodes: one, many at once, groups of k in one world, resumed after an interruption.
 
-    trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], k=4)
+    trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
 
 A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory; any other exception is a
 defect in code, or a mistake in the configuration, and stops the run at once. So does an endpoint that fails many
@@ -32,6 +32,7 @@ from .core import (
     play_act,
     run_sync,
 )
+from .core.checked import Checked, checked
 from .guards import Breaker, Meter, silenced
 from .store import Run, RunWriter
 
@@ -60,7 +61,7 @@ class Job(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Checked):
     """Which episodes to play and how many at once. The k samples of a task share its world (`seed`).
 
     `budget` is a number of model tokens, prompt and completion together, as endpoints report them (models on this
@@ -68,6 +69,8 @@ class Plan:
     it is exceeded by at most one act of each running episode. Those that were cut off are not recorded
     (`BudgetWarning`). A reply that comes without its usage is a `UserError`, since nothing could be counted.
     """
+
+    called = "plan"
 
     k: int = 1
     seed: int = 0
@@ -104,6 +107,7 @@ def seated(env: Env[Any], policies: Seats) -> dict[str, AnyPolicy]:
     return full
 
 
+@checked
 async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
     """One episode from start to end. The environment's defaults play the seats that `policies` leaves out."""
     begun = Episode.begin(env, task, seed=seed, sample=sample)
@@ -133,6 +137,7 @@ async def _finish(ep: Episode, policies: Seats) -> None:
             await policy.finish(ep.view(seat))
 
 
+@checked
 async def rollout(
     env: Env[Any],
     policies: Seats,
@@ -243,6 +248,7 @@ def _act_together(episodes: list[Episode], policies: Seats) -> tuple[list[Episod
 OnDone = Callable[[Trajectory], None]
 
 
+@checked
 def collect(
     env: Env[Any],
     policies: Seats,
@@ -263,6 +269,7 @@ def collect(
     return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
 
 
+@checked
 def record(
     env: Env[Any],
     policies: Seats,

@@ -15,7 +15,7 @@ import re
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from .core import (
     names,
     unknown,
 )
-from .core.config import check_types
+from .core.checked import Checked, checked
 from .core.types import Json
 from .evaluate import Evaluation, rows_of, summarise
 from .models.weights import short_name
@@ -53,9 +53,11 @@ _POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunConfig:
+class RunConfig(Checked):
     """Everything that decides what a run records. `seats` maps seats to policy configurations; `tasks_file` takes the
     place of the environment's own tasks."""
+
+    called = "config"
 
     env: Mapping[str, Json]
     seats: Mapping[str, Mapping[str, Json]]
@@ -71,8 +73,6 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         for field_, config in {"env": self.env, **{f"seats.{seat}": c for seat, c in self.seats.items()}}.items():
-            if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise invalid(field_, config, "a mapping with at least a name")
             if not isinstance(config.get("name"), str):
                 raise invalid(f"{field_}.name", config.get("name"), "text")
         if self.n_tasks is not None and self.n_tasks < 1:
@@ -140,6 +140,7 @@ def suite(name: str) -> tuple[str, ...]:
     return found
 
 
+@checked
 def prepare(config: RunConfig) -> Prepared:
     """Build environment and policies and pick the tasks; every mistake in the configuration shows here."""
     env = build(config.env)
@@ -260,23 +261,28 @@ def read_config(path: Path) -> dict[str, Json]:
         found = READERS[path.suffix](path.read_text("utf-8"))
     except FileNotFoundError:
         raise UserError(f"config: no file {path}") from None
-    except (ValueError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors
+    except (ValueError, RecursionError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors
         raise UserError(f"config: {path}: {' '.join(str(e).split())}") from e
     if not isinstance(found, dict):
         raise UserError(f"config: {path}: allowed: a mapping at the top")
+    _check_keys(f"config: {path}", found)
     return found
+
+
+def _check_keys(field: str, value: Json) -> None:
+    """YAML has keys that are no text, such as `1` and `yes`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise invalid(f"{field}: key", key, "text; put it in quotes")
+            _check_keys(f"{field}: {key}", inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_keys(field, inner)
 
 
 def config_from(values: Mapping[str, Json]) -> RunConfig:
     """A `RunConfig` from plain values; unknown fields are named."""
-    known = [f.name for f in fields(RunConfig)]
-    for key in values:
-        if key not in known:
-            raise unknown("config", key, known)
-    absent = [key for key in ("env", "seats") if key not in values]
-    if absent:
-        raise UserError(f"config: missing {absent[0]}")
-    check_types("config", RunConfig, values)
     return RunConfig(**values)
 
 
@@ -293,8 +299,9 @@ def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
             raise UserError(f"override: {path}: {key} is not a mapping")
     try:
         at[last] = _value(text)
-    except (ValueError, yaml.YAMLError) as e:  # an impossible date is a ValueError
+    except (ValueError, RecursionError, yaml.YAMLError) as e:  # an impossible date is a ValueError
         raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
+    _check_keys(f"override: {path}", at[last])
     return result
 
 

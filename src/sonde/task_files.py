@@ -54,6 +54,8 @@ def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Tas
         text = path.read_text("utf-8")
     except FileNotFoundError:
         raise UserError(f"tasks_file: no file {path}") from None
+    except UnicodeDecodeError as e:
+        raise UserError(f"tasks_file: {path}: not UTF-8 ({e})") from e
     if path.suffix not in (".json", ".txt"):
         raise invalid("tasks_file", path.name, "a file ending in .json or .txt")
     setups = _from_json(text, path, env, split) if path.suffix == ".json" else _from_lines(text, path, env)
@@ -65,7 +67,7 @@ def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Tas
 def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Json]:
     try:
         found = json.loads(text)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise UserError(f"tasks_file: {path}: {e}") from e
     if isinstance(found, list):
         return cast("Sequence[Json]", found)

@@ -304,7 +304,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["eval", "mastermind", "--model", "fake"], "script, pattern"),
         ([*RANDOM, "--model", "fake"], "--model: agent 'random' takes no model"),
         ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: together with --model http:NAME"),
-        ([*RANDOM, "--temperature", "1"], "agents:random: argument: unknown name 'temperature'"),
+        ([*RANDOM, "--temperature", "1"], "agents:random: unknown name 'temperature'"),
         ([*RANDOM, "--preset", "x"], "mastermind: preset: unknown name 'x'; known: paprika"),
         ([*RANDOM, "--split", "dev"], "split: unknown name 'dev'"),
         ([*RANDOM, "--max-turns", "0"], "max_turns: got 0"),

@@ -99,14 +99,14 @@ def test_a_plug_in_must_be_something_that_can_be_configured() -> None:
 
 
 def test_an_unknown_argument_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match=r"wordle: argument: unknown name 'presets' .did you mean 'preset'"):
+    with pytest.raises(UnknownName, match=r"wordle: unknown name 'presets' .did you mean 'preset'"):
         make("wordle", presets="paprika")
 
 
 def test_missing_arguments_are_all_named() -> None:
-    with pytest.raises(UserError, match=r"missing argument also$"):
+    with pytest.raises(UserError, match=r"missing also$"):
         make(f"{HERE}:Needy", must=1)
-    with pytest.raises(UserError, match=r"missing argument must, also$"):
+    with pytest.raises(UserError, match=r"missing must, also$"):
         make(f"{HERE}:Needy")
 
 

@@ -250,7 +250,14 @@ def truncate_model(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"")
 
 
-@pytest.mark.parametrize("spoil", [damage_manifest, outdate_recipe, truncate_model])
+def flip_a_bit(folder: Path) -> None:
+    """Of the same size, as a failing disk leaves it."""
+    data = bytearray((folder / "model.safetensors").read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / "model.safetensors").write_bytes(data)
+
+
+@pytest.mark.parametrize("spoil", [damage_manifest, outdate_recipe, truncate_model, flip_a_bit])
 def test_spoilt_folder_is_rebuilt(
     tmp_path: Path, installed: Path, converter: Converter, spoil: Callable[[Path], None]
 ) -> None:

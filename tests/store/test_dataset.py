@@ -3,18 +3,20 @@
 import json
 import math
 import pickle
+import random
 from array import array
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sonde.core import Act, Action, Completion, Frozen, StoreError, Trajectory, Turn, UnknownName, UserError
+from sonde.core import Act, Action, Completion, Frozen, StoreError, Trajectory, Turn, UnknownName, UserError, extras
 from sonde.store import Run, RunWriter, StoreWarning, TrajectoryDataset, compact, compaction, parquet
 from sonde.store.codec import encode
+from sonde.store.frames import contents
 from sonde.store.tables import TABLES
 
-pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 
 def write(folder: Path, trajectories: list[Trajectory]) -> Path:
@@ -162,6 +164,91 @@ def test_damaged_parquet_is_an_error(tmp_path: Path, play) -> None:
         TrajectoryDataset(folder)
 
 
+def flip(file: Path, at: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[at] ^= 1
+    file.write_bytes(data)
+
+
+def test_a_damaged_frame_costs_what_it_held_and_is_played_again(tmp_path: Path, play) -> None:
+    given = play(5)
+    folder = write(tmp_path / "run", given)
+    frames = contents((folder / "trajectories-00000.jsonl.zst").read_bytes(), folder).frames
+    flip(folder / "trajectories-00000.jsonl.zst", frames[2].at + 20)
+    with pytest.warns(StoreWarning, match=r"00000.jsonl.zst: damaged at byte \d+ .*; 1 record is left out"):
+        run = Run.load(folder)
+    left = [*given[:2], *given[3:]]
+    assert [encode(t) for t in run] == [encode(t) for t in left]
+    assert [e.id for e in run.trajectories.entries()] == [t.id for t in left]
+    assert [encode(run[i]) for i in range(4)] == [encode(t) for t in left]
+    assert len([*run.canonical()]) == 4
+    with pytest.warns(StoreWarning), RunWriter.open(folder, {}) as again:
+        assert given[2].task.id in {k.task for k in again.finished} and len(again.finished) == 4
+        again.append(given[2])
+    with pytest.warns(StoreWarning):
+        assert {t.id for t in Run.load(folder)} == {t.id for t in given}
+    with pytest.warns(StoreWarning), pytest.raises(StoreError, match="shards are deleted only where all of them read"):
+        compact(folder, delete=True)
+
+
+def test_damage_in_one_form_costs_nothing_where_the_other_is_whole(tmp_path: Path, play) -> None:
+    given = play(5)
+    folder = write(tmp_path / "run", given)
+    target = compact(folder)
+    everything = [encode(t) for t in given]
+    shard, acts = folder / "trajectories-00000.jsonl.zst", target / "acts.parquet"
+    scanned = list(TrajectoryDataset(folder).scan("acts"))
+    flip(acts, 40)
+    assert lines(folder) == everything and list(TrajectoryDataset(folder).scan("acts")) == scanned
+    flip(acts, 40)
+    flip(shard, contents(shard.read_bytes(), shard).frames[1].at + 20)
+    assert lines(folder) == everything and list(TrajectoryDataset(folder).scan("acts")) == scanned
+    flip(acts, 40)
+    with pytest.warns(StoreWarning, match="1 record is left out"):
+        assert lines(folder) == [everything[0], *everything[2:]]
+
+
+def test_a_damaged_row_group_costs_what_it_held(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "GROUP_RECORDS", 2)
+    given = play(6)
+    folder = write(tmp_path / "run", given)
+    acts = compact(folder, delete=True) / "acts.parquet"
+    column = pq.ParquetFile(acts).metadata.row_group(1).column(3)
+    flip(acts, column.dictionary_page_offset + column.total_compressed_size - 3)
+    with pytest.warns(StoreWarning, match=r"acts.parquet: .*damaged .*; 2 records are left out"):
+        dataset = TrajectoryDataset(folder)
+    left = [encode(t) for t in (*given[:2], *given[4:])]
+    assert [encode(t) for t in dataset] == left == [encode(dataset[i]) for i in range(4)]
+    with pytest.warns(StoreWarning):
+        assert len(list(dataset.scan("acts", ["text"]))) == 12
+    with pytest.warns(StoreWarning), RunWriter.open(folder, {}) as again:
+        assert len(again.finished) == 4
+
+
+@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+def test_no_flipped_bit_of_parquet_passes_for_data(tmp_path: Path, play) -> None:
+    folder = write(tmp_path / "run", play(12))
+    files = [compact(folder, delete=True) / f"{table}.parquet" for table in TABLES]
+    whole, rng, noticed = lines(folder), random.Random(0), 0
+    for _ in range(300):
+        file = rng.choice(files)
+        data = file.read_bytes()
+        flipped = bytearray(data)
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        file.write_bytes(flipped)
+        try:
+            dataset = TrajectoryDataset(folder)
+            if any(part.damage for part in dataset._parts):
+                raise StoreError(dataset._parts[0].damage[0])
+            assert lines(folder) == whole
+        except StoreError as e:
+            assert str(file) in str(e) or f"{file.parent}: its files do not belong together" in str(e)
+            noticed += 1
+        file.write_bytes(data)
+    assert noticed > 150
+    assert lines(folder) == whole
+
+
 def test_compacting_needs_records_and_no_writer(tmp_path: Path, play) -> None:
     with pytest.raises(UserError, match="not a run folder"):
         compact(tmp_path)
@@ -176,15 +263,12 @@ def test_compacting_needs_records_and_no_writer(tmp_path: Path, play) -> None:
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(tmp_path / "run", play(3))
 
-    def missing(name: str) -> object:
-        raise ModuleNotFoundError(name)
-
     with monkeypatch.context() as patch:
-        patch.setattr(parquet, "import_module", missing)
-        with pytest.raises(UserError, match=r"pip install 'sonde\[parquet\]'"):
+        patch.setattr(extras, "find_spec", lambda name: None)
+        with pytest.raises(UserError, match=r"pip install 'sonde-rl\[parquet\]'"):
             compact(folder)
     compact(folder)
-    monkeypatch.setattr(parquet, "import_module", missing)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     monkeypatch.setattr(parquet, "find_spec", lambda name: None)
     assert lines(folder) == [encode(t) for t in play(3)]  # the shards are still there
     assert len(list(TrajectoryDataset(folder).scan("acts", ["text"]))) == 9

@@ -1,5 +1,6 @@
 """Files of frames: what any cut or flipped byte does to them."""
 
+import re
 import resource
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 import zstandard
 
 from sonde.core import StoreError, UserError
-from sonde.store.frames import read_lines, walk
+from sonde.store.frames import contents, left_out, read_lines
 from sonde.store.log import FLUSH_BYTES, Log, StoreWarning
 
 FLUSHES = [[b'{"a": 1}', b'{"b": "two"}'], [b"[3]"], [b'"four"', b"5", b"null"]]
@@ -28,12 +29,12 @@ def path(tmp_path: Path) -> Path:
 
 def lines(path: Path, *, last: bool = True) -> list[list[bytes]]:
     data = path.read_bytes()
-    return [read_lines(data, f.at, f.size, path) for f in walk(data, path, last=last)]
+    return [read_lines(data, f.at, f.size, path) for f in contents(data, path, last=last).frames]
 
 
 def test_frames_hold_the_lines_of_each_flush_and_their_entries(path: Path) -> None:
     assert lines(path) == FLUSHES
-    assert [f.entries for f in walk(path.read_bytes(), path)] == [[[0], [1]], [[0]], [[0], [1], [2]]]
+    assert [f.entries for f in contents(path.read_bytes(), path).frames] == [[[0], [1]], [[0]], [[0], [1], [2]]]
 
 
 def test_any_zstd_reader_gets_the_plain_lines(path: Path) -> None:
@@ -44,7 +45,7 @@ def test_any_zstd_reader_gets_the_plain_lines(path: Path) -> None:
 
 def test_a_file_cut_at_any_byte_keeps_every_whole_frame(path: Path) -> None:
     data = path.read_bytes()
-    ends = [f.end for f in walk(data, path)]
+    ends = [f.end for f in contents(data, path).frames]
     assert ends[-1] == len(data)
     for cut in range(len(data)):
         whole = [f for f, end in zip(FLUSHES, ends, strict=True) if end <= cut]
@@ -54,7 +55,7 @@ def test_a_file_cut_at_any_byte_keeps_every_whole_frame(path: Path) -> None:
 
 def test_reopening_cuts_a_torn_end_at_any_byte_of_the_last_frame_and_goes_on(path: Path) -> None:
     data = path.read_bytes()
-    start = walk(data, path)[-1].start
+    start = contents(data, path).frames[-1].start
     for cut in range(start + 1, len(data)):
         path.write_bytes(data[:cut])
         with pytest.warns(StoreWarning, match=f"log.zst: cut {cut - start} bytes at byte {start}"):
@@ -68,33 +69,51 @@ def test_reopening_cuts_a_torn_end_at_any_byte_of_the_last_frame_and_goes_on(pat
     assert lines(path) == FLUSHES[:2]
 
 
-def test_a_flipped_byte_before_the_last_frame_is_damage_with_file_and_offset(path: Path) -> None:
+def test_a_flipped_byte_costs_its_frame_and_is_told_with_file_and_offset(path: Path) -> None:
     data = path.read_bytes()
-    frames = walk(data, path)
+    frames = contents(data, path).frames
     for at in range(frames[-1].start):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
-        frame = next(f for f in frames if at < f.end)
-        with pytest.raises(StoreError, match=rf"log\.zst: damaged at byte ({frame.start}|{frame.at}) "):
-            lines(path)
+        hit = next(i for i, f in enumerate(frames) if at < f.end)
+        found = contents(path.read_bytes(), path)
+        assert found.frames == frames[:hit] + frames[hit + 1 :] and found.end == len(data)
+        (told,) = found.damage
+        assert re.search(rf"log\.zst: damaged at byte ({frames[hit].start}|{frames[hit].at}) .*left out", told), told
+        assert at < frames[hit].at or f"; {left_out(len(FLUSHES[hit]))}" in told
 
 
 def test_a_flipped_byte_in_the_last_frame_never_passes_for_data(path: Path) -> None:
     data = path.read_bytes()
-    last = walk(data, path)[-1]
+    last = contents(data, path).frames[-1]
     for at in range(last.start, len(data)):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
+        found = contents(path.read_bytes(), path)
+        assert len(found.frames) == 2
         if at < last.at:
-            with pytest.raises(StoreError, match=f"damaged at byte {last.start} "):
-                lines(path)
-        else:
-            assert lines(path) == FLUSHES[:2], at  # a flush of which not all blocks reached the medium
+            assert found.damage[0].startswith(f"{path}: damaged at byte {last.start} ") and found.end == len(data)
+        else:  # a flush of which not all blocks reached the medium
+            assert (found.damage, found.end) == ([], last.start)
+
+
+def test_what_is_written_behind_damage_is_read(path: Path) -> None:
+    data = path.read_bytes()
+    frames = contents(data, path).frames
+    for at in (frames[1].start, frames[1].at + 3, frames[2].start):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
+        log = Log(path)
+        log.add(b"6", None)
+        log.close()
+        left = [flush for flush, f in zip(FLUSHES, frames, strict=True) if not f.start <= at < f.end]
+        assert lines(path) == [*left, [b"6"]]
 
 
 def test_a_file_that_others_follow_must_not_be_torn(path: Path) -> None:
     data = path.read_bytes()
+    last = contents(data, path).frames[-1]
     path.write_bytes(data[:-1])
-    with pytest.raises(StoreError, match=f"damaged at byte {walk(data, path)[-1].start} "):
-        lines(path, last=False)
+    found = contents(path.read_bytes(), path, last=False)
+    assert len(found.frames) == 2
+    assert f"damaged at byte {last.start} (ends inside a frame, though later files follow)" in found.damage[0]
 
 
 @pytest.mark.parametrize("zeros", [1, 19, 20, 5000])

@@ -142,7 +142,7 @@ def test_sums() -> None:
 def test_unknown_names() -> None:
     with pytest.raises(UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: dpo, "):
         objective("gpro")
-    with pytest.raises(UnknownName, match=r"objective dpo: setting: unknown name 'betta' \(did you mean 'beta'\?\)"):
+    with pytest.raises(UnknownName, match=r"objective dpo: unknown name 'betta' \(did you mean 'beta'\?\)"):
         objective("dpo", betta=0.1)
     with pytest.raises(UserError, match=r"objective dpo: beta: got '\.1', allowed: a number"):
         objective("dpo", beta=".1")

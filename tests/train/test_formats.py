@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import sys
 from array import array
 from collections.abc import Sequence
@@ -102,6 +103,22 @@ def test_samples_come_back_from_parquet_exactly(tmp_path_factory: pytest.TempPat
     write_parquet(path, items)
     again = read_parquet(path)
     assert [whole(s) for s in again if isinstance(s, Sample)] == [whole(s) for s in items]
+
+
+def test_no_flipped_bit_of_parquet_passes_for_data(tmp_path: Path) -> None:
+    items, path, rng, noticed = samples(12), tmp_path / "set.parquet", random.Random(0), 0
+    write_parquet(path, items)
+    data, expected = path.read_bytes(), [whole(s) for s in items]
+    for _ in range(300):
+        flipped = bytearray(data)
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            assert [whole(s) for s in read_parquet(path) if isinstance(s, Sample)] == expected
+        except StoreError as e:
+            assert str(path) in str(e)
+            noticed += 1
+    assert noticed > 100
 
 
 @pytest.mark.parametrize("n", [1, 3, 300])

@@ -210,7 +210,7 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         ({"curriculum": "ucb"}, "paprika: n_tasks"),
         ({"k": 0}, "paprika: k"),
         ({"reference": "base"}, "paprika: reference"),
-        ({"changes": {"sft": {"speed": 1}}}, "train: setting"),
+        ({"changes": {"sft": {"speed": 1}}}, "train: unknown name"),
         ({"stages": ("sft",), "changes": {"rpo": {"lr": 1.0}}}, "paprika: changes: unknown name 'rpo'; known: sft"),
         ({"changes": {"zzz": {"lr": 1}}}, "paprika: changes: unknown name 'zzz'"),
         ({"changes": {"sft": {"folder": "x"}}}, r"paprika: changes\.sft\.folder"),
@@ -233,10 +233,10 @@ def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"temperature": -1.0}, "sampling.temperature: got -1.0"),
-        ({"test_min_p": 2.0}, "sampling.min_p"),
+        ({"temperature": -1.0}, "sampling: temperature: got -1.0"),
+        ({"test_min_p": 2.0}, "sampling: min_p"),
         ({"agent": {"examples": 3}}, "examples: got 3, allowed: at most 0"),
-        ({"agent": {"speed": 1}}, "argument: unknown name 'speed'"),
+        ({"agent": {"speed": 1}}, "unknown name 'speed'"),
         ({"hf": {"dtype": "int3"}}, "hf: dtype"),
         ({"curriculum": "ucb", "n_tasks": 2, "by": "nope"}, "has no tag 'nope'"),
         ({"seats": {"user": {"name": "users:answerer"}}}, "no environment has a seat 'user'"),

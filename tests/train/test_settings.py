@@ -73,9 +73,9 @@ def test_bad_adapters_are_named(changes: dict[str, Any], message: str) -> None:
 
 
 def test_unknown_names_are_suggested() -> None:
-    with pytest.raises(UserError, match=r"train: setting: unknown name 'learning_rate'"):
+    with pytest.raises(UserError, match=r"train: unknown name 'learning_rate'"):
         TrainSettings.from_json({"learning_rate": 1})
-    with pytest.raises(UserError, match=r"lora: setting: unknown name 'rank'"):
+    with pytest.raises(UserError, match=r"lora: unknown name 'rank'"):
         TrainSettings.from_json({"lora": {"rank": 1}})
-    with pytest.raises(UserError, match="lora: got int, allowed: an object"):
+    with pytest.raises(UserError, match="train: lora: got 4, allowed: LoraSettings or none"):
         TrainSettings.from_json({"lora": 4})

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import Act, Action, Frozen, Gain, Turn
+from sonde.core.plain import plain
 from sonde.evaluate import Row
 from sonde.viewer.loading import Agent
 from sonde.viewer.losses import cause, losses
 from sonde.viewer.svg import inline
-from sonde.viewer.text import LIMIT, pieces, plain
+from sonde.viewer.text import LIMIT, pieces
 from sonde.viewer.transcripts import _turn, choose  # pyright: ignore[reportPrivateUsage]
 
 

@@ -109,12 +109,6 @@ class Composed(Policy):
         """Model calls of an episode that takes all its turns, without retries, at its first view."""
 
 
-def check_model(field: str, model: object, *, optional: bool = False) -> None:
-    """Raise `UserError` unless this is a model (or None, where another one stands in)."""
-    if not (isinstance(model, Model) or (optional and model is None)):
-        raise invalid(field, model, "a model, such as sonde.make('models:hf', ...)")
-
-
 def check_calls(owner: str, retries: int, max_new_tokens: int, **temperatures: float) -> None:
     """Raise `UserError` for the first setting that no sub-call can have."""
     if retries < 0:

@@ -13,6 +13,7 @@ from typing import TextIO
 from rich.console import Console
 
 from sonde.core import Action, Policy, Spec, View, WorldError
+from sonde.core.plain import plain
 
 
 def meant(line: str, legal: Sequence[str], spec: Spec, say: Callable[[str], str]) -> str:
@@ -42,7 +43,7 @@ class Human(Policy):
     stream: TextIO | None = field(default=None, repr=False, compare=False, metadata={"config": False})
 
     async def act(self, view: View) -> Action:
-        self.console.print(view.messages[-1].content, markup=False, highlight=False)
+        self.console.print(plain(view.messages[-1].content), markup=False, emoji=False, highlight=False)
         try:
             line = await asyncio.to_thread(self._read, f"[bold]turn {view.turn + 1}/{view.spec.max_turns}[/bold] > ")
         except EOFError as e:
@@ -59,4 +60,4 @@ class Human(Policy):
                 return line.strip()
 
     async def finish(self, view: View) -> None:
-        self.console.print(view.messages[-1].content, markup=False, highlight=False)
+        self.console.print(plain(view.messages[-1].content), markup=False, emoji=False, highlight=False)

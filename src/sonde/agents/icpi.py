@@ -32,7 +32,6 @@ from ._calls import (
     after,
     block,
     check_calls,
-    check_model,
     close_models,
     number,
     pieces,
@@ -56,9 +55,6 @@ class ICPI(Composed):
     max_new_tokens: int = 512
 
     def __post_init__(self) -> None:
-        check_model("agents:icpi: model", self.model)
-        for name in ("transition_model", "reward_model"):
-            check_model(f"agents:icpi: {name}", getattr(self, name), optional=True)
         names = ("temperature", "transition_temperature", "reward_temperature")
         temperatures = {name: getattr(self, name) for name in names}
         check_calls("agents:icpi", self.retries, self.max_new_tokens, **temperatures)

@@ -15,7 +15,7 @@ from typing import Any
 
 from sonde.core import Action, Model, Rng, View, invalid
 
-from ._calls import Calls, Composed, Role, check_calls, check_model, pieces
+from ._calls import Calls, Composed, Role, check_calls, pieces
 from ._episodes import experiences
 from ._prompting import Cached, Scene, act, choose, listed, rounds, scene
 
@@ -32,7 +32,6 @@ class ICRL(Composed):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
-        check_model("agents:icrl: model", self.model)
         check_calls("agents:icrl", self.retries, self.max_new_tokens, temperature=self.temperature)
         if not 0.0 <= self.keep <= 1.0:
             raise invalid("agents:icrl: keep", self.keep, "0 to 1")

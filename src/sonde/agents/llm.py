@@ -45,8 +45,6 @@ class LLM(Policy):
         last = self.context.removeprefix("last:")
         if self.context not in ("full", "render") and not (last.isdecimal() and int(last) > 0):
             raise invalid("agents:llm: context", self.context, "full, render or last:K with K of 1 or more")
-        if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise invalid("agents:llm: model", self.model, "a model, such as sonde.make('models:hf', ...)")
         if self.examples < 0:
             raise invalid("agents:llm: examples", self.examples, "0 or more")
         if self.max_new_tokens is not None and self.max_new_tokens < 1:

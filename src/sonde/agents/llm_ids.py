@@ -23,7 +23,7 @@ from typing import Any
 from sonde.core import Action, Model, Rng, View, invalid
 
 from ._beliefs import WRITTEN, Keeper
-from ._calls import Calls, Composed, Role, Work, check_calls, check_model, close_models, number, pieces
+from ._calls import Calls, Composed, Role, Work, check_calls, close_models, number, pieces
 from ._episodes import legal_of
 from ._prompting import Scene, act, scene
 from ._ratio import minimise
@@ -47,9 +47,6 @@ class LLMIDS(Composed):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
-        check_model("agents:llm_ids: model", self.model)
-        for name in ("regret_model", "gain_model", "updater_model"):
-            check_model(f"agents:llm_ids: {name}", getattr(self, name), optional=True)
         temperatures = {f"{name}_temperature": self._temperature(name) for name in ("regret", "gain", "updater")}
         check_calls("agents:llm_ids", self.retries, self.max_new_tokens, **temperatures)
         if self.grid < 2:

@@ -36,7 +36,7 @@ from typing import Any
 from sonde.core import Action, Model, View, invalid, unknown
 
 from ._beliefs import WRITTEN, Keeper
-from ._calls import Calls, Composed, Role, after, check_calls, check_model, close_models, pieces
+from ._calls import Calls, Composed, Role, after, check_calls, close_models, pieces
 from ._episodes import length_of
 from ._prompting import Cached, Scene, act, choose, scene
 
@@ -62,9 +62,6 @@ class LLMPSRL(Composed):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
-        check_model("agents:llm_psrl: model", self.model)
-        for name in ("sampler_model", "policy_model", "updater_model"):
-            check_model(f"agents:llm_psrl: {name}", getattr(self, name), optional=True)
         temperatures = {f"{name}_temperature": self._temperature(name) for name in ("sampler", "policy", "updater")}
         check_calls("agents:llm_psrl", self.retries, self.max_new_tokens, **temperatures)
         if self.alpha is not None and not 0.0 < self.alpha < math.inf:

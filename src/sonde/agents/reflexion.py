@@ -18,7 +18,7 @@ from typing import Any
 
 from sonde.core import Action, Model, View, invalid
 
-from ._calls import KEPT, Calls, Composed, Role, after, check_calls, check_model, close_models, pieces, size
+from ._calls import KEPT, Calls, Composed, Role, after, check_calls, close_models, pieces, size
 from ._episodes import experiences, length_of
 from ._prompting import Cached, Scene, act, choose, scene, trajectory
 
@@ -37,8 +37,6 @@ class Reflexion(Composed):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
-        check_model("agents:reflexion: model", self.model)
-        check_model("agents:reflexion: reflection_model", self.reflection_model, optional=True)
         temperatures = {"temperature": self.temperature, "reflection_temperature": self.reflection_temperature}
         check_calls("agents:reflexion", self.retries, self.max_new_tokens, **temperatures)
         if self.note_limit < 1:

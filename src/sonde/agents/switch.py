@@ -22,9 +22,6 @@ class Switch(Policy):
     def __post_init__(self) -> None:
         if self.turn < 0:
             raise invalid("agents:switch: turn", self.turn, "0 or more")
-        for name, policy in (("first", self.first), ("then", self.then)):
-            if not isinstance(policy, Policy):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise invalid(f"agents:switch: {name}", policy, "a policy, such as sonde.make('agents:random')")
         object.__setattr__(self, "privileged", self.first.privileged or self.then.privileged)
 
     async def act(self, view: View) -> Action:

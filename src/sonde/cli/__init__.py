@@ -16,6 +16,7 @@ import typer
 
 from sonde.core import Halted, SondeError
 from sonde.core.extras import extras, lacking
+from sonde.core.plain import plain
 
 FAILED = 1
 INTERRUPTED = 130
@@ -71,5 +72,5 @@ def _usage(error: Exception) -> NoReturn:
 def _fail(message: str, status: int) -> NoReturn:
     """One line, unless there is nothing to say, as after `sonde` alone, which has shown its help."""
     if message:
-        print(f"sonde: {' '.join(message.split())}", file=sys.stderr)
+        print(f"sonde: {plain(' '.join(message.split()))}", file=sys.stderr)
     raise SystemExit(status)

@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import typer
-from rich.console import Console
 
 from sonde import __version__
-from sonde.core import AGENT, Env, Episode, build, make, names, unknown
+from sonde.core import AGENT, Episode, build, names, unknown
 from sonde.core.registry import KINDS, summary
 from sonde.core.types import Kind
 from sonde.evaluate import Evaluation, macro
@@ -26,7 +25,17 @@ from sonde.store import Run, compact
 
 from . import tables
 from .estimate import estimate
-from .options import ROLES, agent_config, config_file, environments, in_role, model_seats, run_config, with_models
+from .options import (
+    ROLES,
+    agent_config,
+    config_file,
+    environment,
+    environments,
+    in_role,
+    model_seats,
+    run_config,
+    with_models,
+)
 from .progress import progress, scored
 from .shared import (
     BudgetOpt,
@@ -52,6 +61,7 @@ from .shared import (
     UserUrlOpt,
     completing,
 )  # fmt: skip
+from .terminal import out
 from .train import paprika, train
 
 app = typer.Typer(
@@ -63,7 +73,6 @@ app = typer.Typer(
 )
 models_app = typer.Typer(help="Small models that run on a laptop.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
-out = Console()
 
 EnvArg = Annotated[
     list[str] | None,
@@ -128,7 +137,7 @@ def show(
     as_json: JsonOpt = False,
 ) -> None:
     """Show an environment: its facts, its presets and its opening message."""
-    made: Env[Any] = make(env, **({"preset": preset} if preset else {}))
+    made = environment(env, preset)
     spec, task = made.spec, made.tasks("test")[0]
     opening = Episode.begin(made, task).view(AGENT).messages[0].content
     facts = {f: getattr(spec, f) for f in spec.__dataclass_fields__} | {
@@ -141,7 +150,7 @@ def show(
         return
     out.print(tables.listing(env, ((k, _plain(v)) for k, v in facts.items())))
     out.print()
-    out.print(opening, markup=False, highlight=False)
+    out.print(opening, highlight=False)
 
 
 def _plain(value: object) -> str:
@@ -174,7 +183,7 @@ def play(
     from .play import play_in_terminal
 
     seats = model_seats(user, judge, user_url, None, cache, temperature=temperature, max_new_tokens=max_new_tokens)
-    made = make(env, **({"preset": preset} if preset else {}), **({"judge": "seat"} if judge else {}))
+    made = environment(env, preset, **({"judge": "seat"} if judge else {}))
     others = {seat: build(config) for seat, config in seats.items()}
     play_in_terminal(made, split or "test", index, seed or 0, out, others)
 
@@ -422,7 +431,8 @@ def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows ho
     """Find or download small weights, check them and convert them once."""
     from sonde.models.fetch import fetch
 
-    from .progress import stages, stderr
+    from .progress import stages
+    from .terminal import stderr
 
     out.print(str(fetch(name, progress=stages(stderr))), highlight=False, soft_wrap=True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names
-from sonde.core.config import check_types
+from sonde.core.checked import check_types
 from sonde.core.errors import near
 from sonde.core.types import Json
 from sonde.models.fetch import known
@@ -74,6 +74,14 @@ def environments(
     return suite(named), named
 
 
+def environment(name: str, preset: str | None, **more: Json) -> Env[Any]:
+    """The environment of this name."""
+    made = make(name, **({"preset": preset} if preset else {}), **more) if issubclass(find(name), Env) else None
+    if made is None:
+        raise UserError(f"{name!r} is not an environment; `sonde list envs` shows those that are")
+    return made
+
+
 def in_role(agent: str | None, env: str | None, preset: str | None) -> str | None:
     """The agent that has a role in an environment: `floor` and `reference` name another one, all others themselves.
 
@@ -84,8 +92,7 @@ def in_role(agent: str | None, env: str | None, preset: str | None) -> str | Non
         return agent
     if env is None:
         raise UserError(f"--agent: got {agent!r}, allowed: where the environment is named")
-    made: Env[Any] = make(env, **({"preset": preset} if preset else {}))
-    found = getattr(made.spec, agent)
+    found = getattr(environment(env, preset).spec, agent)
     if not found:
         raise UserError(f"--agent: {env} has no {agent}")
     return found

@@ -48,7 +48,7 @@ def play_in_terminal(
     if index is None:
         # A person's own game: the one place where a choice need not be repeatable, and the task is named at the end.
         index = secrets.randbelow(len(tasks))
-    if not -len(tasks) <= index < len(tasks):
+    if not 0 <= index < len(tasks):
         raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
     begun = Episode.begin(env, tasks[index], seed=seed)
     with asyncio.Runner() as loop:  # one for the whole game, so that connections stay open
@@ -63,7 +63,7 @@ def _play_in(loop: asyncio.Runner, begun: Episode, others: Mapping[str, AnyPolic
     ep = loop.run(advance(begun, others))
     title, subtitle = f"{env.spec.name} ({env.spec.preset})", "? hint   ! possibilities   Ctrl-D leaves"
     told = "\n\n".join(filter(None, (untagged(_last(ep)), _SHORT.get(env.name))))
-    out.print(Panel(Text(told), title=title, subtitle=subtitle))
+    out.print(Panel(Text(told), title=Text(title), subtitle=subtitle))
     try:
         ep = _play(loop, ep, others, out)
     except (EOFError, KeyboardInterrupt):

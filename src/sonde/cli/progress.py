@@ -17,8 +17,8 @@ from sonde.run import Prepared, rescore
 from sonde.store import Run
 
 from .tables import told
+from .terminal import stderr
 
-stderr = Console(stderr=True)
 WORTH_A_LINE = 2.0
 """Seconds of work after which it is said that there was some."""
 
@@ -30,12 +30,12 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
     ends: Counter[str] = Counter()
     errors: list[str] = []
     columns = (
-        TextColumn("{task.description}"),
+        _words("{task.description}"),
         BarColumn(bar_width=10),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        _words("{task.fields[rate]}"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[ends]}"),
+        _words("{task.fields[ends]}"),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
         task = bar.add_task(title, total=total, completed=before, rate="", ends="")
@@ -72,11 +72,11 @@ def training(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], N
     """A bar over optimizer steps with the newest numbers; call what it yields with steps done, steps in all, and the
     newest entry of the history. Off a terminal, a line at every tenth of the run."""
     columns = (
-        TextColumn("{task.description}"),
+        _words("{task.description}"),
         BarColumn(bar_width=10),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[numbers]}"),
+        _words("{task.fields[numbers]}"),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as bar:
         task = bar.add_task(title, total=None, numbers="")
@@ -100,6 +100,10 @@ def stages(console: Console, indent: str = "") -> Callable[[str, float | None], 
             console.print(f"{seconds:.1f} s", highlight=False)
 
     return show
+
+
+def _words(form: str) -> TextColumn:
+    return TextColumn(form, markup=False)
 
 
 def _short(ends: Counter[str]) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from sonde.core import AGENT, Trajectory, Turn, UserError, invalid
+from sonde.core.plain import plain
 from sonde.evaluate import Row
 from sonde.run import EVALUATION, load_evaluation
 from sonde.store import Run
@@ -75,7 +76,7 @@ def _lines(turn: Turn) -> Iterator[Text]:
 
 
 def _line(who: str, said: str, style: str) -> Text:
-    first, *rest = said.strip().splitlines() or [""]
+    first, *rest = plain(said.strip()).split("\n")
     pad = " " * (_WIDE + 1)
     return Text.assemble((f"{who[:_WIDE]:{_WIDE}} ", style), first, *(f"\n{pad}{line}" for line in rest))
 

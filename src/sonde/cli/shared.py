@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sonde.core import names
+from sonde.core import invalid, names
 from sonde.core.extras import need
 from sonde.models.fetch import known
 
@@ -27,9 +28,12 @@ def _models(incomplete: str) -> list[str]:
 
 
 def _drawable(to: Path | None) -> Path | None:
-    """The option's value; that figures cannot be drawn is told before anything is played."""
+    """The option's value; that figures cannot be drawn, or no file written, is told before anything is played."""
     if to is not None:
         need("--report", "matplotlib")
+        above = next(folder for folder in to.absolute().parents if folder.exists())
+        if to.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
+            raise invalid("--report", str(to), "a file that can be written")
     return to
 
 

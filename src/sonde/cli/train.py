@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from sonde.core import Env, UserError, build, invalid, names, unknown
-from sonde.core.config import check_types
 from sonde.core.extras import need
 from sonde.core.types import Json
 from sonde.paprika import PAPER, TINY, Outcome, Paprika
@@ -32,10 +30,9 @@ from sonde.viewer.histories import HISTORY
 
 from . import tables
 from .options import model_config, trained_model, with_models
-from .progress import progress, stderr, training
+from .progress import progress, training
 from .shared import ReportOpt
-
-out = Console()
+from .terminal import out, stderr
 
 ONLINE = ("grpo",)
 PARTS = ("settings", "objective", "online", "rule")
@@ -75,8 +72,19 @@ def train(
     parts, model = _parts(overrides), trained_model(model)
     if objective not in (*OFFLINE, *ONLINE):
         raise unknown("objective", objective, (*OFFLINE, *ONLINE))
+    online = objective in ONLINE
+    _check_used(
+        objective,
+        {
+            "-o online": parts["online"] and not online,
+            "-o rule": parts["rule"] and online,
+            "--preset": preset and not online,
+            "--tasks": n_tasks is not None and not online,
+            "--encode": encode and online,
+        },
+    )
     chosen = _training(settings or _usual(objective), objective, folder, parts, context, encode)
-    stderr.print(f"settings: {chosen.told()}", highlight=False, markup=False)
+    stderr.print(f"settings: {chosen.told()}", highlight=False)
     if objective in ONLINE:
         games = [_game(name, preset, n_tasks) for name in sources]
         with _watched(objective) as callbacks:
@@ -216,6 +224,14 @@ def _parts(overrides: list[str]) -> dict[str, dict[str, Json]]:
     return values
 
 
+def _check_used(objective: str, given: Mapping[str, object]) -> None:
+    """Refuse options that this objective has no use for."""
+    for option, value in given.items():
+        if value and objective in (*OFFLINE, *ONLINE):
+            what = "recorded episodes" if objective in OFFLINE else "its own play"
+            raise UserError(f"{option}: no option of {objective}, which learns from {what}")
+
+
 def _usual(objective: str) -> str:
     """The paper's settings of an objective."""
     if objective in ONLINE:
@@ -245,20 +261,11 @@ def _training(
 
 def _rules(learning: Learning, objective: str, rule: Mapping[str, Json]) -> Learning:
     name = "pairs" if objective in PAIRED else "sft"
-    known = getattr(learning, name)
-    for key in rule:
-        if key not in known.__dataclass_fields__:
-            raise unknown("--set rule", key, known.__dataclass_fields__)
-    return replace(learning, **{name: replace(known, **rule)})
+    return replace(learning, **{name: replace(getattr(learning, name), **rule)})
 
 
 def _online(online: OnlineSettings, values: Mapping[str, Json]) -> OnlineSettings:
     """`rewards` are names with their weights, or one of the published mixes; `bandit` is a name."""
-    known = [name for name in OnlineSettings.__dataclass_fields__ if name != "credit"]
-    for key in values:
-        if key not in known:
-            raise unknown("--set online", key, known)
-    check_types("--set online", OnlineSettings, values)
     made = dict(values)
     if "rewards" in made:
         mix = made["rewards"]
@@ -275,6 +282,8 @@ def _game(name: str, preset: str | None, n: int | None) -> Game:
     if not isinstance(env, Env):
         raise UserError(f"{name!r} is not an environment")
     tasks = env.tasks("train")
+    if n is not None and n < 1:
+        raise invalid("--tasks", n, "1 or more")
     return Game(env, tasks if n is None else tasks[: min(n, len(tasks))], f"{env.spec.name}-{env.spec.preset}")
 
 

@@ -14,46 +14,38 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
-from .errors import invalid
+from .checked import Checked
 from .types import Json, content_hash
 
 HOW: Mapping[str, bool] = {"identity": False}
 """Metadata of a field that says how something is got, not what it is."""
 
-_PLAIN: Mapping[str, tuple[str, tuple[type, ...]]] = {
-    "int": ("a whole number", (int,)),
-    "float": ("a number", (int, float)),
-    "str": ("text", (str,)),
-    "bool": ("true or false", (bool,)),
-    "tuple": ("a list", (tuple, list)),
-    "Mapping": ("a mapping", (Mapping,)),
-    "None": ("none", (type(None),)),
-}
-"""Annotations that a configuration file can get wrong: what they are called, and what they allow."""
 
-
-class Configured:
+class Configured(Checked):
     """Base of everything that a registry can make. Subclasses are `@dataclass(frozen=True, kw_only=True)`."""
 
     kind: ClassVar[str]
     """The registry group: `envs`, `agents`, `users` or `models`."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Classes are called as the registry finds them: by the file's name with the kind in front (environments
+        without) what ships with sonde, `module:Class` the rest."""
+        super().__init_subclass__(**kwargs)
+        before, _, file = cls.__module__.rpartition(".")
+        ours, kind = before == f"sonde.{cls.kind}", "" if cls.kind == "envs" else f"{cls.kind}:"
+        cls.called = kind + file if ours else f"{cls.__module__}:{cls.__qualname__}"
+
     @property
     def name(self) -> str:
-        """The registry name: the file's name for what ships with sonde, `module:Class` for the rest."""
-        cls = type(self)
-        module = cls.__module__
-        if module.startswith(f"sonde.{self.kind}."):
-            return module.rpartition(".")[2]
-        return f"{module}:{cls.__qualname__}"
+        """The registry name, without the kind."""
+        return self.called.removeprefix(f"{self.kind}:")
 
     @property
     def config(self) -> dict[str, Json]:
         """Registry name and all constructor arguments, as JSON; `registry.build` turns it back into the object."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         values = {f.name: _plain(getattr(self, f.name)) for f in fields if f.metadata.get("config", f.init)}
-        prefix = "" if self.kind == "envs" or ":" in self.name else f"{self.kind}:"
-        return {"name": prefix + self.name, **values}
+        return {"name": self.called, **values}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -61,22 +53,6 @@ class Configured:
         from .registry import identity  # which imports this file
 
         return content_hash(identity(self.config))
-
-
-def check_types(owner: str, cls: type, values: Mapping[str, Any]) -> None:
-    """Raise `UserError` for the first of `values` whose type the plain annotation of its field in `cls` forbids.
-
-    Files and command lines deliver `"4"` for 4; constructors can then rely on types and check only ranges. Other
-    annotations (a model, a policy) are left to the constructor.
-    """
-    for f in dataclasses.fields(cls):  # type: ignore[arg-type]
-        names = [part.strip().partition("[")[0] for part in str(f.type).split("|")]
-        if f.name not in values or not all(name in _PLAIN for name in names):
-            continue
-        value = values[f.name]
-        allowed = [t for name in names for t in _PLAIN[name][1]]
-        if not isinstance(value, tuple(allowed)) or (isinstance(value, bool) and bool not in allowed):
-            raise invalid(f"{owner}: {f.name}", value, " or ".join(_PLAIN[name][0] for name in names))
 
 
 def _plain(value: Any) -> Json:

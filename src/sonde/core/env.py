@@ -56,6 +56,7 @@ class Env(Configured, ABC, Generic[S]):
     """An environment. All methods are pure functions of their arguments and the configuration."""
 
     kind: ClassVar[str] = "envs"
+    words: ClassVar[str] = "an environment, such as sonde.make('wordle')"
     presets: ClassVar[tuple[str, ...]]
     """The values that the constructor argument `preset` may take, the default first."""
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .belief import Belief, Filter, Gain, gains
+from .checked import checked
 from .env import Env, seat_error
-from .errors import ContractError, ReplayError, UserError, unknown
+from .errors import ContractError, ReplayError, UserError, invalid, unknown
 from .frozen import Frozen, frozen
 from .policy import AnyPolicy, EpisodePolicy, Policy
 from .record import Trajectory
 from .registry import make
-from .seeding import Rng
+from .seeding import Rng, check_seeds
 from .sync import run_sync
 from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, View, content_hash
 
@@ -51,6 +52,11 @@ class Episode:
     @classmethod
     def begin(cls, env: Env[Any], task: Task, *, seed: int = 0, sample: int = 0) -> Episode:
         """The episode before its first act. `seed` is the world's, `sample` tells apart episodes in one world."""
+        if not isinstance(env, Env):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("env", env, Env.words)
+        if not isinstance(task, Task):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("task", task, "a Task, such as env.tasks('test')[0] or env.task(...)")
+        check_seeds(seed, sample)
         for name, got, own in (("env", task.env, env.name), ("preset", task.preset, env.spec.preset)):
             if got != own:
                 raise UserError(f"task.{name}: got {got!r}, allowed: {own!r}")
@@ -65,7 +71,10 @@ class Episode:
         seat = self.to_act
         if seat is None:
             raise UserError("step: the episode is over")
-        action = (Action(action) if isinstance(action, str) else action).check()
+        action = Action(action) if isinstance(action, str) else action
+        if not isinstance(action, Action):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("action", action, "an Action or text")
+        action = action.check()
         env, n = self.env, self.n_acts
         step = env.step(self.state, action.text, Rng(self.seed, "step", self.task.id, n))
         act = Act(seat, action, frozen(step.told), frozen(step.rewards), frozen(step.info))
@@ -124,6 +133,7 @@ class Episode:
 
     def fork(self, *, sample: int) -> Episode:
         """This very point of the episode, with other randomness for the policies from here on. The world is shared."""
+        check_seeds(self.seed, sample)
         return replace(self, sample=sample)
 
     # --- what could be known ---------------------------------------------------------------------------------------
@@ -264,6 +274,7 @@ class Seated:
     Works inside a running event loop too (a notebook), by running other seats' policies on a thread of its own.
     """
 
+    @checked
     def __init__(self, env: Env[Any], policies: Mapping[str, AnyPolicy] | None = None) -> None:
         self.env = env
         self.policies = {**default_policies(env), **(policies or {})}

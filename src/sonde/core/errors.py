@@ -60,10 +60,10 @@ def invalid(field: str, got: object, allowed: object) -> UserError:
     return UserError(f"{field}: got {shown if len(shown) <= 200 else shown[:200] + '...'}, allowed: {allowed}")
 
 
-def unknown(field: str, got: str, names: Iterable[str]) -> UnknownName:
+def unknown(field: str, got: object, names: Iterable[str]) -> UnknownName:
     """An error for a name that is not among `names`, with the nearest one as a suggestion."""
     known = sorted(names)
-    return UnknownName(f"{field}: unknown name {got!r}{near(got, known)}; known: {', '.join(known) or 'none'}")
+    return UnknownName(f"{field}: unknown name {got!r}{near(str(got), known)}; known: {', '.join(known) or 'none'}")
 
 
 def near(got: str, names: Iterable[str]) -> str:

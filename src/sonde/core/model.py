@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from .checked import Checked
 from .config import Configured
 from .errors import CapabilityError, invalid
 from .types import Completion, Message
@@ -27,11 +28,13 @@ CAPABILITIES: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sampling:
+class Sampling(Checked):
     """How to draw a completion. `min_p` keeps tokens with p >= min_p * max p, after temperature; 0 turns it off.
 
     Temperature 0 is greedy. `seed` is derived by the caller from `View.seed`, so k samples never collapse into one.
     """
+
+    called = "sampling"
 
     max_new_tokens: int = 1024
     temperature: float = 1.0
@@ -42,13 +45,13 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
-            raise invalid("sampling.max_new_tokens", self.max_new_tokens, "1 or more")
+            raise invalid("sampling: max_new_tokens", self.max_new_tokens, "1 or more")
         if not 0.0 <= self.temperature < math.inf:
-            raise invalid("sampling.temperature", self.temperature, "0 or more")
+            raise invalid("sampling: temperature", self.temperature, "0 or more")
         if not 0.0 < self.top_p <= 1.0:
-            raise invalid("sampling.top_p", self.top_p, "(0, 1]")
+            raise invalid("sampling: top_p", self.top_p, "(0, 1]")
         if not 0.0 <= self.min_p <= 1.0:
-            raise invalid("sampling.min_p", self.min_p, "[0, 1]")
+            raise invalid("sampling: min_p", self.min_p, "[0, 1]")
 
     @property
     def truncates(self) -> bool:
@@ -57,7 +60,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Capabilities:
+class Capabilities(Checked):
     """What a backend can do. `ids`, `logprobs`: completions carry them; `score`: `Model.score` works; `steer`: decode
     hooks; `deterministic`: equal requests give equal completions whatever else runs."""
 
@@ -72,6 +75,7 @@ class Model(Configured, ABC):
     """A backend. Async, because a model is the one thing that is slow; safe to call from many episodes at once."""
 
     kind: ClassVar[str] = "models"
+    words: ClassVar[str] = "a model, such as sonde.make('models:hf', ...)"
     capabilities: ClassVar[Capabilities] = Capabilities()
 
     @abstractmethod

@@ -21,6 +21,7 @@ class Policy(Configured, ABC):
     """Plays one seat. Subclasses are `@dataclass(frozen=True, kw_only=True)`; their fields are their configuration."""
 
     kind: ClassVar[str] = "agents"
+    words: ClassVar[str] = "a policy, such as sonde.make('agents:random')"
     privileged: ClassVar[bool] = False
     """True for policies that may see what is hidden; their results are marked everywhere."""
 
@@ -70,6 +71,7 @@ class EpisodePolicy(Configured, ABC):
     """Chooses with the whole episode in hand: it may fork it and read the hidden state. Marked privileged."""
 
     kind: ClassVar[str] = "agents"
+    words: ClassVar[str] = "a policy that is given the whole episode"
     privileged: ClassVar[bool] = True
 
     @abstractmethod

@@ -73,6 +73,15 @@ class Trajectory:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Trajectory:
+        """The trajectory of a record. Raises `ReplayError` for what is none, naming the field."""
+        try:
+            return cls._read(data)
+        except (LookupError, TypeError, ValueError, AttributeError) as e:
+            named = f"trajectory {data['id']}" if isinstance(data, Mapping) and "id" in data else "trajectory"  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ReplayError(f"{named}: no record that this sonde reads: {type(e).__name__}: {e}") from e
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> Trajectory:
         if data["schema"] > SCHEMA:
             raise ReplayError(f"trajectory schema {data['schema']} is newer than this sonde's {SCHEMA}")
         turns = tuple(Turn(i, tuple(map(_act_from_json, acts))) for i, acts in enumerate(data["turns"]))

@@ -18,8 +18,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, cast
 
-from .config import Configured, check_types
-from .errors import UserError, unknown
+from .config import Configured
+from .errors import UserError, invalid, unknown
 from .types import Json
 
 KINDS = ("envs", "agents", "users", "models")
@@ -48,9 +48,15 @@ def summary(kind: str, name: str) -> str:
     return text.partition("\n")[0]
 
 
-@cache
 def find(name: str) -> type[Configured]:
     """The class behind a name."""
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise invalid("name", name, "text, such as 'wordle' or 'agents:random'")
+    return _find(name)
+
+
+@cache
+def _find(name: str) -> type[Configured]:
     kind, _, rest = name.rpartition(":") if name.partition(":")[0] in KINDS else ("envs", "", name)
     if ":" in rest or (kind not in KINDS):
         module, _, attribute = name.rpartition(":")
@@ -87,21 +93,7 @@ def make(name: str, **config: Any) -> Any:
     >>> make("wordle", preset="paprika").spec.max_turns
     6
     """
-    cls = find(name)
-    fields = [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
-    for key in config:
-        if key not in fields:
-            raise unknown(f"{name}: argument", key, fields)
-    missing = [
-        f.name
-        for f in dataclasses.fields(cls)  # type: ignore[arg-type]
-        if f.init and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-        if f.name not in config
-    ]
-    if missing:
-        raise UserError(f"{name}: missing argument {', '.join(missing)}")
-    check_types(name, cls, config)
-    return cls(**config)
+    return find(name)(**config)
 
 
 def identity(config: Json) -> Json:
@@ -130,6 +122,8 @@ def _how(name: str) -> frozenset[str]:
 
 def build(config: Mapping[str, Json]) -> Any:
     """The object that a saved `config` describes; nested configurations are built first."""
+    if not isinstance(config, Mapping) or "name" not in config:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise invalid("config", config, "a mapping with at least a name")
     values = {k: _build(v) for k, v in config.items() if k != "name"}
     return make(config["name"], **values)
 

@@ -32,6 +32,8 @@ import random
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from .errors import invalid
+
 
 def derive(seed: int, *path: str | int) -> int:
     """A 64-bit seed for `path` under `seed`.
@@ -44,6 +46,13 @@ def derive(seed: int, *path: str | int) -> int:
     parts = [str(seed)]
     parts.extend(f"{'i' if isinstance(p, int) else 's'}{len(str(p))}:{p}" for p in path)
     return int.from_bytes(blake2b("/".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def check_seeds(seed: int, sample: int) -> None:
+    """Raise `UserError` unless these can be kept: a world seed of 64 bits, and the number of a sample."""
+    for name, got, bits in (("seed", seed, 64), ("sample", sample, 63)):
+        if type(got) is not int or not 0 <= got < 1 << bits:
+            raise invalid(name, got, f"a whole number from 0 to 2**{bits} - 1")
 
 
 if TYPE_CHECKING:

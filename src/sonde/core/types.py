@@ -16,6 +16,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from .checked import Checked
 from .errors import UserError
 from .frozen import Frozen, freeze
 from .seeding import derive
@@ -44,7 +45,7 @@ def content_hash(value: Json) -> str:
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(Checked):
     """One world to find out about.
 
     `public` holds all that a prior may see (sizes, labels); `hidden` holds the setup itself, or None when it is drawn
@@ -53,6 +54,8 @@ class Task:
     >>> Task(env="wordle", preset="paprika", split="test", index=3, public={"length": 5}, hidden="toast").id
     '4144316429a0615a93f5'
     """
+
+    called = "task"
 
     env: str
     preset: str
@@ -291,13 +294,15 @@ class Transition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
+class Spec(Checked):
     """What a person or program should know about an environment before playing it.
 
     `seats` maps every seat to the registry name of its default policy (None: the caller must bring one).
     `floor` and `reference` name the policies between which `reference_score` is measured. `assumes` maps a seat to the
     policy that the filter takes for granted there: with any other one, gains are n/a.
     """
+
+    called = "spec"
 
     name: str
     version: str

@@ -2,6 +2,6 @@
 
 HELPERS = (
     *("batching", "cache", "chat", "convert", "decode", "draw", "fetch", "hub"),
-    *("masking", "reply", "retry", "shipped", "slots", "weights"),
+    *("masking", "reply", "retry", "saving", "shipped", "slots", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

@@ -18,7 +18,7 @@ import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, cast
+from typing import ClassVar
 from zlib import crc32
 
 from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError, invalid
@@ -56,10 +56,10 @@ class Fake(Model):
 
     def __post_init__(self) -> None:
         for name in ("script", "pattern"):
-            object.__setattr__(self, name, _lines(name, getattr(self, name)))
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if bool(self.script) == bool(self.pattern):
             raise UserError("script, pattern: allowed: exactly one of them, with at least one reply")
-        if not _is_number(self.latency) or not 0.0 <= self.latency < math.inf:
+        if not 0.0 <= self.latency < math.inf:
             raise invalid("latency", self.latency, "seconds, 0 or more")
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
@@ -83,17 +83,6 @@ class Fake(Model):
     async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
         context = _context(messages)
         return [_logprobs(context, _encode(c)).tolist() for c in continuations]
-
-
-def _lines(name: str, value: object) -> tuple[str, ...]:
-    lines = cast("Sequence[object]", value) if isinstance(value, tuple | list) else (None,)
-    if not all(isinstance(line, str) for line in lines):
-        raise invalid(name, cast("object", value), "a list of strings")
-    return tuple(map(str, lines))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _encode(text: str) -> array[int]:

@@ -23,6 +23,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +31,7 @@ from types import MappingProxyType
 from sonde.core.errors import UserError, invalid, unknown
 from sonde.core.extras import need
 from sonde.models.convert import DTYPES, convert
+from sonde.models.saving import saving
 from sonde.models.shipped import SHIPPED
 
 MANIFEST = "sonde.json"
@@ -114,13 +116,25 @@ def cache_root() -> Path:
 
 
 def is_complete(folder: Path, weights: Weights) -> bool:
-    """Whether `folder` holds `weights`, converted by the current recipe, with every file at its full size."""
+    """Whether `folder` holds `weights`, converted by the current recipe, with every file as it was written."""
     try:
         record = json.loads((folder / MANIFEST).read_text())
         current = (record["sha256"], record["recipe"]) == (weights.sha256, RECIPE)
-        return current and all((folder / file).stat().st_size == size for file, size in record["files"].items())
+        return current and all(_is_as_written(folder / file, record, file) for file in record["files"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def _is_as_written(path: Path, record: Mapping[str, Mapping[str, object]], file: str) -> bool:
+    """Size first: it costs nothing. The digest is taken once per process and state of the file."""
+    stat = path.stat()
+    return stat.st_size == record["files"][file] and _digest(path, stat.st_mtime_ns) == record["digests"][file]
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def _make_folder(folder: Path) -> None:
@@ -165,7 +179,7 @@ def _build(weights: Weights, target: Path, dtype: str, stage: _Stages) -> None:
         gguf = _source(weights, partial, stage)
         with stage("check"):
             _verify(gguf, weights)
-        with stage("convert"):
+        with stage("convert"), saving(partial):
             convert(gguf, model, dtype=dtype)
         _write_manifest(model, weights, dtype, stage.seconds)
         _replace(model, target, partial / "stale")
@@ -244,6 +258,7 @@ def _write_manifest(model: Path, weights: Weights, dtype: str, seconds: Mapping[
         "versions": {module: metadata.version(module) for module in ("torch", "transformers", "gguf")},
         "seconds": dict(seconds),
         "files": {file.name: file.stat().st_size for file in sorted(model.iterdir())},
+        "digests": {file.name: _digest(file, file.stat().st_mtime_ns) for file in sorted(model.iterdir())},
     }
     (model / MANIFEST).write_text(json.dumps(record, indent=2) + "\n")
 

@@ -14,8 +14,8 @@ from sonde.core import UserError, invalid
 
 from .codec import dumps, loads
 from .folder import read_config
-from .frames import read_lines, walk
-from .log import Log
+from .frames import contents, read_lines
+from .log import Log, tell
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_.-]*[a-z0-9])?")
 _PREFIX, _SUFFIX = "annotations-", ".jsonl.zst"
@@ -81,7 +81,9 @@ def read_annotations(folder: Path | str, name: str) -> dict[tuple[str, int | Non
         known = ", ".join(annotation_names(folder)) or "none"
         raise UserError(f"annotations: {folder} has none called {name!r}; known: {known}") from None
     found: dict[tuple[str, int | None], Annotation] = {}
-    for frame in walk(data, path):
+    held = contents(data, path)
+    tell(held.damage)
+    for frame in held.frames:
         for line in read_lines(data, frame.at, frame.size, path):
             row = loads(line)
             found[row["trajectory"], row["turn"]] = Annotation(row["value"], row["producer"], row["version"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import StoreError, UserError
+from sonde.core.checked import checked
 
 from .codec import Digest
 from .folder import acquire, read_config
@@ -22,6 +23,7 @@ GROUP_BYTES = 1024 * 1024
 """A row group is full at this many trajectories or about this many bytes of JSON, whichever comes first."""
 
 
+@checked
 def compact(folder: Path | str, *, delete: bool = False) -> Path:
     """Write all records of a run as Parquet, read them back, compare, and return the folder they are in.
 
@@ -32,6 +34,8 @@ def compact(folder: Path | str, *, delete: bool = False) -> Path:
     read_config(folder)
     held = acquire(folder)
     try:
+        if delete and any(part.damage for part in open_parts(folder)):
+            raise StoreError(f"{folder}: parts of it are damaged; shards are deleted only where all of them read")
         if len(fresh(folder)):
             last = max(shards(folder))
             Log(shard_path(folder, last)).close()  # cuts a torn end, which only a last shard may have

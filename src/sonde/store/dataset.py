@@ -10,6 +10,7 @@ from typing import TypeVar, overload
 import numpy as np
 
 from sonde.core import Trajectory
+from sonde.core.checked import checked
 
 from .folder import read_config
 from .frames import Entry, Key
@@ -26,6 +27,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
     and may be mixed. It shows the run as it was when opened; pickling (for worker processes) opens it anew.
     """
 
+    @checked
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         read_config(self.folder)
@@ -71,7 +73,9 @@ class TrajectoryDataset(Sequence[Trajectory]):
 
     @cached_property
     def _columns(self) -> list[Part]:
-        return open_parts(self.folder, columns=True) if covered(self.folder) else self._parts
+        """The parts to scan: Parquet where it is, unless one form has lost what the other has."""
+        found = open_parts(self.folder, columns=True) if covered(self.folder) else self._parts
+        return self._parts if any(part.damage for part in (*found, *self._parts)) else found
 
     def _all_entries(self) -> Iterator[Entry]:
         return (entry for part in self._parts for entry in part.entries())

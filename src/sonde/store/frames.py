@@ -8,7 +8,7 @@ headers alone which records a file holds and where.
     index  = JSON, one entry per line of the frame
 
 A file that ends inside a frame is *torn*: everything before it is whole, and the writer cuts it off. Anything else that
-does not read is damage, an error naming file and offset.
+does not read is damage: readers say file, offset and what it cost, and go on behind it.
 """
 
 from __future__ import annotations
@@ -84,22 +84,76 @@ def read_lines(data: Buffer, at: int, size: int, path: Path) -> list[bytes]:
         raise StoreError(f"{path}: damaged at byte {at} ({e})") from e
 
 
-def walk(data: Buffer, path: Path, *, last: bool = True) -> list[Frame]:
-    """The whole frames of a file. Only the `last` file of a series may be torn."""
+class Contents(NamedTuple):
+    """What a file holds: its whole frames, what each damaged place has cost, and where the next frame belongs."""
+
+    frames: list[Frame]
+    damage: list[str]
+    end: int
+
+
+def contents(data: Buffer, path: Path, *, last: bool = True) -> Contents:
+    """The frames of a file, each verified. A damaged one costs what it held, no more. Only the `last` file of a series
+    may be torn."""
     frames: list[Frame] = []
+    damage: list[str] = []
     offset = 0
-    while frame := _next(data, offset, path):
-        frames.append(frame)
-        offset = frame.end
-    if last and frames and not _sound(data, frames[-1], path):
-        offset = frames.pop().start
-    if offset < len(data) and not last:
+    while offset < len(data):
+        frame: Frame | None = None
+        try:
+            frame = _next(data, offset, path, last)
+            if frame is None:
+                break
+            _verify(data, frame, path)
+        except StoreError as e:
+            if last and frame and not bytes(data[frame.end :]).strip(b"\0"):
+                break  # of the last flush not all reached the medium
+            damage.append(f"{e}; {left_out(len(frame.entries)) if frame else 'what it held is left out'}")
+            offset = frame.end if frame else _after(data, offset, path)
+        else:
+            frames.append(frame)
+            offset = frame.end
+    return Contents(frames, damage, offset)
+
+
+def left_out(n: int) -> str:
+    """What damage has cost."""
+    return "1 record is left out" if n == 1 else f"{n} records are left out"
+
+
+def read_index(data: Buffer, start: int) -> list[Any]:
+    """The entries of the frame that begins at `start`, known to be whole."""
+    _, content, *_ = _HEADER.unpack(bytes(data[start : start + _HEADER.size]))
+    return loads(bytes(data[start + _HEADER.size : start + 8 + content]))
+
+
+def _verify(data: Buffer, frame: Frame, path: Path) -> None:
+    lines = read_lines(data, frame.at, frame.size, path)
+    if len(lines) != len(frame.entries):
+        raise StoreError(f"{path}: damaged at byte {frame.at} ({len(lines)} lines, its index has {len(frame.entries)})")
+
+
+def _after(data: Buffer, offset: int, path: Path) -> int:
+    """Where the next frame begins behind a damaged one; the file's end if none does."""
+    rest, magic, at = bytes(data[offset:]), struct.pack("<I", _MAGIC), 0
+    while (at := rest.find(magic, at + 1)) > 0:
+        try:
+            if _next(data, offset + at, path, True) is not None:
+                return offset + at
+        except StoreError:
+            continue
+    return len(data)
+
+
+def _next(data: Buffer, offset: int, path: Path, last: bool) -> Frame | None:
+    """The frame at `offset`, or None where the file ends before the frame does, as only the `last` one may."""
+    frame = _frame(data, offset, path)
+    if frame is None and not last:
         raise StoreError(f"{path}: damaged at byte {offset} (ends inside a frame, though later files follow)")
-    return frames
+    return frame
 
 
-def _next(data: Buffer, offset: int, path: Path) -> Frame | None:
-    """The frame at `offset`, or None where the file ends before the frame does."""
+def _frame(data: Buffer, offset: int, path: Path) -> Frame | None:
     head = bytes(data[offset : offset + _HEADER.size])
     if len(head) < _HEADER.size:
         return None
@@ -115,11 +169,3 @@ def _next(data: Buffer, offset: int, path: Path) -> Frame | None:
     if crc32(index) != index_sum:
         raise StoreError(f"{path}: damaged at byte {offset} (the index does not match its checksum)")
     return Frame(offset, at, size, loads(index))
-
-
-def _sound(data: Buffer, frame: Frame, path: Path) -> bool:
-    try:
-        read_lines(data, frame.at, frame.size, path)
-    except StoreError:
-        return False
-    return True

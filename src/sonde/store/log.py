@@ -10,18 +10,19 @@ import asyncio
 import fcntl
 import os
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sonde.core import StoreError, UserError
 
-from .frames import make_frame, walk
+from .frames import contents, make_frame
 
 FLUSH_BYTES = 64 * 1024
 
 
 class StoreWarning(UserWarning):
-    """Something was cut off a file of a run folder, and what."""
+    """Something was cut off a file of a run folder, or could not be read, and what."""
 
 
 class Log:
@@ -42,11 +43,11 @@ class Log:
             lock(self._fd, path)
             sync_folder(path.parent)
             data = path.read_bytes()
-            frames = walk(data, path)
+            found = contents(data, path)
         except BaseException:
             os.close(self._fd)
             raise
-        self.size = frames[-1].end if frames else 0
+        self.size = found.end
         if len(data) > self.size:
             self._trim()
             cut = f"{path}: cut {len(data) - self.size} bytes at byte {self.size}"
@@ -109,6 +110,12 @@ class Log:
         finally:
             os.close(self._fd)
             self._fd = -1
+
+
+def tell(damage: Iterable[str]) -> None:
+    """Warn of what could not be read."""
+    for what in damage:
+        warnings.warn(what, StoreWarning, 2)
 
 
 def lock(fd: int, path: Path) -> None:

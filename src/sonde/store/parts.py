@@ -14,7 +14,8 @@ import numpy as np
 from sonde.core import StoreError
 
 from .codec import loads
-from .frames import Buffer, Entry, read_lines, walk
+from .frames import Buffer, Entry, contents, read_index, read_lines
+from .log import tell
 from .parquet import ParquetPart, has_pyarrow
 from .tables import rows
 
@@ -23,7 +24,9 @@ _PARQUET = re.compile(r"parquet-(\d{5,})")
 
 
 class Part(Protocol):
-    """Some of a run's records, in the order they were stored."""
+    """Some of a run's records, in the order they were stored. `damage` says what could not be read of it."""
+
+    damage: list[str]
 
     def __len__(self) -> int: ...
 
@@ -52,11 +55,13 @@ class Shards:
         # Per-instance caches: methods cannot carry one without keeping every instance alive.
         self._map: Callable[[int], Buffer] = lru_cache(2)(self._open)
         self._lines: Callable[[int], list[bytes]] = lru_cache(8)(self._read)
-        places: list[tuple[int, int, int, int]] = []
+        places: list[tuple[int, int, int, int, int]] = []
+        self.damage: list[str] = []
         for shard, path in enumerate(paths):
-            frames = walk(self._map(shard), path, last=shard == len(paths) - 1)
-            places += [(shard, f.at, f.size, len(f.entries)) for f in frames]
-        self._places = np.array(places, np.int64).reshape(-1, 4)
+            found = contents(self._map(shard), path, last=shard == len(paths) - 1)
+            places += [(shard, f.at, f.size, len(f.entries), f.start) for f in found.frames]
+            self.damage += found.damage
+        self._places = np.array(places, np.int64).reshape(-1, 5)
         self._firsts = np.concatenate([[0], np.cumsum(self._places[:, 3])])
 
     def _open(self, shard: int) -> Buffer:
@@ -65,19 +70,15 @@ class Shards:
             return b"" if empty else memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
 
     def _read(self, frame: int) -> list[bytes]:
-        shard, at, size, n = (int(x) for x in self._places[frame])
-        lines = read_lines(self._map(shard), at, size, self._paths[shard])
-        if len(lines) != n:
-            raise StoreError(f"{self._paths[shard]}: damaged at byte {at} ({len(lines)} lines, its index has {n})")
-        return lines
+        shard, at, size = (int(x) for x in self._places[frame, :3])
+        return read_lines(self._map(shard), at, size, self._paths[shard])
 
     def __len__(self) -> int:
         return int(self._firsts[-1])
 
     def entries(self) -> Iterator[Entry]:
-        for shard, path in enumerate(self._paths):
-            for frame in walk(self._map(shard), path, last=shard == len(self._paths) - 1):
-                yield from (Entry(*e) for e in frame.entries)
+        for shard, _, _, _, start in self._places.tolist():
+            yield from (Entry(*e) for e in read_index(self._map(shard), start))
 
     def record(self, i: int) -> dict[str, Any]:
         frame = int(np.searchsorted(self._firsts, i, "right")) - 1
@@ -113,15 +114,29 @@ def covered(folder: Path) -> int:
 
 
 def open_parts(folder: Path, *, columns: bool = False) -> list[Part]:
-    """The parts that together hold every record once, in order.
+    """The parts that together hold every record once, in order. Warns of what is damaged.
 
-    Where records are there in both forms, shards are taken for whole records and Parquet for `columns`.
+    Where records are there in both forms, shards are taken for whole records and Parquet for `columns`; if that form is
+    damaged, the one that holds more.
     """
     cover, found = covered(folder), shards(folder)
-    if list(found)[:cover] == list(range(cover)) and not (cover and columns and has_pyarrow()):
-        return [Shards(_gapless(found, 0))]
-    parquet = [ParquetPart(parquet_path(folder, cover))] if cover else []
-    return [*parquet, fresh(folder)]
+    forms: list[Callable[[], list[Part]]] = []
+    if list(found)[:cover] == list(range(cover)):
+        forms.append(lambda: [Shards(_gapless(found, 0))])
+    if cover and (has_pyarrow() or not forms):
+        forms.append(lambda: [ParquetPart(parquet_path(folder, cover)), fresh(folder)])
+    first, *others = reversed(forms) if columns else forms
+    try:
+        parts = first()
+        damaged = any(part.damage for part in parts)
+    except StoreError:
+        if not others:
+            raise
+        parts, damaged = [], True
+    if damaged:
+        parts = max([parts, *(form() for form in others)], key=lambda parts: sum(map(len, parts)))
+    tell(what for part in parts for what in part.damage)
+    return parts
 
 
 def fresh(folder: Path) -> Shards:

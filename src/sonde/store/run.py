@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sonde.core import Trajectory
+from sonde.core.checked import checked
 
 from .annotations import Annotation, read_annotations
 from .codec import encode
@@ -26,6 +27,7 @@ class Run:
         self.trajectories = TrajectoryDataset(folder)
 
     @classmethod
+    @checked
     def load(cls, folder: Path | str) -> Self:
         """The run as it is now; it may be still being written, then a flush under way is not seen yet."""
         folder = Path(folder)

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sonde.core import Trajectory, UserError, invalid
+from sonde.core.checked import checked
 
 from .codec import encode
 from .folder import claim, read_config
@@ -32,6 +33,7 @@ class RunWriter:
         self._shard = last
 
     @classmethod
+    @checked
     def open(cls, folder: Path | str, config: Mapping[str, Any], *, fsync: bool = False) -> Self:
         """Begin a run, or continue it if the folder holds one with this very configuration.
 

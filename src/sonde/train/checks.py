@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sonde.core.errors import UserError, invalid
+from sonde.core.errors import UserError, invalid, unknown
 
 from .collate import longest, members, rows_of
 from .settings import FREE, TrainSettings, read_settings
@@ -31,6 +31,21 @@ def check_packing(settings: TrainSettings, model: Any) -> None:
     kernel = str(model.config.get_text_config()._attn_implementation)
     if settings.packing and kernel not in ("sdpa", "eager") and "flash" not in kernel:
         raise UserError(f"train: packing: got attention {kernel!r}, allowed: sdpa, eager or flash attention")
+
+
+def check_reports(names: Sequence[str]) -> None:
+    """Whether transformers knows these loggers, and their packages are installed."""
+    if not names:
+        return
+    from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+
+    for name in names:
+        if name not in INTEGRATION_TO_CALLBACK:
+            raise unknown("train: report_to", name, INTEGRATION_TO_CALLBACK)
+        try:
+            INTEGRATION_TO_CALLBACK[name]()
+        except (RuntimeError, ImportError) as e:
+            raise UserError(f"train: report_to: {name}: {' '.join(str(e).split())}") from e
 
 
 def check_resume(file: Path, settings: TrainSettings, *, resumed: bool) -> None:

@@ -30,12 +30,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sonde.core import AGENT, Frozen, Trajectory, UserError, invalid, unknown
+from sonde.core.checked import Checked
 from sonde.core.frozen import frozen
 
 from .types import Floats, Sample
@@ -93,12 +94,14 @@ _PUBLISHED: Mapping[str, Mapping[str, float]] = {
 
 
 @dataclass(frozen=True)
-class RewardMix:
+class RewardMix(Checked):
     """Named arrays of rewards with their weights; the environment's rewards on the record stay as they are.
 
     >>> RewardMix({"success": 1.0, "turns": -0.02})({"success": [0, 1], "turns": [1, 1]}).tolist()
     [-0.02, 0.98]
     """
+
+    called = "rewards"
 
     weights: Mapping[str, float] = field(default_factory=lambda: Frozen(_PUBLISHED["success"]))
 
@@ -238,6 +241,7 @@ Grouped = Mapping[str, Sequence[Values]]
 """One number per turn of each trajectory of each group."""
 
 
+@runtime_checkable
 class Estimator(Protocol):
     """A way of giving credit: from rewards per turn to advantages per turn, in the same arrangement."""
 
@@ -245,8 +249,10 @@ class Estimator(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupRelative:
+class GroupRelative(Checked):
     """Trajectory-level credit (GRPO, StarPO): every turn gets its trajectory's `group_advantages` of the return."""
+
+    called = "credit"
 
     scale: Scale = "std"
     baseline: Baseline = "mean"

@@ -33,11 +33,12 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from sonde.core import Frozen, Task, Trajectory, UserError, derive, invalid
+from sonde.core.checked import Checked
 from sonde.core.frozen import frozen
 
 # --- learning potential ----------------------------------------------------------------------------------------------
@@ -99,6 +100,7 @@ class Arm(NamedTuple):
         return self.total / self.n
 
 
+@runtime_checkable
 class Bandit(Protocol):
     """A rule for choosing a group."""
 
@@ -109,9 +111,11 @@ class Bandit(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Uniform:
+class Uniform(Checked):
     """Every task with the same probability, whatever was seen: the paper's baseline (section 4.3). A group comes as
     often as it has tasks."""
+
+    called = "curriculum: uniform"
 
     def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
         ends = list(accumulate(left[name] for name in arms))
@@ -119,8 +123,10 @@ class Uniform:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UCB:
+class UCB(Checked):
     """The largest mean + alpha sqrt(2 ln N / n), N tasks in all, n of the group; never played ones first, in order."""
+
+    called = "curriculum: ucb"
 
     alpha: float = 1.0
 
@@ -146,9 +152,11 @@ class UCB:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Thompson:
+class Thompson(Checked):
     """The largest of one draw per group from what its mean may be: normal, prior N(`mean`, `sd`^2), each task's
     potential N(group's mean, `noise`^2). Choices made together differ by their draws alone."""
+
+    called = "curriculum: thompson"
 
     mean: float = 0.5
     sd: float = 0.5
@@ -218,9 +226,11 @@ class State:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curriculum:
+class Curriculum(Checked):
     """Chooses among `groups`, which maps a name to its number of tasks. `replacement` False plays every task of a group
     once before any of them a second time."""
+
+    called = "curriculum"
 
     groups: Mapping[str, int]
     bandit: Bandit = UCB()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import AnyPolicy, Env, Task, Trajectory, UserError, invalid
+from sonde.core.checked import Checked
 from sonde.rollout import OnDone, Plan, close, record, seated
 from sonde.store import Run
 
@@ -25,8 +26,10 @@ Seats = Mapping[str, AnyPolicy]
 
 
 @dataclass(frozen=True)
-class Game:
+class Game(Checked):
     """An environment, the tasks in it that may be played, and the name of its run folder."""
+
+    called = "game"
 
     env: Env[Any]
     tasks: Sequence[Task]
@@ -34,9 +37,11 @@ class Game:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picks:
+class Picks(Checked):
     """How a curriculum picks tasks: `n` in all, `at_once` before it looks at how they went; groups are the values of
     the tag `by` (or `env`, `preset`)."""
+
+    called = "curriculum"
 
     curriculum: Curriculum
     n: int

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
 from sonde.core import AGENT, AnyPolicy, Task, Trajectory, derive, invalid, run_sync
+from sonde.core.checked import Checked
 from sonde.rollout import Plan, Seats, rollout
 
 from .credit import Estimator, GroupRelative, RewardMix, Values, named_rewards, returns, with_advantages
@@ -28,7 +29,7 @@ Sums = dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineSettings:
+class OnlineSettings(Checked):
     """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1. Top-p and min-p are
     no settings: what they cut off cannot be learned about, and the gradient turns away (`algos/grpo.py`).
 
@@ -41,6 +42,8 @@ class OnlineSettings:
     are not refilled. `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run
     folders, `episodes/GAME` in the folder of the training.
     """
+
+    called = "online"
 
     k: int = 8
     updates_per_rollout: int = 1

@@ -19,6 +19,7 @@ import orjson
 
 from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
+from sonde.core.checked import Checked
 from sonde.core.extras import need
 from sonde.core.types import Json
 from sonde.models.chat import Chat
@@ -55,7 +56,7 @@ Rule = TypeVar("Rule", SFTRule, PairRule)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning:
+class Learning(Checked):
     """How recorded episodes become items.
 
     `sft` and `pairs` are the rules of selection. `encode`: encode the texts again although token ids were recorded
@@ -63,6 +64,8 @@ class Learning:
     `data.samples`). `context` to `keep_thinking`: what `agents:llm` showed the model, or would have shown it, and
     `template`, the arguments of its chat template; used where texts are encoded.
     """
+
+    called = "learning"
 
     sft: SFTRule = field(default_factory=SFTRule)
     pairs: PairRule = field(default_factory=PairRule)

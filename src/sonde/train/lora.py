@@ -16,6 +16,7 @@ from sonde.core.errors import UserError
 from sonde.core.extras import need
 from sonde.core.seeding import derive
 from sonde.models.hf import no_bars
+from sonde.models.saving import saving
 
 from .settings import LoraSettings
 
@@ -63,7 +64,7 @@ def merged(model: Any) -> Any:
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
     """Weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and template."""
-    with no_bars():
+    with no_bars(), saving(folder):
         model.save_pretrained(folder)
         if tokenizer is not None:
             tokenizer.save_pretrained(folder)

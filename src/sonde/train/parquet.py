@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from itertools import cycle
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from sonde.core import Frozen, StoreError, invalid
-from sonde.core.extras import need
+from sonde.store.arrow import pyarrow, reader, reading, writer
 
 from .types import Item, Pair, Row, Sample
 
@@ -41,26 +40,23 @@ def write_parquet(path: Path | str, items: Sequence[Item]) -> None:
     (kind,) = kinds
     flat = [sample for item in items for sample in (item if isinstance(item, Pair) else (item,))]
     roles = cycle(_ROLES[kind])
-    pa, parquet = _pyarrow(), _pyarrow("pyarrow.parquet")
+    pa = pyarrow()
     meta = json.dumps({"schema": SCHEMA, "kind": kind}).encode()
     schema = _schema(pa, flat).with_metadata({_META: meta})
-    with parquet.ParquetWriter(str(path), schema, compression="zstd") as writer:
+    with writer(Path(path), schema) as file:
         for start in range(0, len(flat), GROUP):
             records = [_record(sample, next(roles)) for sample in flat[start : start + GROUP]]
-            writer.write_table(pa.Table.from_pylist(records, schema=schema))
+            file.write_table(pa.Table.from_pylist(records, schema=schema))
 
 
 def read_parquet(path: Path | str) -> list[Sample] | list[Pair]:
     """The samples, or the pairs, of a file."""
-    pa, parquet = _pyarrow(), _pyarrow("pyarrow.parquet")
-    try:
-        file = parquet.ParquetFile(str(path))
-    except pa.ArrowInvalid as e:
-        raise StoreError(f"{path}: not readable as Parquet ({e})") from e
-    with file:
+    with reader(Path(path)) as file, reading(Path(path)):
         kind = _kind(path, (file.schema_arrow.metadata or {}).get(_META))
         groups = (file.read_row_group(g) for g in range(file.num_row_groups))
         flat = [sample for group in groups for sample in _samples(group)]
+        if len(flat) != file.metadata.num_rows:
+            raise StoreError(f"{path}: damaged ({len(flat)} records, its footer has {file.metadata.num_rows})")
     if kind == "samples":
         return flat
     return [Pair(a, b) for a, b in zip(flat[::2], flat[1::2], strict=True)]
@@ -74,11 +70,6 @@ def _kind(path: Path | str, meta: bytes | None) -> str:
     if known["schema"] != SCHEMA:
         raise StoreError(f"{path}: got schema {known['schema']}, allowed: {SCHEMA}, that of this sonde")
     return known["kind"]
-
-
-def _pyarrow(module: str = "pyarrow") -> Any:
-    need("Parquet", "pyarrow")
-    return import_module(module)
 
 
 def _schema(pa: Any, samples: Sequence[Sample]) -> Any:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sonde.core.checked import Checked
 from sonde.core.errors import unknown
 from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
@@ -35,13 +36,15 @@ _UNTOLD = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class Training(Checked):
     """See the module. `options` are the objective's own; `learning` is for objectives that learn from recorded
     episodes, `online` for those that learn while the model plays. `preset` names what it began as.
 
     >>> Training(objective="rpo", options={"beta": 0.2}, settings=TrainSettings(lr=1e-4)).settings.lr
     0.0001
     """
+
+    called = "train"
 
     objective: str
     settings: TrainSettings

@@ -22,6 +22,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple, get_args
 
 from sonde.core import Rng, Trajectory, invalid
+from sonde.core.checked import Checked
 from sonde.core.types import Kind
 
 from .trials import FIRST_MOVES, PUBLISHED_SLOWER, by_world, cost, ended, first_move, limits, success, tokens
@@ -30,7 +31,7 @@ from .trials import FIRST_MOVES, PUBLISHED_SLOWER, by_world, cost, ended, first_
 
 
 @dataclass(frozen=True, kw_only=True)
-class SFTRule:
+class SFTRule(Checked):
     """Which successes are learnt from.
 
     `distinct`: one of each number of turns (False: all). `within`: only those within this many turns of the best of
@@ -39,6 +40,8 @@ class SFTRule:
     which trajectories without token ids need (the paper's number is `data.SFT_TOKENS`). `as_published` counts pulls
     that paid in best-arm identification.
     """
+
+    called = "rule"
 
     distinct: bool = True
     within: int | None = None
@@ -97,7 +100,7 @@ def _learnt(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Trajectory]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairRule:
+class PairRule(Checked):
     """Which trajectory is preferred to which.
 
     `slower`: a success is lower than the best if it took at least this many more turns; None takes the environment's
@@ -106,6 +109,8 @@ class PairRule:
     `max_tokens` as in `SFTRule` (the paper's number is `data.RPO_TOKENS`). `as_published`: see the module; it has its
     own `slower`, and asks for no equal first move.
     """
+
+    called = "rule"
 
     slower: int | None = None
     per_task: int = 1

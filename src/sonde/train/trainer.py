@@ -38,11 +38,13 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
 
-from sonde.core.errors import UserError, invalid
+from sonde.core.errors import StoreError, UserError, invalid
 from sonde.core.seeding import Rng, derive
+from sonde.models.saving import saving
 
 from . import lora
-from .checks import check_items, check_packing, check_resume
+from .checkpoints import damaged, is_complete, last_checkpoint
+from .checks import check_items, check_packing, check_reports, check_resume
 from .collate import Tensors, batch_of, collate, divide, longest, silent
 from .folder import (
     ADAPTER,
@@ -130,6 +132,7 @@ class SondeTrainer(Trainer):
         self.objective, self.settings, self.tokenizer = objective, settings, tokenizer
         self.folder = Path(settings.folder)
         check_packing(settings, model)
+        check_reports(settings.report_to)
         self.items = None if items is None else check_items(items, objective, settings, model)
         self.compared, self.origin = compared, origin_of(model, objective, self.items, compared)
         if settings.lora is not None:
@@ -167,7 +170,7 @@ class SondeTrainer(Trainer):
             write_settings(self.folder / SETTINGS, self.settings)
             write_origin(self.folder, self.origin)
         try:
-            with _own_generators(self.settings.seed):
+            with _own_generators(self.settings.seed), saving(self.folder):
                 done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
         finally:
             self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)  # autocast ends with the run
@@ -199,8 +202,10 @@ class SondeTrainer(Trainer):
         last = last_checkpoint(self.folder)
         if resume is False:
             check_free(self.folder)
-        if not isinstance(resume, bool) and not _is_whole(Path(resume)):
+        if not isinstance(resume, bool) and not is_complete(Path(resume)):
             raise invalid("train: resume", str(resume), "a checkpoint folder that is whole, true or false")
+        if not isinstance(resume, bool) and (fault := damaged(Path(resume))):
+            raise StoreError(f"train: resume: {fault}")
         chosen = last if isinstance(resume, bool) else resume
         return None if chosen is None else str(chosen)
 
@@ -343,19 +348,6 @@ class SondeTrainer(Trainer):
     @cached_property
     def _n_weights(self) -> int:
         return sum(p.numel() for p in self.model.parameters())
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """The latest complete one: Trainer writes its state last, so what lacks it, or has a part of it, was cut short."""
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)
-    return next(filter(_is_whole, found), None)
-
-
-def _is_whole(checkpoint: Path) -> bool:
-    try:
-        return "global_step" in orjson.loads((checkpoint / TRAINER_STATE_NAME).read_bytes())
-    except (FileNotFoundError, orjson.JSONDecodeError):
-        return False
 
 
 def train_offline(

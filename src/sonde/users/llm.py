@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sonde.core import Action, Message, Model, Policy, Sampling, View, derive, invalid
+from sonde.core import Action, Message, Model, Policy, Sampling, View, derive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,6 @@ class LLM(Policy):
     max_new_tokens: int = 1024
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise invalid("users:llm: model", self.model, "a model, such as sonde.make('models:hf', ...)")
         self._sampling(0)
 
     def _sampling(self, seed: int) -> Sampling:

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from sonde.core import UserError
+from sonde.core.plain import plain
 from sonde.train.settings import TrainSettings, read_settings
 
 from .loading import Agent, Source
-from .text import compact, indented, plain
+from .text import compact, indented
 
 HISTORY, SETTINGS, DATA = "history.jsonl", "settings.json", "data.json"
 MODELS = ("model", "adapter")

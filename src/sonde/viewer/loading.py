@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import Env, Trajectory, UserError, build, content_hash
+from sonde.core.plain import plain
 from sonde.evaluate import Evaluation, Row
 from sonde.run import EVALUATION, load_evaluation
 from sonde.store import Run
 
 from .svg import FLOOR, PALETTE, REFERENCE, VARIABLES
-from .text import compact, plain
+from .text import compact
 
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P")

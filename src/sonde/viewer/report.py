@@ -16,13 +16,14 @@ from typing import Any
 
 from sonde.core import UserError, invalid
 from sonde.core.extras import need
+from sonde.core.plain import plain
 from sonde.metrics import Estimate
 
 from . import exploration, headline, plots, stages, training
 from .histories import History, histories
 from .loading import Agent, Loaded, Section, Source, cast_agents, open_source, read, sections
 from .losses import CAUSES, MEANINGS, Losses, losses
-from .text import indented, pieces, plain
+from .text import indented, pieces
 from .transcripts import Transcript, choose, transcripts
 
 

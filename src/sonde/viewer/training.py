@@ -13,10 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from sonde.core.plain import plain
+
 from . import plots
 from .histories import History, Series
 from .svg import FLOOR, INK, MUTED, PALETTE, inline
-from .text import plain
 from .wording import facts
 
 SMOOTH_FROM = 60

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sonde.core import AGENT, Act, Episode, Gain, Trajectory, Turn
+from sonde.core.plain import Piece
 from sonde.evaluate import Row
 
 from .loading import Loaded
 from .losses import CAUSES, cause, lost
-from .text import Piece, compact, pieces
+from .text import compact, pieces
 
 FIRST, LAST = 40, 20
 """Turns of an episode that are shown from its beginning and before its end."""

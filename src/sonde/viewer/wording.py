@@ -11,10 +11,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from sonde.core.plain import plain
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from .histories import MODELS, History
-from .text import compact, plain
+from .text import compact
 
 OBJECTIVES = {
     "sft": "fine-tuning on successes (SFT)",

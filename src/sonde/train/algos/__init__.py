@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonde.core import Frozen, UserError, unknown
-from sonde.core.config import check_types
+from sonde.core.checked import check_arguments
 
 from ..types import Objective
 
@@ -35,11 +35,7 @@ OBJECTIVES: Mapping[str, str] = Frozen(
 def objective(name: str, **options: Any) -> Objective:
     """The objective called `name` with these settings; `"their.module:Class"` finds one of your own."""
     cls = _find(name)
-    fields = [f.name for f in dataclasses.fields(cls) if f.init]
-    for key in options:
-        if key not in fields:
-            raise unknown(f"objective {name}: setting", key, fields)
-    check_types(f"objective {name}", cls, options)
+    check_arguments(f"objective {name}", cls, options)
     return cls(**options)
 
 

@@ -30,6 +30,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sonde.core import invalid
+from sonde.core.checked import Checked
 
 from ..types import Batch, Loss, Need, Unit
 from ._sums import (
@@ -69,12 +70,14 @@ def chosen_nll(logprob_RT: Tensor, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPO:
+class DPO(Checked):
     """Multi-turn DPO. With `alpha` above 0 the chosen trajectory's likelihood is raised too (RPO).
 
     `normalise` divides log ratios by numbers of tokens. `label_smoothing` is the probability that a pair is the wrong
     way round, below .5; for the sigmoid only.
     """
+
+    called = "dpo"
 
     beta: float = 0.1
     alpha: float = 0.0
@@ -133,6 +136,8 @@ class DPO:
 class RPO(DPO):
     """DPO and the likelihood of the chosen trajectory, weighted `alpha`."""
 
+    called = "rpo"
+
     alpha: float = 1.0
 
     @property
@@ -143,6 +148,8 @@ class RPO(DPO):
 @dataclass(frozen=True, kw_only=True)
 class IPO(DPO):
     """The squared distance of the (mean) log-ratio difference from `1 / (2 beta)`, which cannot run off to infinity."""
+
+    called = "ipo"
 
     shape: Literal["sigmoid", "ipo"] = "ipo"
     normalise: bool = True
@@ -155,6 +162,8 @@ class IPO(DPO):
 @dataclass(frozen=True, kw_only=True)
 class LengthNormalisedDPO(DPO):
     """DPO on mean log ratios, so that a pair of long trajectories weighs no more than one of short ones."""
+
+    called = "ln_dpo"
 
     normalise: bool = True
 

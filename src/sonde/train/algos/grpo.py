@@ -43,6 +43,7 @@ import torch
 from torch import Tensor
 
 from sonde.core import invalid
+from sonde.core.checked import Checked
 
 from ..types import Batch, Loss, Need, Unit
 from ._sums import not_negative, on_agent, one_of, positive, required, sample_means, token_metric, token_sum
@@ -73,11 +74,13 @@ def k3(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRPO:
+class GRPO(Checked):
     """Clipped policy gradient with one advantage per token. `kl` above 0 needs reference log-probabilities.
 
     `as_published` leaves the importance ratio out of the KL term.
     """
+
+    called = "grpo"
 
     clip_low: float = 0.2
     clip_high: float = 0.28

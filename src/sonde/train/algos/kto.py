@@ -27,6 +27,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from sonde.core.checked import Checked
+
 from ..types import Batch, Loss, Need, Unit
 from ._sums import not_negative, on_agent, one_of, positive, required, sample_sums, summed, token_metric
 
@@ -43,12 +45,14 @@ def kto_loss(ratio_S: Tensor, good_S: Tensor, z0: Tensor | float, beta: float) -
 
 
 @dataclass(frozen=True, kw_only=True)
-class KTO:
+class KTO(Checked):
     """Unpaired preference optimisation on successes and failures.
 
     `desirable` and `undesirable` weigh the two kinds: the paper (equation 8) keeps `desirable * successes` between 1
     and 4/3 times `undesirable * failures`. `baseline` is z0: "batch" (see above) or "zero".
     """
+
+    called = "kto"
 
     beta: float = 0.1
     desirable: float = 1.0

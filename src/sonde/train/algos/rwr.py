@@ -22,6 +22,7 @@ from typing import Literal
 from torch import Tensor
 
 from sonde.core import UserError, invalid
+from sonde.core.checked import Checked
 
 from ..types import Batch, Loss, Need, Unit
 from ._sums import finite, one_of, positive, spread, summed, token_metric, token_sum
@@ -47,8 +48,10 @@ def weighted_nll(logprob_RT: Tensor, weight_S: Tensor, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RWR:
+class RWR(Checked):
     """Likelihood weighted by returns. `temperature` and `max_weight` belong to "exp", `centre` to "centred"."""
+
+    called = "rwr"
 
     weighting: Literal["exp", "centred"] = "exp"
     temperature: float = 1.0

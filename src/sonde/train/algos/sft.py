@@ -15,6 +15,8 @@ from typing import Literal
 
 from torch import Tensor
 
+from sonde.core.checked import Checked
+
 from ..types import Batch, Loss, Need, Unit
 from ._sums import one_of, sample_means, token_metric, token_sum
 
@@ -30,8 +32,10 @@ def sample_nll(logprob_RT: Tensor, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SFT:
+class SFT(Checked):
     """Maximum likelihood of the agent's tokens; `mean` says whether long trajectories weigh more ("token") or not."""
+
+    called = "sft"
 
     mean: Literal["token", "sample"] = "token"
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional as F
 
+from sonde.core.checked import Checked
+
 from ..types import Batch, Loss, Need, Unit
 from ._sums import not_negative, positive, sample_means, sample_sums, sample_tokens, split_pairs, summed
 
@@ -25,8 +27,10 @@ def simpo_loss(chosen_P: Tensor, rejected_P: Tensor, beta: float, gamma: float) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimPO:
+class SimPO(Checked):
     """Reference-free preference optimisation: mean log-probabilities must differ by the margin `gamma / beta`."""
+
+    called = "simpo"
 
     beta: float = 2.5
     gamma: float = 1.4

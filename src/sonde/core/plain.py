@@ -1,0 +1,50 @@
+"""Text that others wrote, made safe to look at: every invisible character is shown by its code.
+
+For what escaping leaves alone: characters that drive a terminal, reverse the reading direction, hide, or cannot be
+written to a file at all. Reports and terminals show the same.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple
+
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+class Piece(NamedTuple):
+    """A stretch of text; `code` names what it stands for where the character itself is not shown."""
+
+    text: str
+    code: str = ""
+
+
+def shown(text: str) -> list[Piece]:
+    """`text` with invisible characters as pieces of their own. Line breaks and tabs are visible.
+
+    >>> shown("a\\u202eb")
+    [Piece(text='a', code=''), Piece(text='U+202E', code='RIGHT-TO-LEFT OVERRIDE'), Piece(text='b', code='')]
+    """
+    if text.isprintable():
+        return [Piece(text)] if text else []
+    found: list[Piece] = []
+    start = 0
+    for i, char in enumerate(text):
+        if char in "\n\t" or char.isprintable() or unicodedata.category(char) not in _HIDDEN:
+            continue
+        if start < i:
+            found.append(Piece(text[start:i]))
+        found.append(Piece(f"U+{ord(char):04X}", unicodedata.name(char, "a character without a name")))
+        start = i + 1
+    if start < len(text):
+        found.append(Piece(text[start:]))
+    return found
+
+
+def plain(text: str) -> str:
+    """`text` in one piece, for terminals, labels and tool tips.
+
+    >>> plain("a\\x00b")
+    'a<U+0000>b'
+    """
+    return text if text.isprintable() else "".join(f"<{p.text}>" if p.code else p.text for p in shown(text))

@@ -1,0 +1,84 @@
+"""What training does on a damaged or full disk, and with loggers that are not there."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+
+from sonde import StoreError, UnknownName
+from sonde.store import StoreWarning
+from sonde.train.algos.sft import SFT
+from sonde.train.checkpoints import damaged, last_checkpoint
+from sonde.train.lora import save
+from sonde.train.settings import TrainSettings
+from sonde.train.trainer import train_offline
+
+from .tiny import mixed, tiny_model
+
+
+def settings(folder: Path, **changes: Any) -> TrainSettings:
+    return TrainSettings(folder=str(folder), lr=1e-2, batch_size=4, micro_batch=4, warmup=0.0, save_steps=1, **changes)
+
+
+@contextmanager
+def files_of_at_most(n: int) -> Iterator[None]:
+    """The system refuses to make any file longer than n bytes, as it refuses writes on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "optimizer.pt", "scheduler.pt", "config.json"])
+@pytest.mark.parametrize("left", [0.0, 0.9])
+def test_a_truncated_checkpoint_is_told_and_the_one_before_is_taken(file: str, left: float, tmp_path: Path) -> None:
+    done = train_offline(tiny_model(), SFT(), mixed(12), settings(tmp_path))
+    whole = (done.model / "model.safetensors").read_bytes()
+    spoilt = tmp_path / "checkpoint-3" / file
+    spoilt.write_bytes(spoilt.read_bytes()[: int(left * spoilt.stat().st_size)])
+    with pytest.warns(StoreWarning, match=rf"checkpoint-3/{file}: damaged .*; going back to checkpoint-2"):
+        again = train_offline(tiny_model(), SFT(), mixed(12), settings(tmp_path), resume=True)
+    assert (again.steps, len(again.history)) == (3, 3)
+    assert (again.model / "model.safetensors").read_bytes() == whole
+    assert damaged(tmp_path / "checkpoint-3") == ""
+
+
+def test_where_no_checkpoint_reads_it_is_said(tmp_path: Path) -> None:
+    assert last_checkpoint(tmp_path) is None
+    train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path))
+    for path in tmp_path.glob("checkpoint-*"):
+        (path / "optimizer.pt").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"checkpoint-2/optimizer.pt: damaged .*checkpoint-1/optimizer.pt: damaged"):
+        train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path), resume=True)
+    with pytest.raises(StoreError, match=r"checkpoint-1/optimizer.pt: damaged"):
+        train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path), resume=tmp_path / "checkpoint-1")
+
+
+def test_a_full_disk_ends_a_training_with_one_clear_error(tmp_path: Path) -> None:
+    with files_of_at_most(20_000), pytest.raises((StoreError, OSError), match=r"cannot be written|File too large"):
+        train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path))
+    done = train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path), resume=True)
+    assert done.steps == 2 and damaged(tmp_path / "checkpoint-2") == ""
+
+
+def test_a_full_disk_while_a_model_is_saved_names_the_folder(tmp_path: Path) -> None:
+    with files_of_at_most(20_000), pytest.raises(StoreError, match=rf"{tmp_path}: cannot be written; is the disk full"):
+        save(tiny_model(), None, tmp_path)
+
+
+def test_a_logger_that_is_not_there_is_named_before_training(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match=r"train: report_to: unknown name 'tensorbord' .did you mean 'tensorboard'"):
+        train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path, report_to=("tensorbord",)))
+    assert not any(tmp_path.iterdir()) and torch.is_grad_enabled()
