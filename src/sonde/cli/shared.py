@@ -83,3 +83,26 @@ OverrideOpt = Annotated[
     list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, for example seats.agent.context=last:3.")
 ]
 ReportOpt = Annotated[Path | None, typer.Option(help="Also write an HTML report here.", callback=_drawable)]
+EnvArg = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Environments such as wordle; see `sonde list`. By default the one in --config.",
+        autocompletion=completing("envs"),
+    ),
+]
+RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
+SuiteOpt = Annotated[
+    str | None, typer.Option(help="Every environment that has this preset, in it: mtp, paprika, ...; then their mean.")
+]
+PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environment.")]
+AgentOpt = Annotated[
+    str | None,
+    typer.Option(
+        help="Policy of the agent: llm, random, entropy, ... or module:Class. reference and floor: the environment's.",
+        show_default="llm",
+        autocompletion=completing("agents"),
+    ),
+]
+JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+OutOpt = Annotated[Path, typer.Option(help="Where run folders go.")]
+FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what the run folder holds of an earlier run.")]

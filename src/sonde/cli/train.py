@@ -31,7 +31,7 @@ from sonde.viewer.histories import HISTORY
 from . import tables
 from .options import model_config, trained_model, with_models
 from .progress import progress, training
-from .shared import ReportOpt
+from .shared import JsonOpt, PresetOpt, ReportOpt
 from .terminal import out, stderr
 
 ONLINE = ("grpo",)
@@ -44,10 +44,8 @@ SetOpt = Annotated[
     typer.Option("--set", "-o", help="PART.KEY=VALUE with PART settings, objective, online or rule: settings.lr=1e-4."),
 ]
 SettingsOpt = Annotated[str | None, typer.Option("--settings", help=f"Settings to begin from: {', '.join(PRESETS)}.")]
-PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environments.")]
 TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N training tasks of each.")]
 ContextOpt = Annotated[str, typer.Option(help="What the model sees of a game: full, render or last:K.")]
-JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ResumeOpt = Annotated[bool, typer.Option(help="Go on from the last checkpoint in --out, if there is one.")]
 FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier training left in --out.")]
 
