@@ -77,7 +77,7 @@ def test_a_comparison_is_worth_its_first_half() -> None:
         slots = known.frame.acts[act]
         truth = case("train", 4).truth
         seen = {**known.seen, **{s: known.frame.model.value(truth, s) for s in slots}}
-        known = MysteryFilter(known.frame, 1000, seen)
+        known = MysteryFilter(known.frame, 1000, seen=seen)
     assert marks[0] in acts
 
 

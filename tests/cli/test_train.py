@@ -121,7 +121,7 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     result = invoke("train", "dpo", played, "--model", "model", "--out", "d", "--settings", "tiny_rpo")
     assert "settings: tiny_rpo, but objective dpo (rpo)" in result.stderr
     changed = ["-o", "changes.sft.lr=3e-3", "--tasks", "1", "-k", "1", "--tests", "1"]
-    result = invoke("paprika", "--out", "p", GAME, "--model", "none", "--settings", "tiny", *changed)
+    result = invoke("paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", *changed)
     assert "sft: tiny_sft, but settings.lr 0.003 (0.0005)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
 
 
@@ -166,7 +166,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "-o", "online.rewards=all"], "rewards: unknown name 'all'"),
         (["paprika", "--out", "p", "--model", "model"], "paprika: missing envs"),
         (["paprika", "--out", "p", "wordle"], "paprika: missing model"),
-        (["paprika", "--out", "p", "wordle", "--model", "m", "--settings", "huge"], "--settings"),
+        (["paprika", "--out", "p", "wordle", "--model", "model", "--settings", "huge"], "--settings: unknown name"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
         ([*PAPRIKA, "-o", "settings.folder=x"], "paprika: unknown name 'settings'"),
         ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: together with --player"),
