@@ -41,7 +41,7 @@ import orjson
 from torch import Tensor
 from transformers import TrainerCallback
 
-from sonde.agents.llm import LLM
+from sonde.agents.llm import LLM, SHOWN
 from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, invalid, run_sync
 from sonde.models.hf import HF
 from sonde.rollout import close
@@ -119,6 +119,7 @@ class OnlineTrainer(SondeTrainer):
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         _check_processes(self)
         self.hf = self._around()
+        self.agent = self._seated()
         self._referee = self._reference() if "reference" in objective.needs else None
 
     def _reference(self) -> Referee:
@@ -130,18 +131,15 @@ class OnlineTrainer(SondeTrainer):
 
     def _around(self) -> HF:
         model = self.accelerator.unwrap_model(self.model)
-        name = str(getattr(model.config, "name_or_path", "") or "policy")
-        return HF.around(
-            model, self.tokenizer, model=name, max_batch=self.online.max_batch, lock_step=self.online.lock_step
-        )
+        name, o = str(getattr(model.config, "name_or_path", "") or "policy"), self.online
+        options: dict[str, Any] = {"template": o.template, "max_batch": o.max_batch, "kv_bytes": o.kv_bytes}
+        return HF.around(model, self.tokenizer, model=name, lock_step=o.lock_step, **options)
 
-    @property
-    def agent(self) -> LLM:
+    def _seated(self) -> LLM:
         """The model in the agent's seat."""
         o = self.online
-        return LLM(
-            model=self.hf, context=o.context, temperature=o.temperature, min_p=0.0, max_new_tokens=o.max_new_tokens
-        )
+        shown = {name: getattr(o, name) for name in SHOWN}
+        return LLM(model=self.hf, temperature=o.temperature, min_p=0.0, max_new_tokens=o.max_new_tokens, **shown)
 
     @property
     def tasks_per_rollout(self) -> int:
