@@ -38,7 +38,7 @@ class OnlineSettings:
     `rewards` and `credit`: see `train.credit`. `drop_flat` leaves groups without signal, in which every advantage is
     zero, out of what the loss is a mean over (unless all are); they are counted either way. `by`, `bandit`,
     `replacement`, `on`: the curriculum; see `train.curriculum`; its potential is on `turns` or on the mixed `reward`.
-    `context` to `max_new_tokens` are those of `agents:llm`, `template`, `max_batch` and `kv_bytes` those of `models:hf`:
+    `context` to `max_new_tokens` are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`:
     with equal ones, what is evaluated later is shown what was shown in training. `lock_step`: episodes wait for each
     other (`models.hf`), so that a run can be had again, and resumed, number for number, at the price of batches that
     are not refilled. `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run

@@ -119,7 +119,7 @@ class OnlineTrainer(SondeTrainer):
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         _check_processes(self)
         self.hf = self._around()
-        self.agent = self._seated()
+        self._player = self._seated()
         self._referee = self._reference() if "reference" in objective.needs else None
 
     def _reference(self) -> Referee:
@@ -135,8 +135,12 @@ class OnlineTrainer(SondeTrainer):
         options: dict[str, Any] = {"template": o.template, "max_batch": o.max_batch, "kv_bytes": o.kv_bytes}
         return HF.around(model, self.tokenizer, model=name, lock_step=o.lock_step, **options)
 
+    @property
+    def agent(self) -> LLM:
+        """The model in the agent's seat, with the fingerprint of its weights as they are now."""
+        return replace(self._player)
+
     def _seated(self) -> LLM:
-        """The model in the agent's seat."""
         o = self.online
         shown = {name: getattr(o, name) for name in SHOWN}
         return LLM(model=self.hf, temperature=o.temperature, min_p=0.0, max_new_tokens=o.max_new_tokens, **shown)
