@@ -64,12 +64,18 @@ class Stats:
 @dataclass(frozen=True, slots=True, eq=False)
 class Generate:
     """Continue `ids`. `known` of them were computed by an earlier call of the conversation; `rewritten` as in `Prompt`.
-    Both are for `Stats` only."""
+    Both are for `Stats` only. `follows` is the `mark` of the conversation's last completion."""
 
     ids: array[int]
     sampling: Sampling
     known: int = 0
     rewritten: bool = False
+    follows: int | None = None
+
+
+def mark(ids: array[int], logprobs: array[float]) -> int:
+    """What tells a completion from others."""
+    return hash((ids.tobytes(), logprobs.tobytes()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,12 +204,15 @@ class Engine:
     # --- rows join ---------------------------------------------------------------------------------------------------
 
     def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        self.slots.tick(len(tickets))
         self._score([t for t in tickets if isinstance(t.request, Score)])
         jobs: list[_Job] = []
         for ticket in tickets:
             request = ticket.request
             if isinstance(request, Generate) and self._fits(ticket, request.ids):
                 jobs.append(_Job(request.ids, len(request.ids) - 1, ticket))
+                if request.follows is not None:
+                    self.slots.back(request.follows)
         self._warm(jobs)
         for chunk in self._chunks(jobs, 1):
             first = len(self.rows)
@@ -229,12 +238,23 @@ class Engine:
 
     def _warm(self, jobs: Sequence[_Job]) -> None:
         """Compute, once each, the prefixes that several jobs share and nobody keeps; shorter ones first."""
-        while prefixes := self._shared(jobs):
+        while prefixes := self._fitting(self._shared(jobs)):
             for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes], 1):
                 self._prefill(chunk, 1)
                 self._keep_and_drop([job.ids for job in chunk])
             if any(self.slots.match(ids)[0] < len(ids) for ids in prefixes):
                 return  # the budget cannot hold them
+
+    def _fitting(self, prefixes: Sequence[array[int]]) -> list[array[int]]:
+        """Those of these prefixes that there is room to keep."""
+        room = self.slots.room()
+        found: list[array[int]] = []
+        for ids in prefixes:
+            missing = len(ids) - self.slots.match(ids)[0]
+            if missing <= room:
+                found.append(ids)
+                room -= missing
+        return found
 
     def _shared(self, jobs: Sequence[_Job]) -> list[array[int]]:
         runs = sorted((job.ids[: job.most] for job in jobs), key=array.tobytes)  # shared prefixes become neighbours
@@ -339,6 +359,7 @@ class Engine:
         row.ticket.finish(row.out)
         if math.isfinite(row.out.logprobs[-1]):
             self._keep((row.request.ids + row.out.ids)[: self.deck.lengths[i]], i)
+            self.slots.gone(mark(row.out.ids, row.out.logprobs))
         self.deck.remove(i)
         if last is not row:
             self.rows[i] = last

@@ -125,12 +125,15 @@ class HF(Model):
         return config if steer is None else {**config, "steer": f"{steer.__module__}:{steer.__qualname__}"}
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        from .decode import Generate
+        from .decode import Generate, mark
 
         loaded, batcher = await self._ready()
         prompt = loaded.chat.prompt(messages)
         known = min(prompt.shared, max(0, prompt.previous - 1))  # the last token sampled was never fed
-        out = cast("Generated", await batcher.submit(Generate(prompt.ids, sampling, known, prompt.rewritten)))
+        last = next((m.completion for m in reversed(messages) if m.completion), None)
+        follows = mark(last.ids, last.logprobs) if last else None
+        request = Generate(prompt.ids, sampling, known, prompt.rewritten, follows)
+        out = cast("Generated", await batcher.submit(request))
         return Completion(
             text=out.text,
             ids=out.ids,
