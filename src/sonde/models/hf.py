@@ -53,7 +53,8 @@ class HF(Model):
     another model is an error. `dtype` "auto" is the type
     the weights are stored in. `device` None is CUDA where there is one, else the CPU. `max_batch` rows are decoded
     at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template`
-    holds arguments of the chat template, e.g. `{"enable_thinking": False}`. `threads` sets the number of threads of
+    holds arguments of the chat template, e.g. `{"enable_thinking": False}`, and under `training` the name of a template
+    of ours that keeps history (`models.templates`). `threads` sets the number of threads of
     torch for the whole process; None leaves it alone. `steer(hidden, logits)` returns the logits to draw from, given
     the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step; recorded
     log-probabilities are those of the steered distribution; `score` is not steered.
