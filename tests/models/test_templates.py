@@ -1,7 +1,8 @@
-"""Templates that keep history: a longer conversation extends the shorter, and one turn is what the family's own says."""
+"""Templates that keep history: a longer conversation extends the shorter, and one turn is what the family's says."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ QWEN3 = (  # what the family's template does without tools: earlier replies lose
     "{% for m in messages %}<|im_start|>{{ m.role }}\n"
     "{{ m.content.split('</think>')[-1].lstrip('\n') if m.role == 'assistant' else m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n"
-    "{% if enable_thinking is defined and enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}{% endif %}"
+    "{% if enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}{% endif %}"
 )
-MISTRAL = (  # likewise: the system message goes with the last user message, and earlier replies have a space in front
+MISTRAL = (  # likewise: the system message goes with the last user message; a space before earlier replies
     "{% set told = messages[1:] if messages[0].role == 'system' else messages %}{{ bos_token }}{% for m in told %}"
     "{% if m.role == 'user' %}[INST] {% if loop.last and messages[0].role == 'system' %}"
     "{{ messages[0].content + '\n\n' }}{% endif %}{{ m.content }}[/INST]"
@@ -74,7 +75,7 @@ def test_a_longer_conversation_extends_the_shorter_one(tmp_path: Path, name: str
             found.append(c)
             chat = said(chat, c, "Is it green?")
         longer = sequences(found)
-        extends = [b[: len(a)] == a for a, b in zip(longer, longer[1:], strict=False)]
+        extends = [b[: len(a)] == a for a, b in pairwise(longer)]
         assert all(extends) if more else not any(extends)
         rewritten.append(hf.stats.rewritten)
         run(hf.close())

@@ -9,8 +9,8 @@ These are chosen by name: `template={"training": "qwen3", "enable_thinking": Fal
 play, training and evaluation alike; a saved model keeps its own). For one turn they give the very text of the
 tokenizer's own template, which `chat.py` checks, so a name that does not belong to a model is refused.
 
-Source: the tokens are those of the formats (chat templates of Qwen/Qwen3-8B and mistralai/Mistral-7B-Instruct-v0.3); the
-templates are ours. Departure: neither knows tools, and what was thought stays in a message that holds it.
+Source: the tokens are those of the formats (the chat templates of Qwen3-8B and Mistral-7B-Instruct-v0.3); the templates
+are ours. Departure: neither knows tools, and what was thought stays in a message that holds it.
 """
 
 from __future__ import annotations
