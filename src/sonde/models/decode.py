@@ -213,8 +213,8 @@ class Engine:
         return again + new
 
     def forget(self) -> None:
-        """Drop all kept keys and values: the weights have changed. Not while rows are under way."""
-        self.deck.clear()
+        """Drop all kept keys and values and free their memory. Not while rows are under way."""
+        self._forget()
         self.slots = Slots(self.slots.budget)
         self.stats.kept_bytes = 0
 

@@ -12,7 +12,7 @@ bfloat16 (`benchmarks/hf_generate.py`). torch and transformers are imported, and
 in the worker thread.
 
 `HF.around` plays with a model that lives in this process and may be trained between calls; `renew` says that its
-weights have changed.
+weights have changed, `release` frees what play keeps.
 
 Departure: models that keep anything but keys and values per token (recurrent or hybrid ones) are refused.
 """
@@ -110,10 +110,15 @@ class HF(Model):
         if not self._held:
             raise UserError(f"hf: renew: got {self.model!r}, loaded by name; allowed: a model made by HF.around")
         self._held[0] = replace(self._held[0], weights=weights)
+        self.release()
+        if self._lazy:
+            self._lazy[0] = replace(self._lazy[0], weights=weights)
+
+    def release(self) -> None:
+        """Free the memory of all keys and values; what is asked next is computed anew. Not while it is generating."""
         if self._lazy:
             # On the worker: when its answers are here, it may still be keeping what it computed for them.
             self._batcher[0].call_and_wait(self._lazy[0].engine.forget)
-            self._lazy[0] = replace(self._lazy[0], weights=weights)
 
     @property
     def config(self) -> dict[str, Json]:

@@ -288,6 +288,10 @@ class _Lane(CacheLayerMixin):
         """Nothing to do: the deck makes its tensors at the first write."""
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        device = key_states.device.type
+        if torch.is_autocast_enabled(device):  # attention casts to this type anyway; rotated keys come in float32
+            dtype = torch.get_autocast_dtype(device)
+            key_states, value_states = key_states.to(dtype), value_states.to(dtype)
         return self.deck.write(2 * self.layer, key_states), self.deck.write(2 * self.layer + 1, value_states)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:

@@ -249,10 +249,12 @@ class OnlineTrainer(SondeTrainer):
         return [self._kept(groups[i::n]) for i in range(n)]
 
     def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
-        """The episodes of these tasks, with the weights as they are now."""
+        """The episodes of these tasks, with the weights as they are now. What play keeps is freed before training."""
         self.hf.renew(weights=f"step-{self.state.global_step}")
         with self.playing():
-            return play_groups(chosen, self.agent, self.policies, self.online.k)
+            played = play_groups(chosen, self.agent, self.policies, self.online.k)
+        self.hf.release()
+        return played
 
     def _check_played(self, groups: Sequence[Group], played: Sequence[Sequence[Trajectory]]) -> None:
         if not any(any(found) for found in self._from_all([len(group.samples) for group in groups])):
