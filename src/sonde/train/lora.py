@@ -26,8 +26,8 @@ def has_adapter(model: Any) -> bool:
 
 
 def attach(model: Any, settings: LoraSettings, seed: int, *, bf16: bool = False) -> Any:
-    """The model with a fresh adapter in float32, the same for the same seed. Its own weights are frozen from now on; with
-    `bf16` they are bfloat16."""
+    """The model with a fresh adapter in float32, the same for the same seed. Its own weights are frozen from now on, in
+    bfloat16 with `bf16`."""
     import torch
 
     peft = _peft()
