@@ -166,7 +166,7 @@ class Engine:
         Where memory does not suffice, half as many rows begin anew (what they draw depends on seed and position alone);
         a row that does not fit alone fails. Every call tries twice as many again.
         """
-        self._most = min(self.max_batch, 2 * self._most)
+        self._most, self._again = min(self.max_batch, 2 * self._most), []
         self._wave = sorted(feed.take(sys.maxsize), key=_rank) if self.lock_step else []
         with torch.inference_mode():
             while True:
