@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from .agents.llm import LLM
+from .agents.llm import LLM, SHOWN
 from .core import (
     AGENT,
     AnyPolicy,
@@ -50,7 +50,7 @@ from .store import Run
 from .store.folder import difference, write_atomically
 from .train.curriculum import BANDITS, Curriculum
 from .train.gather import Game, Picks, gather, groups_of, trajectories
-from .train.learn import OFFLINE, SHOWN, learn
+from .train.learn import OFFLINE, learn
 from .train.presets import PRESETS, Training
 from .train.settings import TrainSettings
 from .train.statistics import statistics

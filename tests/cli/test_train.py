@@ -85,8 +85,12 @@ def test_training_while_playing() -> None:
     shown = run("train", "grpo", GAME, "--model", "model", "--out", "grpo", "--settings", "tiny_grpo",
                 "-o", "settings.batch_size=8", "-o", "settings.max_steps=2", "-o", "online.k=4",
                 "-o", "objective.clip_low=0.1", "-o", "online.bandit=ucb",
-                "-o", "online.rewards={success: 1, turns: -0.02}")  # fmt: skip
+                "-o", "online.rewards={success: 1, turns: -0.02}", "-o", "online.system=Win.",
+                "-o", "online.template.enable_thinking=false", "-o", "online.kv_bytes=1000000",
+                "-o", "online.keep_thinking=true")  # fmt: skip
     assert "written: grpo/model" in shown
+    played = json.loads(Path("grpo/data.json").read_text())["online"]
+    assert (played["system"], played["template"], played["kv_bytes"]) == ("Win.", {"enable_thinking": False}, 1000000)
     rows = [json.loads(line) for line in Path("grpo/history.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == [1, 2] and rows[-1]["episodes"] == 16
 

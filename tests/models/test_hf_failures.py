@@ -6,7 +6,7 @@ import asyncio
 import math
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from .test_hf import WARM, Chat, check_exact, play, run  # noqa: E402 (needs transformers)
-from .tiny import TEXT, tokenizer, write  # noqa: E402 (needs transformers)
+from .tiny import TEXT, model, tokenizer, write  # noqa: E402 (needs transformers)
 
 
 def test_config_builds_an_equal_model_without_loading() -> None:
@@ -107,6 +107,46 @@ def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Pat
     engine.model.forward = whole
     check_exact(tiny_folder, run(play(hf, 3, 2)))
     run(hf.close())
+
+
+class Narrow(transformers.LlamaForCausalLM):
+    """Has memory for so many rows at once."""
+
+    widest = 3
+    failed: ClassVar[list[int]] = []
+
+    def forward(self, input_ids: Any, **kwargs: Any) -> Any:
+        if len(input_ids) > self.widest:
+            self.failed.append(len(input_ids))
+            raise torch.OutOfMemoryError("no memory left")
+        return super().forward(input_ids, **kwargs)
+
+
+@pytest.mark.parametrize("lock_step", [False, True])
+def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: bool) -> None:
+    plain = model()
+    narrow = Narrow(plain.config).eval()
+    narrow.load_state_dict(plain.state_dict())
+    narrow.generation_config = plain.generation_config
+    Narrow.failed.clear()
+    hf, free = (HF.around(net, tokenizer(), model="tiny", lock_step=lock_step) for net in (narrow, plain))
+    told, undisturbed = run(play(hf, 16, 3)), run(play(free, 16, 3))
+    assert len(Narrow.failed) > 1 and max(Narrow.failed) > 8
+    assert (hf.stats.requests, hf.stats.needed) == (free.stats.requests, free.stats.needed) == (48, hf.stats.needed)
+    for a, b in zip(told, undisturbed, strict=True):
+        assert [c.ids for c in a] == [c.ids for c in b]
+        for c, d in zip(a, b, strict=True):
+            assert list(c.logprobs) == pytest.approx(list(d.logprobs), abs=1e-4)
+    chat, texts = (Message("user", TEXT),), [f"green {i}" for i in range(8)]
+    for row, other in zip(run(hf.score(chat, texts)), run(free.score(chat, texts)), strict=True):
+        assert row == pytest.approx(other, abs=1e-4)
+    narrow.widest = 0
+    with pytest.raises(WorldError, match="out of memory with one row: no memory left"):
+        run(hf.generate(chat, WARM))
+    narrow.widest = 3
+    assert run(hf.generate(chat, WARM)).ids == run(free.generate(chat, WARM)).ids
+    for each in (hf, free):
+        run(each.close())
 
 
 def test_numbers_that_are_none_are_the_worlds_failure(tiny_folder: Path) -> None:

@@ -52,8 +52,10 @@ def test_the_budget_holds_and_what_is_left_is_right(runs: list[list[int]], token
     slots = Slots(tokens * TOKEN)
     for run in runs:
         ids = array("i", run)
+        slots.tick(len(run) % 2)
         slots.insert(ids, lambda a, b, ids=ids: kv(ids, a, b))
         assert slots.nbytes <= tokens * TOKEN
+        assert slots.room() >= tokens - slots.nbytes // TOKEN
         n, values = found(slots, ids)
         assert values == kv(ids, 0, n)[0][0, :, 0].tolist()
 
@@ -66,7 +68,9 @@ def test_what_was_used_longest_ago_goes_first() -> None:
     slots = Slots(9 * TOKEN)
     runs = [array("i", [first, 5, 6]) for first in range(3)]
     for ids in runs:
+        slots.tick(1)
         slots.insert(ids, lambda a, b, ids=ids: kv(ids, a, b))
+    slots.tick(1)
     slots.match(runs[0])
     new = array("i", [9, 9])
     slots.insert(new, lambda a, b: kv(new, a, b))

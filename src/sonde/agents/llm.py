@@ -20,6 +20,9 @@ from importlib.resources import files
 from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
 from sonde.core.playthrough import read
 
+SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
+"""Settings that decide what a model is shown."""
+
 _REASONING = re.compile(r"(?:\s*<think>.*?(?:</think>|\Z))+", re.DOTALL)
 _TAG = re.compile("</?think>")
 _NEW_GAME = "The game is over. Here is a new one."

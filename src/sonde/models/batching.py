@@ -33,6 +33,8 @@ class Ticket(Generic[Q, R]):
         self.future: asyncio.Future[R] = loop.create_future()
         self.dropped = False
         """True when nobody waits for the result any longer."""
+        self.settled = False
+        """True when the server has called `finish` or `fail`."""
 
     def finish(self, result: R) -> None:
         self._deliver(lambda: self.future.set_result(result))
@@ -45,6 +47,7 @@ class Ticket(Generic[Q, R]):
             if not self.future.done():
                 settle()
 
+        self.settled = True
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
             self.loop.call_soon_threadsafe(once)
 

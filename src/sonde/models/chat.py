@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from sonde.core.errors import UserError, invalid
+from sonde.core.errors import UserError, invalid, unknown
 from sonde.core.types import Json, Message
+
+from .templates import TRAINING
 
 PIECES_KEPT = 8192
 
@@ -40,14 +42,17 @@ class Prompt:
 
 
 class Chat:
-    """A tokenizer with its chat template. `label` names the model: only its own completions are fed back as ids."""
+    """A tokenizer with its chat template, or with the one of `templates.py` that `template["training"]` names; the rest
+    of `template` are its arguments. `label` names the model: only its own completions are fed back as ids."""
 
     def __init__(self, tokenizer: Any, *, label: str, template: Mapping[str, Json], ends: Sequence[int] = ()) -> None:
         if not getattr(tokenizer, "chat_template", None):
             raise UserError(f"model: got {label!r}, which has no chat template; allowed: a chat model")
         self.tokenizer = tokenizer
         self.label = label
-        self.template = dict(template)
+        self.template = {name: value for name, value in template.items() if name != "training"}
+        if "training" in template:
+            self.template["chat_template"] = self._training(template["training"])
         self.encode = lru_cache(maxsize=PIECES_KEPT)(self._encode)
         self.ends = frozenset({*ends, *self._own_ends()})
         """Ids that end an assistant message."""
@@ -70,6 +75,25 @@ class Chat:
     def decode(self, ids: Sequence[int]) -> str:
         """The text of sampled ids, special tokens left out."""
         return self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+
+    def _training(self, name: Json) -> str:
+        """The template of that name, which has to say one turn just as the tokenizer's own does."""
+        if name not in TRAINING:
+            raise unknown("template: training", name, TRAINING)
+        system, user = {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}
+        for rows in ([user], [system, user]):
+            ours, own = (
+                self.tokenizer.apply_chat_template(
+                    rows, tokenize=False, add_generation_prompt=True, **{**self.template, **which}
+                )
+                for which in ({"chat_template": TRAINING[name]}, {})
+            )
+            if ours != own:
+                raise UserError(
+                    f"template: training: got {name!r}, which says one turn of {self.label!r} as {ours!r}; allowed: "
+                    f"one that says it as the model's own template does, {own!r}"
+                )
+        return TRAINING[name]
 
     def _render(self, rows: list[dict[str, str]], *, speak: bool) -> str:
         try:

@@ -64,12 +64,18 @@ class Stats:
 @dataclass(frozen=True, slots=True, eq=False)
 class Generate:
     """Continue `ids`. `known` of them were computed by an earlier call of the conversation; `rewritten` as in `Prompt`.
-    Both are for `Stats` only."""
+    Both are for `Stats` only. `follows` is the `mark` of the conversation's last completion."""
 
     ids: array[int]
     sampling: Sampling
     known: int = 0
     rewritten: bool = False
+    follows: int | None = None
+
+
+def mark(ids: array[int], logprobs: array[float]) -> int:
+    """What tells a completion from others."""
+    return hash((ids.tobytes(), logprobs.tobytes()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,13 +153,20 @@ class Engine:
         self.slots = Slots(kv_bytes)
         self.deck = Deck(n_layers)
         self.rows: list[_Row] = []
+        self._most = max_batch  # rows at once, less where memory did not suffice for more
+        self._again: list[Ticket[Any, Any]] = []  # those that did not fit
         self._wave: list[Ticket[Any, Any]] = []  # in lock-step: those that waited when serving began, without a row yet
         self._hidden: Tensor | None = None
         if steer is not None:
             model.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, feed: Feed) -> None:
-        """Serve until nothing is under way. Whoever waits then is served by the next call, with all that come along."""
+        """Serve until nothing is under way. Whoever waits then is served by the next call, with all that come along.
+
+        Where memory does not suffice, half as many rows begin anew (what they draw depends on seed and position alone);
+        a row that does not fit alone fails. Every call tries twice as many again.
+        """
+        self._most, self._again = min(self.max_batch, 2 * self._most), []
         self._wave = sorted(feed.take(sys.maxsize), key=_rank) if self.lock_step else []
         with torch.inference_mode():
             while True:
@@ -162,31 +175,46 @@ class Engine:
                     self._join(new)
                     if self.rows:
                         self._step()
-                    if not self.rows and not self._wave:
+                    if not self.rows and not self._wave and not self._again:
                         return
                 except RuntimeError as error:
-                    failed = {row.ticket for row in self.rows} | set(new)
-                    self._forget()
                     if not (isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)):
+                        self._forget()
                         raise
-                    for ticket in failed:
-                        ticket.fail(WorldError(f"out of memory with {len(failed)} requests at once: {error}"))
+                    self._shrink(new, error)
                 except BaseException:
                     self._forget()
                     raise
 
+    def _shrink(self, new: Sequence[Ticket[Any, Any]], error: RuntimeError) -> None:
+        """Memory did not suffice for the rows there are with these newcomers: put them back, for half as many at once.
+        A last one is tried once more without slots."""
+        held = list(dict.fromkeys([*(row.ticket for row in self.rows), *new]))
+        n_rows, alone = max(len(held), len(self.deck.lengths)), self._most == 1
+        self._forget()
+        self._most = max(1, min(self._most, n_rows) // 2)
+        if self._most == 1:
+            self.slots = Slots(self.slots.budget)
+        if alone:
+            for ticket in held:
+                ticket.fail(WorldError(f"out of memory with one row: {error}"))
+        else:
+            self._again = [ticket for ticket in held if not (ticket.settled or ticket.dropped)] + self._again
+
     def _newcomers(self, feed: Feed) -> list[Ticket[Any, Any]]:
         """Whom there is room for. In lock-step nobody joins who came after serving began: when that is, is a matter of
         threads, and the shape of a batch decides how its numbers are rounded."""
-        room = self.max_batch - len(self.rows)
+        room = max(0, self._most - len(self.rows))
+        again, self._again = self._again[:room], self._again[room:]
+        room -= len(again)
         if not self.lock_step:
-            return feed.take(room)
+            return again + feed.take(room)
         new, self._wave = self._wave[:room], self._wave[room:]
-        return new
+        return again + new
 
     def forget(self) -> None:
-        """Drop all kept keys and values: the weights have changed. Not while rows are under way."""
-        self.deck.clear()
+        """Drop all kept keys and values and free their memory. Not while rows are under way."""
+        self._forget()
         self.slots = Slots(self.slots.budget)
         self.stats.kept_bytes = 0
 
@@ -194,16 +222,21 @@ class Engine:
         """Drop all rows, whatever state they are in."""
         self.rows = []
         self.deck.clear()
+        if self.model.device.type == "cuda":
+            torch.cuda.empty_cache()
 
     # --- rows join ---------------------------------------------------------------------------------------------------
 
     def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        self.slots.tick(len(tickets))
         self._score([t for t in tickets if isinstance(t.request, Score)])
         jobs: list[_Job] = []
         for ticket in tickets:
             request = ticket.request
             if isinstance(request, Generate) and self._fits(ticket, request.ids):
                 jobs.append(_Job(request.ids, len(request.ids) - 1, ticket))
+                if request.follows is not None:
+                    self.slots.back(request.follows)
         self._warm(jobs)
         for chunk in self._chunks(jobs, 1):
             first = len(self.rows)
@@ -221,20 +254,28 @@ class Engine:
 
     def _row(self, job: _Job) -> _Row:
         request: Generate = job.tag.request
-        self.stats.requests += 1
-        self.stats.needed += len(request.ids) - request.known
-        self.stats.rewritten += request.rewritten
         room = min(self.context - len(request.ids), request.sampling.max_new_tokens)
         return _Row(job.tag, request, room, Generated(array("i"), array("f"), cached=job.kept))
 
     def _warm(self, jobs: Sequence[_Job]) -> None:
         """Compute, once each, the prefixes that several jobs share and nobody keeps; shorter ones first."""
-        while prefixes := self._shared(jobs):
+        while prefixes := self._fitting(self._shared(jobs)):
             for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes], 1):
                 self._prefill(chunk, 1)
                 self._keep_and_drop([job.ids for job in chunk])
             if any(self.slots.match(ids)[0] < len(ids) for ids in prefixes):
                 return  # the budget cannot hold them
+
+    def _fitting(self, prefixes: Sequence[array[int]]) -> list[array[int]]:
+        """Those of these prefixes that there is room to keep."""
+        room = self.slots.room()
+        found: list[array[int]] = []
+        for ids in prefixes:
+            missing = len(ids) - self.slots.match(ids)[0]
+            if missing <= room:
+                found.append(ids)
+                room -= missing
+        return found
 
     def _shared(self, jobs: Sequence[_Job]) -> list[array[int]]:
         runs = sorted((job.ids[: job.most] for job in jobs), key=array.tobytes)  # shared prefixes become neighbours
@@ -336,9 +377,13 @@ class Engine:
 
     def _leave(self, i: int) -> None:
         row, last = self.rows[i], self.rows.pop()
+        self.stats.requests += 1
+        self.stats.needed += len(row.request.ids) - row.request.known
+        self.stats.rewritten += row.request.rewritten
         row.ticket.finish(row.out)
         if math.isfinite(row.out.logprobs[-1]):
             self._keep((row.request.ids + row.out.ids)[: self.deck.lengths[i]], i)
+            self.slots.gone(mark(row.out.ids, row.out.logprobs))
         self.deck.remove(i)
         if last is not row:
             self.rows[i] = last
@@ -350,7 +395,7 @@ class Engine:
         for job in jobs:
             job.kept = min(job.most, self.slots.match(job.ids)[0])
         rows_scored = SCORED_LOGITS // (max(1, logits) * self.model.config.get_text_config().vocab_size)
-        most_rows = max(1, min(rows_scored, self.max_batch - len(self.rows)))
+        most_rows = max(1, min(rows_scored, self._most - len(self.rows)))
         chunk: list[_Job] = []
         for job in sorted(jobs, key=lambda job: job.missing, reverse=True):
             if chunk:

@@ -12,7 +12,7 @@ bfloat16 (`benchmarks/hf_generate.py`). torch and transformers are imported, and
 in the worker thread.
 
 `HF.around` plays with a model that lives in this process and may be trained between calls; `renew` says that its
-weights have changed.
+weights have changed, `release` frees what play keeps.
 
 Departure: models that keep anything but keys and values per token (recurrent or hybrid ones) are refused.
 """
@@ -53,7 +53,8 @@ class HF(Model):
     another model is an error. `dtype` "auto" is the type
     the weights are stored in. `device` None is CUDA where there is one, else the CPU. `max_batch` rows are decoded
     at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template`
-    holds arguments of the chat template, e.g. `{"enable_thinking": False}`. `threads` sets the number of threads of
+    holds arguments of the chat template, e.g. `{"enable_thinking": False}`, and under `training` the name of a template
+    of ours that keeps history (`models.templates`). `threads` sets the number of threads of
     torch for the whole process; None leaves it alone. `steer(hidden, logits)` returns the logits to draw from, given
     the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step; recorded
     log-probabilities are those of the steered distribution; `score` is not steered.
@@ -109,10 +110,15 @@ class HF(Model):
         if not self._held:
             raise UserError(f"hf: renew: got {self.model!r}, loaded by name; allowed: a model made by HF.around")
         self._held[0] = replace(self._held[0], weights=weights)
+        self.release()
+        if self._lazy:
+            self._lazy[0] = replace(self._lazy[0], weights=weights)
+
+    def release(self) -> None:
+        """Free the memory of all keys and values; what is asked next is computed anew. Not while it is generating."""
         if self._lazy:
             # On the worker: when its answers are here, it may still be keeping what it computed for them.
             self._batcher[0].call_and_wait(self._lazy[0].engine.forget)
-            self._lazy[0] = replace(self._lazy[0], weights=weights)
 
     @property
     def config(self) -> dict[str, Json]:
@@ -125,12 +131,15 @@ class HF(Model):
         return config if steer is None else {**config, "steer": f"{steer.__module__}:{steer.__qualname__}"}
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        from .decode import Generate
+        from .decode import Generate, mark
 
         loaded, batcher = await self._ready()
         prompt = loaded.chat.prompt(messages)
         known = min(prompt.shared, max(0, prompt.previous - 1))  # the last token sampled was never fed
-        out = cast("Generated", await batcher.submit(Generate(prompt.ids, sampling, known, prompt.rewritten)))
+        last = next((m.completion for m in reversed(messages) if m.completion), None)
+        follows = mark(last.ids, last.logprobs) if last else None
+        request = Generate(prompt.ids, sampling, known, prompt.rewritten, follows)
+        out = cast("Generated", await batcher.submit(request))
         return Completion(
             text=out.text,
             ids=out.ids,

@@ -2,18 +2,24 @@
 
 `Slots` keeps them as a radix tree over token ids: a node holds one run of tokens, its children what followed. A
 conversation finds its own past, a fork the part it shares, and tasks with one few-shot opening share a single copy of
-it, all by the longest matching prefix. When the byte budget is exceeded, the leaf that was used longest ago goes.
+it, all by the longest matching prefix.
+
+When the byte budget is used up, what was not used for longer than conversations take to come back goes, oldest first;
+as long as all that is kept belongs to conversations that still run, newcomers are kept as far as there is room, and no
+further. Conversations that take turns would otherwise drop each other's past just before it is needed, and a budget for
+most of them would be worth as little as none.
 
 `Deck` is the batch being decoded: per layer one tensor of shape (rows, heads, columns, head size). Rows are aligned at
 the right, at column `end`, and have no holes, so a model sees ordinary left-padded input with a two-dimensional mask
 and any attention pattern stays right; new tokens are written in place.
 
-Source: the tree follows RadixAttention (SGLang, arXiv 2312.07104), without paging.
+Source: the tree follows RadixAttention (SGLang, arXiv 2312.07104), without paging; what stays is ours.
 """
 
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +35,13 @@ KV = list[Tensor | None]
 
 ROOM = 256
 """Columns on either side beyond those asked for when a deck is enlarged: moving it is a copy of all rows."""
+
+
+ABSENCES = 256
+"""Conversations that came back, of which the longest absence counts."""
+
+AWAY = 1 << 16
+"""Conversations that are remembered as having gone."""
 
 
 @dataclass(eq=False, slots=True)
@@ -53,13 +66,39 @@ class Slots:
         self.budget = budget
         self.nbytes = 0
         self.evicted = 0
-        """Tokens dropped so far to stay within the budget."""
+        """Tokens dropped, or not kept, so far to stay within the budget."""
         self._root = Node(array("i"), [], None)
-        self._clock = 0
+        self._clock = 0  # in requests
+        self._size = 0  # bytes of a token, once known
+        self._away: dict[int, int] = {}  # when each conversation was answered last
+        self._absences: deque[int] = deque(maxlen=ABSENCES)
+        self._returned = 0  # when the last one came back
+
+    def tick(self, requests: int) -> None:
+        """So many requests arrive at once. What any of them uses stays until the next ones do."""
+        self._clock += requests
+
+    def gone(self, conversation: int) -> None:
+        """This conversation was answered, and may come back."""
+        self._away[conversation] = self._clock
+        if len(self._away) > AWAY:
+            del self._away[next(iter(self._away))]
+
+    def back(self, conversation: int) -> None:
+        """This conversation has come back, if it was here."""
+        if (gone := self._away.pop(conversation, None)) is not None:
+            self._absences.append(self._clock - gone)
+            self._returned = self._clock
+
+    def room(self) -> int:
+        """How many tokens could be kept now; where nothing was kept yet, as many as there are bytes."""
+        if not self._size:
+            return self.budget
+        old = self._clock - self._patience()
+        return (self.budget - self.nbytes + sum(n.nbytes for n in self._nodes() if n.used < old)) // self._size
 
     def match(self, ids: array[int]) -> tuple[int, list[tuple[Node, int]]]:
         """How many of `ids` are kept, and the nodes that hold them with the number of tokens of each that match."""
-        self._clock += 1
         node, at, path = self._root, 0, list[tuple[Node, int]]()
         while at < len(ids) and (child := node.children.get(ids[at])):
             child.used = self._clock
@@ -72,20 +111,26 @@ class Slots:
         return at, path
 
     def insert(self, ids: array[int], take: Callable[[int, int], KV]) -> None:
-        """Keep `ids`; `take(a, b)` gives the keys and values of tokens a to b, asked only for what is not kept yet."""
+        """Keep `ids` as far as there is room; `take(a, b)` gives the keys and values of tokens a to b, asked only for
+        what is not kept yet."""
         at, path = self.match(ids)
         if at == len(ids) or not self.budget:
+            return
+        self._size = self._size or sum(t.nbytes for t in take(at, at + 1) if t is not None)
+        self._evict((len(ids) - at) * self._size)
+        end = min(len(ids), at + (self.budget - self.nbytes) // self._size)
+        self.evicted += len(ids) - end
+        if end == at:
             return
         parent = self._root
         if path:
             parent, n = path[-1]
             if n < len(parent.ids):
                 parent = self._split(parent, n)
-        leaf = Node(ids[at:], take(at, len(ids)), parent, used=self._clock)
+        leaf = Node(ids[at:end], take(at, end), parent, used=self._clock)
         parent.children[leaf.ids[0]] = leaf
         self.nbytes += leaf.nbytes
         self._lengthen(leaf)
-        self._evict()
 
     def _split(self, node: Node, n: int) -> Node:
         """Cut `node` after `n` tokens; the new upper part, whose only child is the lower."""
@@ -107,21 +152,31 @@ class Slots:
             parent.children, parent.used = {}, leaf.used
             leaf = parent
 
-    def _evict(self) -> None:
-        while self.nbytes > self.budget:
-            leaf = min(self._leaves(), key=lambda node: node.used)
+    def _evict(self, wanted: int) -> None:
+        """Drop what no running conversation is waiting for, until so many bytes are free."""
+        old = self._clock - self._patience()
+        while self.nbytes + wanted > self.budget:
+            leaves = (node for node in self._nodes() if not node.children and node.used < old)
+            leaf = min(leaves, key=lambda node: node.used, default=None)
+            if leaf is None:
+                return
             assert leaf.parent is not None
             del leaf.parent.children[leaf.ids[0]]
             self.nbytes -= leaf.nbytes
             self.evicted += len(leaf.ids)
 
-    def _leaves(self) -> Iterator[Node]:
-        stack = [self._root]
+    def _patience(self) -> int:
+        """After how many requests what was not used is taken to be over: twice the longest absence of late, and none at
+        all where nobody has come back for that long."""
+        longest = 2 * max(self._absences, default=0)
+        return longest if self._clock - self._returned <= longest else 0
+
+    def _nodes(self) -> Iterator[Node]:
+        stack = [*self._root.children.values()]
         while stack:
             node = stack.pop()
             stack.extend(node.children.values())
-            if not node.children and node.parent:
-                yield node
+            yield node
 
 
 def _cut(kv: KV, a: int, b: int) -> KV:
@@ -233,6 +288,10 @@ class _Lane(CacheLayerMixin):
         """Nothing to do: the deck makes its tensors at the first write."""
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        device = key_states.device.type
+        if torch.is_autocast_enabled(device):  # attention casts to this type anyway; rotated keys come in float32
+            dtype = torch.get_autocast_dtype(device)
+            key_states, value_states = key_states.to(dtype), value_states.to(dtype)
         return self.deck.write(2 * self.layer, key_states), self.deck.write(2 * self.layer + 1, value_states)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:

@@ -14,8 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
-from sonde.core import AGENT, AnyPolicy, Task, Trajectory, derive, invalid, run_sync
+from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, derive, invalid, run_sync
 from sonde.core.checked import Checked
+from sonde.core.frozen import freeze
+from sonde.core.types import Json
 from sonde.rollout import Plan, Seats, rollout
 
 from .credit import Estimator, GroupRelative, RewardMix, Values, named_rewards, returns, with_advantages
@@ -37,7 +39,8 @@ class OnlineSettings(Checked):
     `rewards` and `credit`: see `train.credit`. `drop_flat` leaves groups without signal, in which every advantage is
     zero, out of what the loss is a mean over (unless all are); they are counted either way. `by`, `bandit`,
     `replacement`, `on`: the curriculum; see `train.curriculum`; its potential is on `turns` or on the mixed `reward`.
-    `context`, `max_new_tokens`: of `agents:llm`. `max_batch`: rows decoded at once. `lock_step`: episodes wait for each
+    `context` to `max_new_tokens` are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`:
+    with equal ones, what is evaluated later is shown what was shown in training. `lock_step`: episodes wait for each
     other (`models.hf`), so that a run can be had again, and resumed, number for number, at the price of batches that
     are not refilled. `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run
     folders, `episodes/GAME` in the folder of the training.
@@ -49,8 +52,14 @@ class OnlineSettings(Checked):
     updates_per_rollout: int = 1
     temperature: float = 1.0
     context: str = "full"
+    system: str = ""
+    examples: int = 0
+    answer_only: bool = False
+    keep_thinking: bool = False
     max_new_tokens: int | None = None
+    template: Mapping[str, Json] = EMPTY
     max_batch: int = 256
+    kv_bytes: int = 2 << 30
     lock_step: bool = False
     rewards: RewardMix = field(default_factory=RewardMix)
     credit: Estimator = field(default_factory=GroupRelative)
@@ -70,6 +79,9 @@ class OnlineSettings(Checked):
                 raise invalid(f"online: {name}", getattr(self, name), "1 or more")
         if self.temperature <= 0:
             raise invalid("online: temperature", self.temperature, "above 0: equal samples teach nothing")
+        if self.kv_bytes < 0:
+            raise invalid("online: kv_bytes", self.kv_bytes, "0 or more")
+        object.__setattr__(self, "template", freeze(self.template))
         if self.on not in ("turns", "reward"):
             raise invalid("online: on", self.on, "turns or reward")
 

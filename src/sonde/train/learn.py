@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
-from sonde.agents.llm import LLM
+from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
 from sonde.core.checked import Checked
 from sonde.core.extras import need
@@ -48,9 +48,6 @@ SUPERVISED = ("sft",)
 OFFLINE = (*SUPERVISED, *PAIRED, *UNPAIRED)
 """The objectives that learn from recorded episodes."""
 NEEDED = ("torch", "transformers", "accelerate", "filelock")
-
-SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
-"""Settings of `agents:llm` that decide what a model is shown."""
 
 Rule = TypeVar("Rule", SFTRule, PairRule)
 

@@ -2,7 +2,7 @@
 
 Source: LoRA (Hu et al. 2021) as peft implements it. A fresh adapter changes nothing (its second factor is zero), so the
 model with its adapter off is the model at the start of the run.
-Limits: saving merged weights copies the model once in memory, so that what is trained stays as it is.
+Limits: saving merged weights copies the model once in memory, in float32, so that what is trained stays as it is.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ def has_adapter(model: Any) -> bool:
     return hasattr(model, "peft_config")
 
 
-def attach(model: Any, settings: LoraSettings, seed: int) -> Any:
-    """The model with a fresh adapter, the same for the same seed. Its own weights are frozen from now on."""
+def attach(model: Any, settings: LoraSettings, seed: int, *, bf16: bool = False) -> Any:
+    """The model with a fresh adapter in float32, the same for the same seed. Its own weights are frozen from now on, in
+    bfloat16 with `bf16`."""
     import torch
 
     peft = _peft()
@@ -40,6 +41,8 @@ def attach(model: Any, settings: LoraSettings, seed: int) -> Any:
         target_modules=settings.targets if isinstance(settings.targets, str) else list(settings.targets),
         task_type="CAUSAL_LM",
     )
+    if bf16:
+        model.to(torch.bfloat16)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(seed, "train", "lora") >> 1)
         try:
@@ -58,8 +61,9 @@ def adapter_off(model: Any) -> Any:
 
 
 def merged(model: Any) -> Any:
-    """A plain model that computes what `model` does with its adapter; itself where there is none."""
-    return copy.deepcopy(model).merge_and_unload() if has_adapter(model) else model
+    """A plain model that computes what `model` does with its adapter, in float32, in which little that was learned is
+    rounded away; itself where there is none."""
+    return copy.deepcopy(model).float().merge_and_unload() if has_adapter(model) else model
 
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:

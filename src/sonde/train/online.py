@@ -41,7 +41,7 @@ import orjson
 from torch import Tensor
 from transformers import TrainerCallback
 
-from sonde.agents.llm import LLM
+from sonde.agents.llm import LLM, SHOWN
 from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, invalid, run_sync
 from sonde.models.hf import HF
 from sonde.rollout import close
@@ -119,6 +119,7 @@ class OnlineTrainer(SondeTrainer):
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         _check_processes(self)
         self.hf = self._around()
+        self._player = self._seated()
         self._referee = self._reference() if "reference" in objective.needs else None
 
     def _reference(self) -> Referee:
@@ -130,18 +131,19 @@ class OnlineTrainer(SondeTrainer):
 
     def _around(self) -> HF:
         model = self.accelerator.unwrap_model(self.model)
-        name = str(getattr(model.config, "name_or_path", "") or "policy")
-        return HF.around(
-            model, self.tokenizer, model=name, max_batch=self.online.max_batch, lock_step=self.online.lock_step
-        )
+        name, o = str(getattr(model.config, "name_or_path", "") or "policy"), self.online
+        options: dict[str, Any] = {"template": o.template, "max_batch": o.max_batch, "kv_bytes": o.kv_bytes}
+        return HF.around(model, self.tokenizer, model=name, lock_step=o.lock_step, **options)
 
     @property
     def agent(self) -> LLM:
-        """The model in the agent's seat."""
+        """The model in the agent's seat, with the fingerprint of its weights as they are now."""
+        return replace(self._player)
+
+    def _seated(self) -> LLM:
         o = self.online
-        return LLM(
-            model=self.hf, context=o.context, temperature=o.temperature, min_p=0.0, max_new_tokens=o.max_new_tokens
-        )
+        shown = {name: getattr(o, name) for name in SHOWN}
+        return LLM(model=self.hf, temperature=o.temperature, min_p=0.0, max_new_tokens=o.max_new_tokens, **shown)
 
     @property
     def tasks_per_rollout(self) -> int:
@@ -247,10 +249,12 @@ class OnlineTrainer(SondeTrainer):
         return [self._kept(groups[i::n]) for i in range(n)]
 
     def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
-        """The episodes of these tasks, with the weights as they are now."""
+        """The episodes of these tasks, with the weights as they are now. What play keeps is freed before training."""
         self.hf.renew(weights=f"step-{self.state.global_step}")
         with self.playing():
-            return play_groups(chosen, self.agent, self.policies, self.online.k)
+            played = play_groups(chosen, self.agent, self.policies, self.online.k)
+        self.hf.release()
+        return played
 
     def _check_played(self, groups: Sequence[Group], played: Sequence[Sequence[Trajectory]]) -> None:
         if not any(any(found) for found in self._from_all([len(group.samples) for group in groups])):

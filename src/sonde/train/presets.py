@@ -29,8 +29,8 @@ from .selection import SFTRule
 from .settings import FREE, LoraSettings, TrainSettings
 
 _UNTOLD = (
-    *(f"settings.{name}" for name in (*FREE, "seed")), "learning.seed", "online.max_batch", "online.lock_step",
-    "online.save_episodes",
+    *(f"settings.{name}" for name in (*FREE, "seed")), "learning.seed", "online.max_batch", "online.kv_bytes",
+    "online.lock_step", "online.save_episodes",
 )  # fmt: skip
 """What changes nothing that a source could have fixed."""
 

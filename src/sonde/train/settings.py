@@ -68,7 +68,8 @@ class TrainSettings(Checked):
     loss does not depend on it. `packing` puts several rows in one line where they fit.
     `warmup` is the share of steps in which the learning rate rises, from 0 at the first; `clip` is the largest norm of
     the gradient (0: none).
-    `bf16` computes in bfloat16 by autocast and keeps the weights as they are. `max_tokens`: longer rows are refused.
+    `bf16` computes in bfloat16 by autocast and keeps the weights as they are; with `lora` the frozen ones are kept in
+    bfloat16, and the adapter in float32. `max_tokens`: longer rows are refused.
     `reference`: where reference log-probabilities come from, the weights at the start of the run, the model without its
     adapter, or the rows, where they are given. `save`: whether the model is saved with the adapter merged into it, or
     the adapter alone.

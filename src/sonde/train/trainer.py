@@ -136,7 +136,7 @@ class SondeTrainer(Trainer):
         self.items = None if items is None else check_items(items, objective, settings, model)
         self.compared, self.origin = compared, origin_of(model, objective, self.items, compared)
         if settings.lora is not None:
-            model = lora.attach(model, settings.lora, settings.seed)
+            model = lora.attach(model, settings.lora, settings.seed, bf16=settings.bf16)
         self.pad_id = _pad_id(model, tokenizer)
         self.metrics: dict[str, list[Any]] = {}
         self._history_begun = False
