@@ -43,7 +43,7 @@ def test_sample_nll() -> None:
 
 def test_what_sft_is() -> None:
     assert (SFT().name, SFT().unit, SFT(mean="sample").unit, SFT().needs) == ("sft", "token", "sample", frozenset())
-    with pytest.raises(UserError, match="sft: mean: got 'pair', allowed: 'token' or 'sample'"):
+    with pytest.raises(UserError, match="sft: mean: got 'pair', allowed: token, sample"):
         SFT(mean="pair")  # type: ignore[arg-type]
 
 

@@ -176,7 +176,7 @@ def test_tokens_of_a_cut_distribution_are_refused_where_ratios_are_trained(tmp_p
 
 @pytest.mark.parametrize("name", ["top_p", "min_p"])
 def test_online_training_draws_from_the_whole_distribution(name: str) -> None:
-    with pytest.raises(TypeError, match=name):
+    with pytest.raises(UserError, match=f"online: unknown name '{name}'"):
         OnlineSettings(**{name: 0.3})
 
 
