@@ -1,7 +1,6 @@
 # Every target builds .venv by itself with the versions of constraints.txt; a second run starts at once.
 #   make demo      a small language model plays every environment; a table and an HTML report
 #   make test      every test but those marked slow          make test-all  all tests
-#   make test-core the tests of what needs no extra, in an environment without any: .venv-core
 #   make ci        what .ci/run checks                       make docs      the pages, into site/
 #   make clean     removes .venv and everything built; run folders stay
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer), JOBS the number of test processes.
@@ -15,11 +14,7 @@ INSTALL := $(BIN)/python -m pip install -c constraints.txt
 PYTHON ?= python3 python3.13 python3.12 python3.11
 JOBS ?= 2
 
-CORE := .venv-core
-CORE_TESTS := tests/core tests/store tests/users tests/cli tests/viewer tests/test_golden.py tests/test_rollout.py \
-    tests/test_run.py tests/test_evaluate.py tests/test_task_files.py
-
-.PHONY: demo test test-all test-core ci docs install dev clean
+.PHONY: demo test test-all ci docs install dev clean
 .DEFAULT_GOAL := demo
 
 demo: install
@@ -31,10 +26,6 @@ test: dev
 test-all: dev
 	$(BIN)/python -m pytest -n $(JOBS)
 
-test-core:
-	$(MAKE) --no-print-directory VENV=$(CORE) $(CORE)/installed-core
-	$(CORE)/bin/python -m pytest -m "not slow" -n $(JOBS) $(CORE_TESTS)
-
 ci:
 	.ci/run
 
@@ -45,14 +36,11 @@ install: $(VENV)/installed
 dev: $(VENV)/installed-dev
 
 clean:
-	rm -rf $(VENV) $(CORE) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 	@start=$$(date +%s); $(INSTALL) -e '.[train]' && touch $@ && echo "set-up: $$(( $$(date +%s) - start )) s"
-
-$(VENV)/installed-core: $(BIN)/python pyproject.toml constraints.txt
-	@$(INSTALL) -e '.[test]' && touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
 	@start=$$(date +%s); $(INSTALL) -e '.[train,dev]' && touch $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
