@@ -84,11 +84,11 @@ def test_another_model_does_not_continue_a_run_and_the_refusal_says_what_does() 
 
 def test_fresh_evaluates_again() -> None:
     folder = Path(evaluated()["folder"])
-    stored = (folder / "trajectories-00000.jsonl.zst").stat().st_ino
+    stored = (folder / "trajectories-00000.jsonl.zst").stat().st_mtime_ns
     evaluated()
-    assert (folder / "trajectories-00000.jsonl.zst").stat().st_ino == stored
+    assert (folder / "trajectories-00000.jsonl.zst").stat().st_mtime_ns == stored
     evaluated("--fresh")
-    assert (folder / "trajectories-00000.jsonl.zst").stat().st_ino != stored
+    assert (folder / "trajectories-00000.jsonl.zst").stat().st_mtime_ns != stored
     assert [p.name for p in folder.parent.iterdir()] == [folder.name], "nothing is left beside it"
 
 
