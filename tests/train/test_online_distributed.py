@@ -16,11 +16,11 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde.train.algos.grpo import GRPO
-from sonde.train.credit import RewardMix
 from sonde.train.curriculum import UCB
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings
 from sonde.train.online import OnlineTrainer
+from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
 
 

@@ -19,10 +19,11 @@ from sonde.paprika import TINY, Paprika
 from sonde.rollout import Plan, collect
 from sonde.train.algos import objective
 from sonde.train.algos.grpo import GRPO
-from sonde.train.credit import GroupRelative, named_rewards
+from sonde.train.credit import GroupRelative
 from sonde.train.gather import Game
 from sonde.train.learn import DATA, OFFLINE, Learning, learn_online, load_model, prepare
 from sonde.train.presets import PRESETS, Training, preset
+from sonde.train.rewards import named_rewards
 from sonde.train.selection import SFTRule
 from sonde.train.settings import LoraSettings, TrainSettings
 

@@ -19,12 +19,12 @@ from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
-from sonde.train.credit import RewardMix
 from sonde.train.curriculum import BANDITS
 from sonde.train.gather import Game, trajectories
 from sonde.train.groups import OnlineSettings
 from sonde.train.learn import NEEDED, OFFLINE, PAIRED, Learning, learn, learn_online
 from sonde.train.presets import PRESETS, Training
+from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
 from sonde.viewer.histories import HISTORY
 

@@ -20,10 +20,11 @@ from sonde.core.frozen import freeze
 from sonde.core.types import Json
 from sonde.rollout import Plan, Seats, rollout
 
-from .credit import Estimator, GroupRelative, RewardMix, Values, named_rewards, returns, with_advantages
+from .credit import Estimator, GroupRelative, Values, returns, with_advantages
 from .curriculum import Bandit, Choice, Uniform, potential, variation
 from .data import RowReport, samples
 from .gather import Game
+from .rewards import RewardMix, named_rewards
 from .types import Sample
 
 Sums = dict[str, tuple[float, float]]

@@ -22,9 +22,9 @@ from sonde.core.errors import unknown
 from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
 
-from .credit import RewardMix
 from .groups import OnlineSettings
 from .learn import OFFLINE, Learning
+from .rewards import RewardMix
 from .selection import SFTRule
 from .settings import FREE, LoraSettings, TrainSettings
 
@@ -127,7 +127,7 @@ _STARPO = Training(
         "clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "seq-mean-token-mean", "kl": 0.0,
     },
     online=OnlineSettings(
-        k=16, temperature=1.0, updates_per_rollout=3, rewards=RewardMix.published("delta_belief"), max_tokens=2500
+        k=16, temperature=1.0, updates_per_rollout=3, rewards=RewardMix.published("starpo"), max_tokens=2500
     ),
     settings=TrainSettings(
         lr=1e-5, batch_size=1280, max_steps=180, micro_batch=8, schedule="constant", warmup=0.0, betas=(0.9, 0.95),
