@@ -27,6 +27,12 @@ from sonde.core.types import Json
 from .credit import Values
 
 
+RECORDED = (
+    "env", "turns", "extra_turns", "invalid", "repeated", "success", "loss", "format", "timeout", "score",
+)  # fmt: skip
+"""The names of what is on the record."""
+
+
 def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
     """What rewards can be mixed from: one array per name, one number per turn.
 
