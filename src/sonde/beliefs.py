@@ -6,7 +6,7 @@ hypothesis. A `Course` holds both over one episode. Every number comes with an i
 
     KL                 sum_i p_t(i) log2(p_t(i) / q_t(i)), in bits: what it costs to take q_t for p_t
     total variation    half of sum_i |p_t(i) - q_t(i)|, in [0, 1]: the greatest error in the probability of any event
-    ΔBelief            ln b_t - ln b_{t-1} of the truth, in nats, as elicited: b need not be normalised (the paper, eq. 1)
+    ΔBelief            ln b_t - ln b_{t-1} of the truth, in nats, as elicited: b need not be normalised (eq. 1)
     correlation        Pearson's, of ΔBelief (nats) with a turn's exact truth gain or realised gain (bits)
     calibration        of all pairs (turn, candidate): how often candidates believed with q are true
     updating factor    slope of elicited on exact changes of log-odds
@@ -18,8 +18,9 @@ what they change exactly,
     Δ ln q(i)/q(j)  =  a (ln L(i) - ln L(j))  =  a Δ ln p(i)/p(j),
 
 a line through the origin: no evidence, no change, so no intercept is fitted. a = 1 is Bayes, less is under-updating,
-more over-updating (the regression of Grether 1980, "Bayes rule as a descriptive model"). The exact side is known without
-error, so noise in what is elicited does not bias the slope, which regressing the other way round would. Two slopes:
+more over-updating (the regression of Grether 1980, "Bayes rule as a descriptive model"). The exact side is known
+without error, so noise in what is elicited does not bias the slope, which regressing the other way round would. Two
+slopes:
 
     pairs    over all pairs of candidates that are possible before and after the turn, each pair of n weighted 1/n; just
              a under the rule above, for any K. None where replies only ever rule out: then no such pair changes
@@ -321,6 +322,8 @@ class Summary:
     """Everything about some episodes. Curves are over turns and empty, values None, where they cannot be had."""
 
     episodes: int
+    reached: tuple[int, ...]
+    """Episodes that went so far."""
     target: tuple[Estimate, ...]
     """ln b_t of the truth as elicited, in nats."""
     believed: tuple[Estimate, ...]
@@ -339,9 +342,10 @@ class Summary:
 
 def summarise(courses: Sequence[Course]) -> Summary:
     """Every number of the module for these episodes."""
-    share = (0.0, 1.0)
+    share, most = (0.0, 1.0), max((len(c.target) for c in courses), default=0)
     return Summary(
         episodes=len(courses),
+        reached=tuple(sum(t < len(c.target) for c in courses) for t in range(most)),
         target=by_turn(courses, lambda c: c.target),
         believed=by_turn(courses, _column("elicited", np.exp), bounds=share),
         exact=by_turn(courses, _column("exact", np.asarray), bounds=share),
