@@ -14,6 +14,7 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
 | `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |
 | `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
+| `(0, "candidates", task.id)` | the candidates that a belief is elicited over, where some are drawn (`elicit`) |
 | `(seed, "bootstrap", ...)` | resampling in `metrics` |
 | `(seed, "pair", task.id, world seed)` | the rejected trajectories of a task (`train.selection`) |
 | `(seed, "curriculum", n, "group")` or `"task"` at its end | the n-th choice of a curriculum (`train.curriculum`) |

@@ -25,6 +25,7 @@ from sonde.core.model import Sampling
 from .batching import Batcher, Ticket
 from .chat import common
 from .draw import draw
+from .score import Score, Scorer
 from .slots import Deck, Slots
 
 SHARED_MIN = 32
@@ -32,9 +33,6 @@ SHARED_MIN = 32
 
 PREFILL_TOKENS = 4096
 """Most tokens in one prefill pass."""
-
-SCORED_LOGITS = 1 << 26
-"""Most logits kept in one scoring pass (256 MiB in float32)."""
 
 Steer = Callable[[Tensor, Tensor], Tensor]
 """From the last hidden states (rows, hidden size) and logits (rows, vocabulary) to the logits that are drawn from."""
@@ -76,14 +74,6 @@ class Generate:
 def mark(ids: array[int], logprobs: array[float]) -> int:
     """What tells a completion from others."""
     return hash((ids.tobytes(), logprobs.tobytes()))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Score:
-    """Log-probabilities of every token of each continuation after `ids`."""
-
-    ids: array[int]
-    continuations: tuple[array[int], ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -152,6 +142,7 @@ class Engine:
         self.steer = steer
         self.slots = Slots(kv_bytes)
         self.deck = Deck(n_layers)
+        self.scorer = Scorer(model, self._fits)
         self.rows: list[_Row] = []
         self._most = max_batch  # rows at once, less where memory did not suffice for more
         self._again: list[Ticket[Any, Any]] = []  # those that did not fit
@@ -229,7 +220,7 @@ class Engine:
 
     def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         self.slots.tick(len(tickets))
-        self._score([t for t in tickets if isinstance(t.request, Score)])
+        self.stats.scored += self.scorer.serve([t for t in tickets if isinstance(t.request, Score)])
         jobs: list[_Job] = []
         for ticket in tickets:
             request = ticket.request
@@ -238,9 +229,9 @@ class Engine:
                 if request.follows is not None:
                     self.slots.back(request.follows)
         self._warm(jobs)
-        for chunk in self._chunks(jobs, 1):
+        for chunk in self._chunks(jobs):
             first = len(self.rows)
-            logits_BTV = self._prefill(chunk, 1)
+            logits_BTV = self._prefill(chunk)
             self.rows += [self._row(job) for job in chunk]
             for row, job in enumerate(chunk, first):
                 self._keep(job.ids, row)  # now, because others with the same opening may come before this row leaves
@@ -260,8 +251,8 @@ class Engine:
     def _warm(self, jobs: Sequence[_Job]) -> None:
         """Compute, once each, the prefixes that several jobs share and nobody keeps; shorter ones first."""
         while prefixes := self._fitting(self._shared(jobs)):
-            for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes], 1):
-                self._prefill(chunk, 1)
+            for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes]):
+                self._prefill(chunk)
                 self._keep_and_drop([job.ids for job in chunk])
             if any(self.slots.match(ids)[0] < len(ids) for ids in prefixes):
                 return  # the budget cannot hold them
@@ -301,33 +292,6 @@ class Engine:
         self.slots.insert(ids, lambda a, b: self.deck.take(row, a, b))
         self.stats.evicted, self.stats.kept_bytes = self.slots.evicted, self.slots.nbytes
 
-    # --- scoring -----------------------------------------------------------------------------------------------------
-
-    def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
-        jobs: list[_Job] = []
-        scores: dict[int, list[list[float]]] = {}
-        for ticket in tickets:
-            request: Score = ticket.request
-            if self._fits(ticket, max((request.ids + c for c in request.continuations), key=len, default=())):
-                scores[id(ticket)] = [[] for _ in request.continuations]
-                jobs += [_Job(request.ids + c, len(request.ids) - 1, (ticket, i))
-                         for i, c in enumerate(request.continuations) if c]  # fmt: skip
-        self._warm(jobs)
-        longest = max((len(job.ids) - job.most for job in jobs), default=0)
-        for chunk in self._chunks(jobs, longest):
-            logits_BTV = self._prefill(chunk, longest)
-            self._keep_and_drop([job.ids[: job.most + 1] for job in chunk])
-            for job, logits_TV in zip(chunk, logits_BTV, strict=True):
-                ticket, i = job.tag
-                scores[id(ticket)][i] = _logprobs(logits_TV, job.ids[job.most + 1 :])
-        self.stats.scored += sum(len(job.ids) - job.most - 1 for job in jobs)
-        for ticket in tickets:
-            rows = scores.get(id(ticket))
-            if rows is not None and any(math.isnan(x) for row in rows for x in row):
-                self._spoiled(ticket)
-            elif rows is not None:
-                ticket.finish(rows)
-
     # --- decoding ----------------------------------------------------------------------------------------------------
 
     def _step(self) -> None:
@@ -338,7 +302,7 @@ class Engine:
         deck.lengths = [length + 1 for length in deck.lengths]
         self.stats.steps += 1
         self.stats.decoded += n
-        self._sample(0, self._forward([[row.out.ids[-1]] for row in self.rows], 0, 1)[:, -1])
+        self._sample(0, self._forward([[row.out.ids[-1]] for row in self.rows], 0)[:, -1])
 
     def _sample(self, first: int, logits_BV: Tensor) -> None:
         """Draw a token for the rows from `first` on; those that end leave."""
@@ -390,12 +354,11 @@ class Engine:
 
     # --- forward passes ----------------------------------------------------------------------------------------------
 
-    def _chunks(self, jobs: Sequence[_Job], logits: int) -> Iterator[list[_Job]]:
+    def _chunks(self, jobs: Sequence[_Job]) -> Iterator[list[_Job]]:
         """Jobs with a similar number of missing tokens together, within the limits of one pass."""
         for job in jobs:
             job.kept = min(job.most, self.slots.match(job.ids)[0])
-        rows_scored = SCORED_LOGITS // (max(1, logits) * self.model.config.get_text_config().vocab_size)
-        most_rows = max(1, min(rows_scored, self._most - len(self.rows)))
+        most_rows = max(1, self._most - len(self.rows))
         chunk: list[_Job] = []
         for job in sorted(jobs, key=lambda job: job.missing, reverse=True):
             if chunk:
@@ -408,8 +371,8 @@ class Engine:
         if chunk:
             yield chunk
 
-    def _prefill(self, chunk: Sequence[_Job], keep: int) -> Tensor:
-        """Add these jobs to the deck as its last rows; the logits of their last `keep` tokens, (B, keep, V)."""
+    def _prefill(self, chunk: Sequence[_Job]) -> Tensor:
+        """Add these jobs to the deck as its last rows; the logits of their last token, (B, 1, V)."""
         paths = [self.slots.match(job.ids[: job.most]) for job in chunk]
         for job, (kept, _) in zip(chunk, paths, strict=True):
             job.kept = kept
@@ -423,10 +386,10 @@ class Engine:
         self.stats.prefilled += missing
         self.stats.padding += fed * len(chunk) - missing
         tokens = [[0] * (fed - len(job.ids)) + job.ids[-fed:].tolist() for job in chunk]
-        return self._forward(tokens, first, keep)
+        return self._forward(tokens, first)
 
-    def _forward(self, tokens: Sequence[Sequence[int]], first: int, keep: int) -> Tensor:
-        """Logits of the last `keep` columns after feeding `tokens` to the deck's rows from `first` on."""
+    def _forward(self, tokens: Sequence[Sequence[int]], first: int) -> Tensor:
+        """Logits of the last column after feeding `tokens` to the deck's rows from `first` on, (B, 1, V)."""
         fed, device = len(tokens[0]), self.model.device
         lengths_B1 = torch.tensor(self.deck.lengths[first : first + len(tokens)], device=device)[:, None]
         width = max(fed, *self.deck.lengths[first : first + len(tokens)])
@@ -440,7 +403,7 @@ class Engine:
             position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),
             past_key_values=self.deck.open(first, first + len(tokens), width, fed),
             use_cache=True,
-            logits_to_keep=keep,
+            logits_to_keep=1,
         )
         return out.logits
 
@@ -451,10 +414,3 @@ class Engine:
 def _rank(ticket: Ticket[Any, Any]) -> int:
     """An order that does not depend on who came first: by the seed of the call."""
     return ticket.request.sampling.seed if isinstance(ticket.request, Generate) else -1
-
-
-def _logprobs(logits_TV: Tensor, ids: Sequence[int]) -> list[float]:
-    """Log-probabilities of `ids`, whose last token is predicted by the last column but one of `logits_TV`."""
-    n = len(ids)
-    logprobs_TV = torch.log_softmax(logits_TV[-n - 1 : -1].float(), -1)
-    return logprobs_TV.gather(-1, torch.tensor(ids, device=logits_TV.device)[:, None])[:, 0].tolist()

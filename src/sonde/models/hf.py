@@ -30,7 +30,7 @@ from sonde.core.config import HOW
 from sonde.core.errors import UserError, invalid
 from sonde.core.extras import need
 from sonde.core.frozen import freeze
-from sonde.core.model import Capabilities, Model, Sampling
+from sonde.core.model import Capabilities, Model, Probe, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from . import fetch
@@ -154,16 +154,11 @@ class HF(Model):
             usage=Usage(len(prompt.ids), len(out.ids), out.cached),
         )
 
-    async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
-        """Natural log-probabilities, per token, of each continuation right after the generation prompt.
-
-        The token that would end the message is not included. Continuations share the prompt's computation.
-        """
-        from .decode import Score
+    async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
+        from .score import Score
 
         loaded, batcher = await self._ready()
-        rows = tuple(loaded.chat.encode(text) for text in continuations)
-        request = Score(loaded.chat.prompt(messages).ids, rows)
+        request = Score(tuple(loaded.chat.scored(probe) for probe in probes))
         return cast("list[list[float]]", await batcher.submit(request))
 
     @property
