@@ -19,7 +19,7 @@ Rewards that need a model or the environment's filter are measured after the gam
 are saved, what was measured is kept beside them, and `recredit.py` credits them again, without a model.
 
 A log entry has the means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed one),
-`turns`, `format`, `agent_tokens`, ..., what rewarders brought (`belief`, say: the sum over a game), `flat_groups` (share
+`turns`, `format`, `agent_tokens`, ..., what rewarders brought (`belief`, say, summed over a game), `flat_groups` (share
 of groups without signal), `episodes` so far, and `seconds_playing` per rollout (`seconds_measuring` of these for
 rewarders) and `seconds_training` (forward and backward) per step. The objective's own numbers
 (`ratio`, `nll`, ...) are over the samples that were computed: those of flat groups are not, where they cannot matter.
@@ -145,7 +145,7 @@ class OnlineTrainer(SondeTrainer):
 
     def _asked_for(self) -> Versions:
         """The weights that rewarders ask for, as they are before anything is learned."""
-        asked = [rewarder.asks for rewarder in self.online.rewarders if rewarder.asks is not None]
+        asked: list[Weights] = [rewarder.asks for rewarder in self.online.rewarders if rewarder.asks is not None]
         return Versions(self.accelerator.unwrap_model(self.model), asked)
 
     def _around(self) -> HF:
@@ -278,9 +278,7 @@ class OnlineTrainer(SondeTrainer):
         self.hf.release()
         return played
 
-    def measure(
-        self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]
-    ) -> dict[str, dict[str, Values]]:
+    def measure(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> dict[str, dict[str, Values]]:
         """What rewarders bring of these episodes, by trajectory and name."""
         begun, brought = time.perf_counter(), dict[str, dict[str, Values]]()
         self._measured.clear()

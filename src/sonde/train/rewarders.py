@@ -110,7 +110,8 @@ class Rewarder(Checked, ABC):
 def _unwon(trajectory: Trajectory, gains: Values) -> Values:
     """Without the gain of the turn that won."""
     if gains.shape != (len(trajectory.turns),):
-        raise UserError(f"rewarder: trajectory {trajectory.id} has {len(trajectory.turns)} turns, got {len(gains)} gains")
+        allowed = f"one for each of {len(trajectory.turns)} turns"
+        raise UserError(f"rewarder: trajectory {trajectory.id}: got {len(gains)} gains, allowed: {allowed}")
     out = gains.copy()
     if trajectory.outcome is not None and trajectory.outcome.kind == "win":
         out[-1:] = np.nan
@@ -201,7 +202,8 @@ class BeliefGain(Rewarder):
         """Where nothing is told at the end of a game, there is no belief after its last turn, and so no gain."""
         known, turns = np.array([belief.target for belief in found], np.float64), len(trajectory.turns)
         if len(known) not in (turns, turns + 1):
-            raise UserError(f"belief: trajectory {trajectory.id}: got {len(known)} beliefs, allowed: one before each turn")
+            allowed = f"one before each of {turns} turns"
+            raise UserError(f"belief: trajectory {trajectory.id}: got {len(known)} beliefs, allowed: {allowed}")
         return {"belief": np.append(np.diff(known), [np.nan] * (turns + 1 - len(known)))}
 
 

@@ -26,7 +26,6 @@ from sonde.core.types import Json
 
 from .credit import Values
 
-
 RECORDED = (
     "env", "turns", "extra_turns", "invalid", "repeated", "success", "loss", "format", "timeout", "score",
 )  # fmt: skip
