@@ -54,12 +54,13 @@ class Rewarder(Checked, ABC):
     names: ClassVar[tuple[str, ...]]
     """Of the arrays that it brings."""
 
-    shaping: tuple[str, ...] = ()
+    shaping: str | tuple[str, ...] = ()
     tau: float = 1.0
     clip: tuple[float, float] = (-2.0, 2.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shaping", tuple(self.shaping))
+        named = (self.shaping,) if isinstance(self.shaping, str) else self.shaping
+        object.__setattr__(self, "shaping", tuple(named))
         object.__setattr__(self, "clip", tuple(self.clip))
         check_shaping(f"{self.called}: shaping", self.shaping)
         if not 0.0 < self.tau < np.inf:
@@ -160,7 +161,7 @@ class BeliefGain(Rewarder):
     template: str = "statement"
     aggregate: Literal["sum", "mean"] = "sum"
     of: Weights = "current"
-    shaping: tuple[str, ...] = ("relu",)
+    shaping: str | tuple[str, ...] = ("relu",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
