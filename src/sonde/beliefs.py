@@ -285,10 +285,10 @@ def _odds(p: Floats, log_q: Floats, truth: int) -> Floats:
     if not len(others) or not usable.any():
         return np.zeros((2, 0))
     rest = p[:, others].sum(axis=1)
-    with np.errstate(all="ignore"):
-        exact = np.log(p[:, truth]) - np.log(rest)
     elicited = log_q[:, truth] - _logsumexp(log_q[:, others])[:, 0]
-    x, y = np.diff(exact)[usable], np.diff(elicited)[usable]
+    with np.errstate(all="ignore"):  # where the truth is certain; not usable
+        exact = np.log(p[:, truth]) - np.log(rest)
+        x, y = np.diff(exact)[usable], np.diff(elicited)[usable]
     return np.stack([x * x, x * y])
 
 

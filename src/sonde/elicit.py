@@ -40,7 +40,7 @@ TEMPLATES: Mapping[str, str] = Frozen(statement=f"Is the secret {TARGET}", quest
 ANSWER = "answer"
 MOST = 1024
 """Hypotheses of a support of which `all` are asked for, at most."""
-BATCH = 4096
+BATCH = 1024
 """Probes that a model is given at a time."""
 
 Prompt = Callable[[View], Sequence[Message]]
