@@ -74,7 +74,7 @@ def chosen(policy: BestOfN, ep: Episode) -> Action:
 
 def test_it_takes_the_question_after_which_the_truth_is_believed_most() -> None:
     """Of asking and humming, asking: told the colour, the model believes it. The worst is humming."""
-    best = BestOfN(player=Says(texts=("ask", "hm", "well")), n=12, model=Believer())
+    best = BestOfN(player=Says(texts=("ask", "hm", "well")), n=12, believer=Believer())
     for seed in range(8):
         ep = begun(seed=seed)
         assert chosen(best, ep).text == "ask" and chosen(replace(best, worst=True), ep).text in ("hm", "well")
@@ -83,7 +83,7 @@ def test_it_takes_the_question_after_which_the_truth_is_believed_most() -> None:
 
 def test_a_candidate_that_wins_is_the_best_and_the_last_choice_of_the_worst() -> None:
     ep = begun().step("ask")
-    best = BestOfN(player=Says(texts=("red", "blue", "hm")), n=16, model=Believer())
+    best = BestOfN(player=Says(texts=("red", "blue", "hm")), n=16, believer=Believer())
     assert chosen(best, ep).text == "red"
     assert chosen(replace(best, worst=True), ep).text in ("blue", "hm")
 
@@ -93,7 +93,7 @@ def test_one_candidate_is_the_player_alone() -> None:
     tasks = ENV.tasks("train")
     plan = Plan(k=2)
     alone = collect(ENV, {AGENT: player}, tasks, plan)
-    one = collect(ENV, {AGENT: BestOfN(player=player, n=1, model=Believer())}, tasks, plan)
+    one = collect(ENV, {AGENT: BestOfN(player=player, n=1, believer=Believer())}, tasks, plan)
     said = [[[turn.text for turn in t.turns] for t in sorted(run, key=lambda t: t.id)] for run in (alone, one)]
     assert sorted(said[0]) == sorted(said[1])
     assert all(t.privileged for t in one) and not any(t.privileged for t in alone)
@@ -104,7 +104,7 @@ def test_below_p_some_turns_are_drawn() -> None:
     player = Says(texts=("ask", "hm", "well", "oh"))
 
     def share(p: float) -> float:
-        policy = BestOfN(player=player, n=8, p=p, model=Believer())
+        policy = BestOfN(player=player, n=8, p=p, believer=Believer())
         return sum(chosen(policy, begun(seed=seed)).text == "ask" for seed in range(200)) / 200
 
     assert 0.15 < share(0.0) < 0.35 and 0.45 < share(0.5) < 0.75 and share(1.0) > 0.85
@@ -115,7 +115,7 @@ def test_by_expected_gain_needs_no_truth() -> None:
     env = sonde.make("mastermind")
     (task,) = env.tasks("test")[:1]
     policy = BestOfN(player=sonde.make("agents:random"), n=6, by="expected")
-    assert not policy.privileged and replace(policy, by="belief", model=Believer()).privileged
+    assert not policy.privileged and replace(policy, by="belief", believer=Believer()).privileged
     ep = Episode.begin(env, task, seed=3)
     action = run_sync(policy.choose(ep, {}))
     views = policy._views(ep, ep.view().seed)  # pyright: ignore[reportPrivateUsage]
@@ -139,7 +139,7 @@ def test_replies_tried_are_those_that_will_be_given() -> None:
             return -float(len(self.heard))
 
     player = Says(texts=("Is it alive?", "Is it a place?", "Is it made of metal?"))
-    policies: Mapping[str, Any] = {**default_policies(env), AGENT: BestOfN(player=player, n=6, model=Curious())}
+    policies: Mapping[str, Any] = {**default_policies(env), AGENT: BestOfN(player=player, n=6, believer=Curious())}
     ep = run_sync(advance(Episode.begin(env, task, seed=0), policies))
     ep = run_sync(advance(run_sync(play_act(ep, policies)), policies))
     replies, targets = zip(*Curious.heard, strict=True)
@@ -156,15 +156,15 @@ class Unfiltered(Asking):
 def test_mistakes() -> None:
     player: Policy = Says(texts=("ask",))
     with pytest.raises(UserError, match="agents:best_of_n: n: got 0, allowed: 1 or more"):
-        BestOfN(player=player, n=0, model=Believer())
+        BestOfN(player=player, n=0, believer=Believer())
     with pytest.raises(UserError, match="by: got 'luck'"):
-        BestOfN(player=player, by="luck", model=Believer())  # type: ignore[arg-type]
+        BestOfN(player=player, by="luck", believer=Believer())  # type: ignore[arg-type]
     with pytest.raises(UserError, match=r"p: got 1\.5, allowed: 0 to 1"):
-        BestOfN(player=player, p=1.5, model=Believer())
-    with pytest.raises(UserError, match="model: got None, allowed: a model"):
+        BestOfN(player=player, p=1.5, believer=Believer())
+    with pytest.raises(UserError, match="believer: got None, allowed: a model"):
         BestOfN(player=player)
     with pytest.raises(UserError, match="template: got 'Is it', allowed: statement, question, answer, or a text with"):
-        BestOfN(player=player, model=Believer(), template="Is it")
+        BestOfN(player=player, believer=Believer(), template="Is it")
     unfiltered = Unfiltered()
     ep = Episode.begin(unfiltered, unfiltered.task("red"), seed=0)
     with pytest.raises(UserError, match="has no filter; allowed: belief"):

@@ -38,7 +38,7 @@ from sonde.elicit import Elicitation, probe, seen, value
 
 @dataclass(frozen=True, kw_only=True)
 class BestOfN(EpisodePolicy):
-    """See the module. `player` makes the candidates, the first of them as it would alone; `model` is whose belief is
+    """See the module. `player` makes the candidates, the first of them as it would alone; `believer` is whose belief is
     asked (None: the player's own), by `template`. Ties go to the first."""
 
     player: Policy
@@ -46,7 +46,7 @@ class BestOfN(EpisodePolicy):
     by: Literal["belief", "expected"] = "belief"
     worst: bool = False
     p: float = 1.0
-    model: Model | None = None
+    believer: Model | None = None
     template: str = "statement"
     aggregate: Literal["sum", "mean"] = "sum"
 
@@ -63,9 +63,11 @@ class BestOfN(EpisodePolicy):
 
     @property
     def _asked(self) -> Model:
-        model = self.model or getattr(self.player, "model", None)
+        model = self.believer or getattr(self.player, "model", None)
         if not isinstance(model, Model):
-            raise invalid("agents:best_of_n: model", model, f"{Model.words}: {self.player.name!r} has none of its own")
+            raise invalid(
+                "agents:best_of_n: believer", model, f"{Model.words}: {self.player.name!r} has none of its own"
+            )
         return model
 
     @property
@@ -110,5 +112,5 @@ class BestOfN(EpisodePolicy):
 
     async def close(self) -> None:
         await self.player.close()
-        if self.model is not None:
-            await self.model.close()
+        if self.believer is not None:
+            await self.believer.close()
