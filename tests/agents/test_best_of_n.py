@@ -30,6 +30,7 @@ from sonde.core import (
     play_act,
     run_sync,
 )
+from sonde.elicit import Elicitation, ask, probe
 from sonde.models.fake import Fake
 from sonde.rollout import Plan, collect
 
@@ -79,6 +80,15 @@ def test_it_takes_the_question_after_which_the_truth_is_believed_most() -> None:
         ep = begun(seed=seed)
         assert chosen(best, ep).text == "ask" and chosen(replace(best, worst=True), ep).text in ("hm", "well")
         assert chosen(best, ep).memory == {"turn": 0} and ep.turns == ()
+
+
+def test_a_game_being_played_is_asked_as_its_record_is() -> None:
+    ep = begun().step("ask").step("hm")
+    for how in (Elicitation(), Elicitation(template="answer"), Elicitation(template="<target>")):
+        now, (*_, recorded) = probe(ep, how), ask(ENV, ep.trajectory(), how).probes
+        assert now is not None and now.span == recorded.span and now.ending == recorded.ending
+        assert [m.to_json() for m in now.messages] == [m.to_json() for m in recorded.messages]
+        assert now.text == "red"
 
 
 def test_a_candidate_that_wins_is_the_best_and_the_last_choice_of_the_worst() -> None:

@@ -28,7 +28,7 @@ from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, Env, Episode, Trajectory, UserError, invalid, run_sync, unknown
 from sonde.core.checked import Checked
 from sonde.core.types import Json
-from sonde.elicit import Elicitation, Elicited, elicit, words
+from sonde.elicit import Elicitation, Elicited, elicit, probe, words
 from sonde.scoring import as_assumed
 
 from .credit import Values
@@ -181,6 +181,7 @@ class BeliefGain(Rewarder):
     def check(self, env: Env[Any]) -> None:
         begun = Episode.begin(env, env.tasks("train")[0], seed=0)
         words(env, env.hypothesis(begun.state))
+        probe(begun, self.how)
 
     def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
         if player is None:
