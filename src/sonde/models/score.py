@@ -29,7 +29,7 @@ from .batching import Ticket
 from .requests import Score, Stats
 from .tree import Block, Run, Tree, blocks
 
-TOKENS = {"cpu": 256}
+TOKENS = {"cpu": 512}
 """Tokens of a pass, by the kind of device: attention is computed for all pairs, masked or not, and a processor is
 busy with few tokens."""
 MOST_TOKENS = 2048
