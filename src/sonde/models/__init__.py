@@ -2,6 +2,6 @@
 
 HELPERS = (
     *("batching", "cache", "chat", "convert", "decode", "draw", "fetch", "hub"),
-    *("masking", "reply", "retry", "saving", "score", "shipped", "slots", "templates", "weights"),
+    *("masking", "reply", "requests", "retry", "saving", "score", "shipped", "slots", "templates", "tree", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

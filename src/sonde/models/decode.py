@@ -14,18 +14,18 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from sonde.core.errors import WorldError
-from sonde.core.model import Sampling
 
-from .batching import Batcher, Ticket
+from .batching import Ticket
 from .chat import common
 from .draw import draw
-from .score import Score, Scorer
+from .requests import Feed, Generate, Generated, Score, Stats, mark
+from .score import Scorer, out_of_memory
 from .slots import Deck, Slots
 
 SHARED_MIN = 32
@@ -36,59 +36,6 @@ PREFILL_TOKENS = 4096
 
 Steer = Callable[[Tensor, Tensor], Tensor]
 """From the last hidden states (rows, hidden size) and logits (rows, vocabulary) to the logits that are drawn from."""
-
-
-@dataclass(slots=True)
-class Stats:
-    """Counts since the model was loaded, in tokens unless said otherwise.
-
-    `needed` is what prompts held beyond the tokens that an earlier call of the same conversation had computed;
-    `prefilled` is how many prompt tokens were in fact computed because they were not kept. Columns that were computed
-    only to make rows equally long are in `padding`. `rewritten` counts prompts whose template changed history.
-    """
-
-    requests: int = 0
-    needed: int = 0
-    prefilled: int = 0
-    padding: int = 0
-    decoded: int = 0
-    steps: int = 0
-    scored: int = 0
-    rewritten: int = 0
-    evicted: int = 0
-    kept_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Generate:
-    """Continue `ids`. `known` of them were computed by an earlier call of the conversation; `rewritten` as in `Prompt`.
-    Both are for `Stats` only. `follows` is the `mark` of the conversation's last completion."""
-
-    ids: array[int]
-    sampling: Sampling
-    known: int = 0
-    rewritten: bool = False
-    follows: int | None = None
-
-
-def mark(ids: array[int], logprobs: array[float]) -> int:
-    """What tells a completion from others."""
-    return hash((ids.tobytes(), logprobs.tobytes()))
-
-
-@dataclass(slots=True, eq=False)
-class Generated:
-    """Sampled ids with log-probabilities, why it ended, the text, and how many prompt tokens were kept ones."""
-
-    ids: array[int]
-    logprobs: array[float]
-    finish: Literal["stop", "length"] = "stop"
-    text: str = ""
-    cached: int = 0
-
-
-Answer = Generated | list[list[float]]
-Feed = Batcher[Generate | Score, Answer]
 
 
 @dataclass(slots=True, eq=False)
@@ -142,7 +89,7 @@ class Engine:
         self.steer = steer
         self.slots = Slots(kv_bytes)
         self.deck = Deck(n_layers)
-        self.scorer = Scorer(model, self._fits)
+        self.scorer = Scorer(model, n_layers=n_layers, stats=self.stats)
         self.rows: list[_Row] = []
         self._most = max_batch  # rows at once, less where memory did not suffice for more
         self._again: list[Ticket[Any, Any]] = []  # those that did not fit
@@ -169,7 +116,7 @@ class Engine:
                     if not self.rows and not self._wave and not self._again:
                         return
                 except RuntimeError as error:
-                    if not (isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)):
+                    if not out_of_memory(error):
                         self._forget()
                         raise
                     self._shrink(new, error)
@@ -220,7 +167,7 @@ class Engine:
 
     def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         self.slots.tick(len(tickets))
-        self.stats.scored += self.scorer.serve([t for t in tickets if isinstance(t.request, Score)])
+        self._score([t for t in tickets if isinstance(t.request, Score)])
         jobs: list[_Job] = []
         for ticket in tickets:
             request = ticket.request
@@ -236,6 +183,10 @@ class Engine:
             for row, job in enumerate(chunk, first):
                 self._keep(job.ids, row)  # now, because others with the same opening may come before this row leaves
             self._sample(first, logits_BTV[:, -1])
+
+    def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        longest = (max((row.ids for row in t.request.rows), key=len, default=()) for t in tickets)
+        self.scorer.serve([t for t, ids in zip(tickets, longest, strict=True) if self._fits(t, ids)])
 
     def _fits(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:
         fits = len(ids) < self.context

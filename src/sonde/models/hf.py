@@ -35,11 +35,13 @@ from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from . import fetch
 from .hub import locate, unloadable
+from .requests import Generate, Score, Stats, mark
 from .weights import weights_of
 
 if TYPE_CHECKING:
     from .chat import Chat
-    from .decode import Engine, Feed, Generated, Stats, Steer
+    from .decode import Engine, Steer
+    from .requests import Feed, Generated
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -131,8 +133,6 @@ class HF(Model):
         return config if steer is None else {**config, "steer": f"{steer.__module__}:{steer.__qualname__}"}
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        from .decode import Generate, mark
-
         loaded, batcher = await self._ready()
         prompt = loaded.chat.prompt(messages)
         known = min(prompt.shared, max(0, prompt.previous - 1))  # the last token sampled was never fed
@@ -155,17 +155,13 @@ class HF(Model):
         )
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
-        from .score import Score
-
         loaded, batcher = await self._ready()
         request = Score(tuple(loaded.chat.scored(probe) for probe in probes))
         return cast("list[list[float]]", await batcher.submit(request))
 
     @property
     def stats(self) -> Stats:
-        """Counts of tokens computed and saved since loading; see `decode.Stats`."""
-        from .decode import Stats
-
+        """Counts of tokens computed and saved since loading; see `requests.Stats`."""
         return self._lazy[0].engine.stats if self._lazy else Stats()
 
     async def close(self) -> None:
