@@ -37,8 +37,8 @@ def neighbour(name: str) -> Any:
 
 
 def train(folder: Path) -> dict[str, Any]:
-    """Three steps of four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs are
-    those of the weights' moving average."""
+    """Three steps of four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs
+    are those of the weights' moving average."""
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
     rewards, belief = RewardMix({"success": 1.0, "turns": -0.1, "belief": 0.1}), BeliefGain(of="average")

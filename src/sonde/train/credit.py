@@ -39,12 +39,12 @@ all of these). Equation 3: the outcome of the game is in the reward of every tur
   the others end: `ReturnToGo`, and trajectory-level credit that leaves one out. Of the baselines compared there,
   `ReturnToGo`'s varies least. With a trajectory's own reward in the mean, the estimate is (n - 1) / n as long.
 - Dividing by a standard deviation turns the gradient, most of all turn by turn, where few are left to compare with.
-- `TurnWise` takes the mean of every turn away, so what all turns cost or earn is not felt: a price of c per turn, put on
-  the turns, leaves the estimate as it is, which is to pay -c for each of them. That is how turn-wise credit comes to
-  favour long games where turns cost, and short ones where they earn. Beyond it: a turn answers for no later one (as
-  earned, it points away from asking) unless equation 3 has it answer for the outcome; and later turns count less, as
-  fewer reach them. Without a scale it is then near the gradient, and with the zeros of the published padding nearer in
-  one problem and further in the other; with a scale it charges for turns in both.
+- `TurnWise` takes the mean of every turn away, so what all turns cost or earn is not felt: a price of c per turn, put
+  on the turns, leaves the estimate as it is, which is to pay -c for each of them. That is how turn-wise credit comes
+  to favour long games where turns cost, and short ones where they earn. Beyond it: a turn answers for no later one
+  (as earned, it points away from asking) unless equation 3 has it answer for the outcome; and later turns count less,
+  as fewer reach them. Without a scale it is then near the gradient, and with the zeros of the published padding nearer
+  in one problem and further in the other; with a scale it charges for turns in both.
 - `Progress` and `gae` are as good as the values behind their differences.
 """
 
