@@ -1,19 +1,21 @@
 """How far a model's own belief is from the exact posterior: what ΔBelief-RL (section 3.1, figure 2) could not measure.
 
-    python recipes/delta_belief/calibration.py [--only NAME ...] [--tasks 60] [--quick] [--dry-run] [--json] [--out runs/..]
+    python recipes/delta_belief/calibration.py [--only NAME ...] [--tasks 100] [--quick] [--dry-run] [--json]
 
 Each case plays episodes where the environment has a filter, elicits a model's beliefs over them (`sonde elicit`), and
 compares. Folders are ordinary runs: `sonde report` on them draws the figures, and an interrupted recipe goes on.
 
-    tiny            sonde-tiny-best_arm on its own play of best_arm, preset small: its next answer as its belief. Before the
-                    last turn that answer is a pull, which is not quite the same
+    tiny            sonde-tiny-best_arm on its own play of best_arm, preset small: its next answer as its belief. Before
+                    the last turn that answer is a pull, which is not quite the same
     tiny-decide     the same, asked at every turn for the decision, which it otherwise is only at the end
     tiny-off        tiny-decide over the play of the reference solver, another policy's, as in the paper's figure 2
     arms            SmolLM2-135M over the same episodes, with a sentence that says which machine is best
-    twenty-*        SmolLM2-135M over the reference solver's games of twenty_questions, preset lmrl: the truth and 19
-                    others, under the paper's template, that of its code, and as the answer it would give
-    paper-*         the paper's setting: Qwen3 1.7B and 4B, not thinking, in the preset delta_belief, over another
-                    policy's games. Not run unless named: they need weights, and a GPU
+    twenty-*        SmolLM2-135M over the reference solver's games of twenty_questions, preset lmrl, cut at 8 turns so
+                    that not all are won: the truth and 19 others, under the paper's template, that of its code, and as
+                    the answer it would give
+    paper-*         the paper's setting: Qwen3 1.7B and 4B, not thinking, over DeepSeek-v3.2's games of the preset
+                    delta_belief. The user is the rule user, so that there is a posterior to compare with. Only where
+                    they are named: they need an endpoint at localhost:8000, weights, and a GPU
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,24 +37,32 @@ from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import Summary, split
 from sonde.core import Message, View
 from sonde.core.types import Json
-from sonde.elicit import ANSWER, Elicitation, ask, seen
+from sonde.elicit import ANSWER, Elicitation, ask
 from sonde.metrics import Estimate
+from sonde.rollout import collect
 from sonde.run import RunConfig, execute, prepare
 from sonde.store import Run
 
 TINY = {"name": "models:hf", "model": "sonde-tiny-best_arm"}
 SMOLLM2 = {"name": "models:hf", "model": "smollm2"}
+ENDPOINT = {"name": "models:http", "model": "deepseek-ai/DeepSeek-V3.2", "base_url": "http://localhost:8000/v1"}
 BEST = "The machine with the highest chance is <target>."
 ARMS = {"name": "best_arm", "preset": "small"}
-TWENTY = {"name": "twenty_questions", "preset": "lmrl"}
-SAME_AT_ONCE = 4
+TWENTY = {"name": "twenty_questions", "preset": "lmrl", "max_turns": 8}
+TRIED = 4
+"""Games that a cost is estimated from."""
 CHARACTERS_PER_TOKEN = 4
+NOTES = """\
+ln b first, last: of the truth in nats, before turn 1 and after the last turn that half of the episodes went beyond.
+belief, exact, KL, TV: there, of the truth and of all candidates. corr: of ΔBelief with the exact truth gain. odds,
+pairs: updating factors, of the truth and of all pairs. outside: mean mass of all other messages (template answer).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """Whose games, whose beliefs, and how they are elicited. `share` of the tasks that are asked for are played;
-    `decide` asks for the decision at every turn."""
+    `decide` asks for the decision at every turn; `named` cases are run where they are asked for by name alone."""
 
     env: Mapping[str, Json]
     plays: Mapping[str, Json]
@@ -61,8 +71,7 @@ class Case:
     context: str = "full"
     decide: bool = False
     share: float = 1.0
-    named: bool = field(default=False)
-    """Only run where it is asked for by name."""
+    named: bool = False
 
     def seat(self) -> LLM:
         return sonde.build({"name": "agents:llm", "model": self.model, "context": self.context})
@@ -76,15 +85,15 @@ def decision(view: View) -> Sequence[Message]:
 
 def _twenty(how: str) -> Case:
     given = Elicitation(template=how, candidates=20)
-    return Case(env=TWENTY, plays={"name": "agents:asker"}, model=SMOLLM2, how=given, share=0.5)
+    return Case(env=TWENTY, plays={"name": "agents:asker"}, model=SMOLLM2, how=given, share=0.4)
 
 
 def _paper(size: str) -> Case:
-    """Template and setting of the paper's code; games by an endpoint's model, users by rules. 433 words of the test split."""
+    """As in the paper's code, with candidates beside the truth."""
     env = {"name": "twenty_questions", "preset": "delta_belief", "as_published": True}
     model = {"name": "models:hf", "model": f"Qwen/Qwen3-{size}", "template": {"enable_thinking": False}}
     return Case(
-        env=env, plays={"name": "agents:asker"}, model=model, named=True,
+        env=env, plays={"name": "agents:llm", "model": ENDPOINT}, model=model, named=True,
         how=Elicitation(template="question", candidates=128),
     )  # fmt: skip
 
@@ -96,7 +105,7 @@ CASES: Mapping[str, Case] = {
     "tiny-decide": Case(env=ARMS, plays=_OWN, model=TINY, how=_ALL, context="render", decide=True),
     "tiny-off": Case(env=ARMS, plays={"name": "agents:bayes_arm"}, model=TINY, how=_ALL, context="render", decide=True),
     "arms": Case(
-        env=ARMS, plays={"name": "agents:bayes_arm"}, model=SMOLLM2, context="render", share=0.5,
+        env=ARMS, plays={"name": "agents:bayes_arm"}, model=SMOLLM2, context="render", share=0.4,
         how=Elicitation(template=BEST, candidates="all"),
     ),
     "twenty-statement": _twenty("statement"),
@@ -128,10 +137,14 @@ def run(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _played(case: Case, folder: Path, tasks: int) -> Run:
-    n = max(2, round(case.share * tasks))
-    config = RunConfig(env=case.env, seats={"agent": case.plays}, n_tasks=n, k=2, gains=False)
+    n = _tasks(case, tasks)
+    config = RunConfig(env=case.env, seats={"agent": case.plays}, n_tasks=n, k=1, gains=False)
     execute(prepare(config), folder)
     return Run.load(folder)
+
+
+def _tasks(case: Case, wanted: int) -> int:
+    return min(max(2, round(case.share * wanted)), len(sonde.build(case.env).tasks("test")))
 
 
 def _outside(folder: Path) -> float | None:
@@ -141,21 +154,18 @@ def _outside(folder: Path) -> float | None:
 
 
 def estimate(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
-    """What a case would cost, from the games of a few tasks played by the same agent, where that is no model; no model
-    is loaded. Tokens that are computed: the conversation once, and every candidate at every turn."""
-    env = sonde.build(case.env)
-    tasks = env.tasks("test")
-    if "model" in case.plays:
-        return {"case": name, "episodes": 2 * min(args.tasks, len(tasks)), "tokens": None}
-    seats = {"agent": sonde.build(case.plays)}
-    few = sonde.rollout.collect(env, seats, tasks[:SAME_AT_ONCE])
+    """What eliciting would cost, from a few games of the reference solver; no model is loaded. Tokens that are
+    computed: of a conversation that only grows once, and every candidate at every turn."""
+    env, seat = sonde.build(case.env), case.seat()
+    few = collect(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
     tokens = 0
     for t in few:
-        asked = ask(env, t, case.how, decision if case.decide else seen)
-        trunk = sum(len(m.content) for m in asked.probes[-1].messages)
-        tokens += (trunk + sum(len(p.messages[-1].content) for p in asked.probes)) // CHARACTERS_PER_TOKEN
-    n = 2 * max(2, round(case.share * min(args.tasks, len(tasks))))
-    return {"case": name, "episodes": n, "tokens": n * tokens // len(few), "model": case.model["model"]}
+        probes = ask(env, t, case.how, decision if case.decide else seat.prompt).probes
+        shown = {p.messages[:-1][-1].content: sum(len(m.content) for m in p.messages[:-1]) for p in probes}
+        trunk = max(shown.values()) if case.context == "full" else sum(shown.values())
+        tokens += (trunk + sum(len(p.messages[-1].content) for p in probes)) // CHARACTERS_PER_TOKEN
+    n = _tasks(case, args.tasks)
+    return {"case": name, "model": case.model["model"], "episodes": n, "tokens": n * tokens // len(few)}
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -169,13 +179,7 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
             cells = [*_ends(s), *_middle(s), *_numbers(s), "" if outside is None else f"{outside:.3f}"]
             seconds = f"{row['seconds']:8.0f}" if part == "all" else ""
             print(f"{label:18}{s.episodes:9}" + "".join(f"{c:>11}" for c in cells) + seconds)
-    print(
-        "ln b first, last: of the truth, nats, before turn 1 and at the last turn that most episodes reach. belief, exact:"
-    )
-    print(
-        "mean probability of the truth there. KL, TV: there. corr: of ΔBelief with the exact truth gain. odds, pairs:"
-    )
-    print("updating factors. outside: mean mass of all other messages (template answer).")
+    print(NOTES)
 
 
 def _last(s: Summary) -> int:
@@ -204,7 +208,7 @@ def _mean(curve: Sequence[Estimate], t: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=CASES, help="these cases")
-    parser.add_argument("--tasks", type=int, default=60, help="tasks of the test split, two samples each (default 60)")
+    parser.add_argument("--tasks", type=int, default=100, help="tasks of the test split (default 100)")
     parser.add_argument("--quick", action="store_true", help="4 tasks, for a first look")
     parser.add_argument("--dry-run", action="store_true", help="say what it would cost; no model is loaded")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
