@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,6 +167,37 @@ def test_the_gradients_by_hand() -> None:
 # --- unbiased --------------------------------------------------------------------------------------------------------
 
 LEAVE_ONE_OUT = GroupRelative(scale="none", baseline="leave_one_out")
+
+
+def tree(rng: np.random.Generator) -> list[Game]:
+    """All games of a random problem: up to three turns, one logit for each of the seven places that a game can be in,
+    random rewards, and ends anywhere."""
+    logits, found = rng.normal(size=7), list[Game]()
+
+    def grow(place: int, p: float, scores: tuple[Any, ...], earned: tuple[float, ...]) -> None:
+        q = 1 / (1 + math.exp(-logits[place]))
+        for chance, slope, after in ((1 - q, -q, 2 * place + 1), (q, 1 - q, 2 * place + 2)):
+            score = np.zeros(7)
+            score[place] = slope
+            so_far = (p * chance, (*scores, score), (*earned, float(rng.normal())))
+            if after < 7 and rng.random() < 0.7:
+                grow(after, *so_far)
+            else:
+                found.append(Game(*so_far, end=float(rng.normal()), values=()))
+
+    grow(0, 1.0, (), ())
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("n", [2, 3])
+def test_whatever_the_problem(seed: int, n: int) -> None:
+    games = tree(np.random.default_rng(seed))
+    total = np.zeros(7)
+    for group in product(games, repeat=n):
+        total += math.prod(game.p for game in group) * _estimated(group, by(ReturnToGo()))
+    assert total == pytest.approx(gradient(games), abs=1e-12)
+    assert float(np.abs(gradient(games)).max()) > 1e-3
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
