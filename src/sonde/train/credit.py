@@ -36,8 +36,9 @@ all of these). Equation 3: the outcome of the game is in the reward of every tur
 | gae | values 0 | (0.015, 0.190) | 3 | -0.057 | (0.012, -0.012) | 13 | -0.014 |
 
 - A baseline made of the others alone is independent of what the trajectory did, so it cannot turn the gradient, however
-  the others end: `ReturnToGo`, and trajectory-level credit that leaves one out. Of the baselines compared there,
-  `ReturnToGo`'s varies least. With a trajectory's own reward in the mean, the estimate is (n - 1) / n as long.
+  the others end: `ReturnToGo`, and trajectory-level credit that leaves one out. On both problems `ReturnToGo` varies
+  least of those compared; which does depends on the problem. With a trajectory's own reward in the mean, the estimate
+  is (n - 1) / n as long.
 - Dividing by a standard deviation turns the gradient, most of all turn by turn, where few are left to compare with.
 - `TurnWise` takes the mean of every turn away, so what all turns cost or earn is not felt: a price of c per turn, put
   on the turns, leaves the estimate as it is, which is to pay -c for each of them. That is how turn-wise credit comes
