@@ -84,12 +84,13 @@ def test_normalised_sums_to_one_and_forgets_the_scale(a: Any, shift: float) -> N
 
 def test_a_curve_is_the_mean_of_those_still_playing() -> None:
     rows = [
-        Course(task="a", won=True, target=np.array([-4.0, -1.0])),
-        Course(task="b", won=False, target=np.array([-2.0, -3.0, -3.5])),
+        Course(task="a", won=True, target=np.array([-4.0, -1.0, -0.1])),
+        Course(task="b", won=False, target=np.array([-2.0, -3.0, -3.5]), over=False),
     ]
-    curve = by_turn(rows, lambda c: c.target)
-    assert [e.mean for e in curve] == [-3.0, -2.0, -3.5] and [e.n for e in curve] == [2, 2, 1]
     found = split(rows)
+    curve = by_turn(rows, lambda c: c.target[: c.n])
+    assert [e.mean for e in curve] == [-3.0, -2.0, -3.5] and [e.n for e in curve] == [2, 2, 1]
+    assert found["all"].target == curve
     assert [e.mean for e in found["won"].target] == [-4.0, -1.0]
     assert found["all"].reached == (2, 2, 1) and found["lost"].episodes == 1
     assert found["all"].reliability is None and found["all"].divergence == ()
@@ -102,7 +103,8 @@ def test_the_turn_that_ends_a_game_is_left_out_of_all_but_curves() -> None:
     assert found is not None and [len(x) for x in found] == [1, 1]
     assert found[0] == pytest.approx([math.log2(1.5)])
     summary = summarise([told])
-    assert len(summary.divergence) == 2 and len(summary.target) == len(summary.exact) == 3
+    assert len(summary.divergence) == len(summary.target) == len(summary.exact) == len(summary.believed) == 2
+    assert summary.reached == (1, 1)
 
 
 # --- calibration ---------------------------------------------------------------------------------------------------

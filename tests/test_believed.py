@@ -154,7 +154,7 @@ def test_without_a_filter_there_are_curves_alone(tmp_path: Path) -> None:
         c = believed.course(env, t, believed.read(run.folder).beliefs[t.id])
         assert c.exact is None and c.entropy is None and c.elicited is not None and c.elicited.shape[1] == 3
         assert c.truth == 2
-        assert summarise([c]).divergence == () and len(summarise([c]).target) == len(c.target)
+        assert summarise([c]).divergence == () and len(summarise([c]).target) == c.n
 
 
 def test_a_model_that_knows_the_posterior_is_found_out(tmp_path: Path) -> None:

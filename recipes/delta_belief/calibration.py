@@ -10,9 +10,9 @@ compares. Folders are ordinary runs: `sonde report` on them draws the figures, a
     tiny-decide     the same, asked at every turn for the decision, which it otherwise is only at the end
     tiny-off        tiny-decide over the play of the reference solver, another policy's, as in the paper's figure 2
     arms            SmolLM2-135M over the same episodes, with a sentence that says which machine is best
-    twenty-*        SmolLM2-135M over the reference solver's games of twenty_questions, preset lmrl, cut at 8 turns so
-                    that not all are won: the truth and 19 others, under the paper's template, that of its code, and as
-                    the answer it would give
+    twenty-*        SmolLM2-135M over games of twenty_questions, preset lmrl, 4 questions at random and then at most 4
+                    of the reference solver, so that some are lost: the truth and 19 others, under the paper's template,
+                    that of its code, and as the answer it would give
     paper-*         the paper's setting: Qwen3 1.7B and 4B, not thinking, over DeepSeek-v3.2's games of the preset
                     delta_belief. The user is the rule user, so that there is a posterior to compare with. Only where
                     they are named: they need an endpoint at localhost:8000, weights, and a GPU
@@ -49,11 +49,12 @@ ENDPOINT = {"name": "models:http", "model": "deepseek-ai/DeepSeek-V3.2", "base_u
 BEST = "The machine with the highest chance is <target>."
 ARMS = {"name": "best_arm", "preset": "small"}
 TWENTY = {"name": "twenty_questions", "preset": "lmrl", "max_turns": 8}
+LATE = {"name": "agents:switch", "first": {"name": "agents:random"}, "then": {"name": "agents:asker"}, "turn": 4}
 TRIED = 4
 """Games that a cost is estimated from."""
 CHARACTERS_PER_TOKEN = 4
 NOTES = """\
-ln b first, last: of the truth in nats, before turn 1 and after the last turn that half of the episodes went beyond.
+ln b first, last: of the truth in nats, before turn 1 and after the last turn after which half of the games were on.
 belief, exact, KL, TV: there, of the truth and of all candidates. corr: of ΔBelief with the exact truth gain. odds,
 pairs: updating factors, of the truth and of all pairs. outside: mean mass of all other messages (template answer).
 """
@@ -85,7 +86,7 @@ def decision(view: View) -> Sequence[Message]:
 
 def _twenty(how: str) -> Case:
     given = Elicitation(template=how, candidates=20)
-    return Case(env=TWENTY, plays={"name": "agents:asker"}, model=SMOLLM2, how=given, share=0.4)
+    return Case(env=TWENTY, plays=LATE, model=SMOLLM2, how=given, share=0.4)
 
 
 def _paper(size: str) -> Case:
@@ -183,9 +184,9 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _last(s: Summary) -> int:
-    """The last turn before the end that at least half of the episodes reach."""
+    """The last turn after which at least half of the episodes are still on."""
     reach = [t for t, n in enumerate(s.reached) if 2 * n >= s.episodes]
-    return min(reach[-1], len(s.divergence) - 1) if reach and s.divergence else 0
+    return reach[-1] if reach else 0
 
 
 def _ends(s: Summary) -> list[str]:

@@ -32,8 +32,8 @@ of equal width would put nearly all of them into one. Equal probabilities are ne
 ECE is the mean over pairs of the distance between a bin's mean q and its share of truths; it is biased upwards in small
 samples, for which `exact` (the bin's mean p, which the share estimates) is the quieter standard.
 
-The belief after the turn that ended a game enters curves, and nothing else: that turn's message often names the truth,
-and the paper gives it no reward.
+The belief after the turn that ended a game enters nothing: that turn's message often names the truth, and the paper
+gives it no reward.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def by_turn(
     *,
     bounds: Bounds = (-math.inf, math.inf),
 ) -> tuple[Estimate, ...]:
-    """The mean of a value after 0, 1, ... turns, over the episodes that went so far; an episode that has ended is not
+    """The mean of a value after 0, 1, ... turns, over the episodes that were still on; one that has ended is not
     carried on. `values` gives one number per turn, or None."""
     rows = [(c.task, found) for c in courses if (found := values(c)) is not None]
     most = max((len(found) for _, found in rows), default=0)
@@ -323,7 +323,7 @@ class Summary:
 
     episodes: int
     reached: tuple[int, ...]
-    """Episodes that went so far."""
+    """Episodes that were still on after so many turns."""
     target: tuple[Estimate, ...]
     """ln b_t of the truth as elicited, in nats."""
     believed: tuple[Estimate, ...]
@@ -342,11 +342,11 @@ class Summary:
 
 def summarise(courses: Sequence[Course]) -> Summary:
     """Every number of the module for these episodes."""
-    share, most = (0.0, 1.0), max((len(c.target) for c in courses), default=0)
+    share, most = (0.0, 1.0), max((c.n for c in courses), default=0)
     return Summary(
         episodes=len(courses),
-        reached=tuple(sum(t < len(c.target) for c in courses) for t in range(most)),
-        target=by_turn(courses, lambda c: c.target),
+        reached=tuple(sum(t < c.n for c in courses) for t in range(most)),
+        target=by_turn(courses, lambda c: c.target[: c.n]),
         believed=by_turn(courses, _column("elicited", np.exp), bounds=share),
         exact=by_turn(courses, _column("exact", np.asarray), bounds=share),
         divergence=by_turn(courses, _compared(divergence), bounds=(0.0, math.inf)),
@@ -366,11 +366,11 @@ def split(courses: Sequence[Course]) -> Mapping[str, Summary]:
 
 
 def _column(name: str, form: Callable[[Any], Any]) -> Callable[[Course], Any | None]:
-    """The truth's column of the candidates."""
+    """The truth's column of the candidates, while the game went on."""
 
     def values(course: Course) -> Any | None:
         rows = getattr(course, name)
-        return None if rows is None else form(rows[:, course.truth])
+        return None if rows is None else form(rows[: course.n, course.truth])
 
     return values
 

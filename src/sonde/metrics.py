@@ -148,7 +148,7 @@ def of_sums(
     if not math.isfinite(centre):
         return None
     found = found[np.isfinite(found)]
-    if n == 1 or np.ptp(found) <= _SAME:
+    if n == 1 or not len(found) or np.ptp(found) <= _SAME:
         return Estimate(centre, *_around(centre, n, bounds), n)
     low, high = _stretched(centre, found, n)
     return Estimate(centre, min(centre, max(bounds[0], low)), max(centre, min(bounds[1], high)), n)

@@ -68,6 +68,7 @@ def elicit(
     how = Elicitation(template=template, candidates=_candidates(candidates), aggregate=cast("Any", aggregate))
     config = agent_config("llm", model, base_url, known=run.agent, context=context, examples=examples)
     seat: LLM = build(config)
+    seat.model.require("score")  # before anything is removed
     if fresh:
         believed.forget(folder)
     before = sum(t in believed.read(folder).beliefs for t in run.ids)
@@ -162,7 +163,7 @@ def table(found: Mapping[str, Summary]) -> Group:
     columns += [every.believed, every.exact, every.divergence, every.variation] if compared else []
     for t in _shown(len(every.target)):
         curve.add_row(str(t), str(every.reached[t]), *(_at(column, t) for column in columns))
-    notes = ["turn: turns played. ln b: log-probability of the truth in nats, mean over the episodes that went so far."]
+    notes = ["turn: turns played. ln b: log-probability of the truth in nats, mean over the episodes still on."]
     if compared:
         notes.append(
             "belief, exact: probability of the truth among the candidates, as elicited and as it can be known. "

@@ -122,15 +122,15 @@ def _beside(runs: Sequence[Held], name: str, title: str) -> str:
     with plots.axes(right=0.76) as ax:
         ends: list[tuple[float, Agent]] = []
         for run in runs:
-            every, n = run.parts["all"], len(run.parts["all"].divergence)
+            every = run.parts["all"]
             ax.plot(
-                range(n), [e.mean for e in every.exact[:n]], color=run.agent.colour, linewidth=1.4,
+                range(len(every.exact)), [e.mean for e in every.exact], color=run.agent.colour, linewidth=1.4,
                 linestyle=(0, (3, 2)), gid=f"agent-{run.agent.number}",
             )  # fmt: skip
-            _curve(ax, run.agent, every.believed[:n])
-            ends.append((every.believed[n - 1].mean, _called(run.agent, "believed", len(runs))))
+            _curve(ax, run.agent, every.believed)
+            ends.append((every.believed[-1].mean, _called(run.agent, "believed", len(runs))))
             if len(runs) == 1:
-                ends.append((every.exact[n - 1].mean, replace(run.agent, name="exact")))
+                ends.append((every.exact[-1].mean, replace(run.agent, name="exact")))
         ax.set(xlabel="turns", ylabel="probability of the truth", ylim=(0, 1.02))
         _turns(ax, runs)
         plots.label_ends(ax, ends)
