@@ -120,7 +120,7 @@ def test_what_an_endpoint_without_them_gets() -> None:
     with pytest.raises(CapabilityError, match="'http' cannot score; backends that can: fake, hf, http where the"):
         asyncio.run(silent.score([GREEN]))
     with pytest.raises(
-        CapabilityError, match="prompt_logprobs: got True, but /v1/chat/completions returns none; .*fake"
+        CapabilityError, match=r"prompt_logprobs: got True, but /v1/chat/completions returns none; .*fake"
     ):
         score(says("x"), probes=[GREEN])
 
@@ -158,7 +158,9 @@ def test_replies_that_cannot_be_read(rows: list[Any], says_so: str) -> None:
 
 def test_a_prompt_that_does_not_end_with_the_message_is_an_error_without_the_key() -> None:
     rows = [None, {"1": {"logprob": -1.0, "decoded_token": KEY}}]
-    with pytest.raises(UserError, match="probe: messages: the endpoint's prompt does not end with .*'green'") as caught:
+    with pytest.raises(
+        UserError, match=r"probe: messages: the endpoint's prompt does not end with .*'green'"
+    ) as caught:
         score(reply(json.dumps({"choices": [], "prompt_logprobs": rows})), probes=[GREEN])
     assert KEY not in str(caught.value)
 

@@ -90,7 +90,7 @@ def test_what_was_sampled_is_scored_as_sampled(tiny_folder: Path) -> None:
 def test_a_span_of_what_was_sampled(tiny_folder: Path) -> None:
     hf, tok = HF(model=str(tiny_folder)), tokenizer()
     first = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=1)))
-    odd = array("i", tok.convert_tokens_to_ids([*"turn", "Ã", "¶", "x"]) + [2])  # never encoded that way
+    odd = array("i", [*tok.convert_tokens_to_ids([*"turn", "Ã", "¶", "x"]), 2])  # never encoded that way
     assert tok.decode(odd[:-1]) == "turnöx" and tok.encode("turnöx") != list(odd[:-1])
     c = replace(first, text="turnöx", ids=odd, logprobs=array("f", [0.0] * 8))
     messages = (Message("user", "go"), Message("assistant", c.text, c))

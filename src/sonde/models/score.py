@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -91,7 +91,7 @@ class Scorer:
     def _settle(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         found = self._score([ticket.request for ticket in tickets])
         for ticket, rows in zip(tickets, found, strict=True):
-            if all(math.isfinite(x) for row in rows for x in row):
+            if not any(math.isnan(x) for row in rows for x in row):
                 self.stats.scored += sum(map(len, rows))
                 ticket.finish(rows)
             elif len(tickets) == 1:
@@ -153,8 +153,9 @@ class Scorer:
         logits_TV = out.logits[0, : len(wanted)]
         if cache is None or not block.after:
             return logits_TV, []
-        kept = [t for layer in cache.layers for t in (layer.keys, layer.values)]
-        return logits_TV, [t[..., n_before:, :].clone() if n_before else t for t in kept if t is not None]
+        layers = cast("list[DynamicLayer]", cache.layers)
+        kept = [t for layer in layers for t in (layer.keys, layer.values) if t is not None]
+        return logits_TV, [t[..., n_before:, :].clone() if n_before else t for t in kept]
 
     def _cache(self, before: _Path | None) -> Cache:
         """A cache that holds all that leads to a block."""
@@ -169,19 +170,17 @@ class Scorer:
                 for k in (2 * i, 2 * i + 1)
             )
             layer.update(keys, values)
-        return Cache(layers=layers)
+        return Cache(layers=[*layers])
 
     def _masks(self, block: Block, positions_T: Tensor, n_before: int) -> Any:
         """What each column sees, per kind of layer; None where all of it is one plain sequence."""
         if self.windows is None or all(a is b.parent for a, b in zip(block.runs, block.runs[1:], strict=False)):
             return None
-        device = self.model.device
-        reach = torch.cat([torch.arange(n_before, device=device), positions_T])
-        ahead_TS = positions_T[:, None] - reach
-        seen_TS = torch.ones_like(ahead_TS, dtype=torch.bool)
-        seen_TS[:, n_before:] = _ancestors(block).to(device)
-        seen_TS &= ahead_TS >= 0
-        masks = {kind: self._mask(seen_TS if window is None else seen_TS & (ahead_TS < window))
+        at_T1 = positions_T[:, None]
+        reach_S = torch.cat([torch.arange(n_before, device=positions_T.device), positions_T])
+        seen_TS = reach_S <= at_T1
+        seen_TS[:, n_before:] &= _ancestors(block).to(seen_TS.device)
+        masks = {kind: self._mask(seen_TS if window is None else seen_TS & (reach_S > at_T1 - window))
                  for kind, window in self.windows.items()}  # fmt: skip
         return masks if len(masks) > 1 else next(iter(masks.values()))
 
