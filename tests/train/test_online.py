@@ -455,7 +455,7 @@ def test_tasks_keep_the_order_of_games() -> None:
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_random_model_learns_to_ask_first_and_to_use_the_answer(tmp_path: Path, seed: int) -> None:
     """From about no game won in a hundred to most, in 2,560 episodes."""
     sizes: dict[str, Any] = {"batch_size": 64, "micro_batch": 64, "max_steps": 40}
