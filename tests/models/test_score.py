@@ -133,6 +133,8 @@ def test_no_probes_and_a_template_that_ends_no_message(tmp_path: Path) -> None:
     assert run(hf.score([])) == []
     with pytest.raises(UserError, match="probe: ending: got True"):
         run(hf.score([probe((Message("user", "go"),), "green", ending=True)]))
+    with pytest.raises(UserError, match=r"probe: messages: the chat template .* shows nothing before the last message"):
+        run(hf.score([probe((), "green")]))
     run(hf.close())
 
 

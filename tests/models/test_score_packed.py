@@ -25,7 +25,7 @@ from sonde.models.score import Scorer, _windows  # noqa: E402 (needs torch)
 from .test_hf import plain_logprobs, run  # noqa: E402
 from .tiny import TEXT, model, tokenizer  # noqa: E402
 
-SLIDING = {"sliding_window": 8}
+SLIDING: dict[str, Any] = {"sliding_window": 8}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", {}),
     "qwen2": ("qwen2", {"use_sliding_window": True, "max_window_layers": 1, **SLIDING}),
@@ -208,7 +208,7 @@ def test_what_is_no_number_spoils_no_other_request(tiny_folder: Path) -> None:
 
     async def beside() -> list[Any]:
         bad = Probe((Message("user", TEXT * 2 + "~"), Message("assistant", "green")))
-        return await asyncio.gather(hf.score([bad]), hf.score(dialogue(0, 1)), return_exceptions=True)
+        return [*await asyncio.gather(hf.score([bad]), hf.score(dialogue(0, 1)), return_exceptions=True)]
 
     error, found = run(beside())
     assert isinstance(error, WorldError) and "not numbers" in str(error)

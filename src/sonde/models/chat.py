@@ -84,6 +84,10 @@ class Chat:
         The last message is encoded together with the template's text around it, unless it was sampled. Its place is
         where a mark stood; the offsets that the tokenizer gives say which tokens overlap the span.
         """
+        if not self.tokenizer.is_fast:
+            raise UserError(
+                f"model: got {self.label!r}, whose tokenizer gives no offsets; allowed: a fast one, to score"
+            )
         messages, last = probe.messages, len(probe.messages) - 1
         sampled = {i: m.completion.ids for i, m in enumerate(messages) if m.completion and self._is_own(m)}
         plain = self.render(messages, speak=False)
@@ -116,7 +120,7 @@ class Chat:
         if probe.ending:
             places.append(self._ending(piece, next((i for i, at in enumerate(offsets) if at[0] >= end), len(piece))))
         before = len(ids) - len(piece)
-        return _cut(ids, [before + i for i in places])
+        return self._cut(ids, [before + i for i in places])
 
     def _sampled(self, probe: Probe, pieces: Sequence[str], own: array[int], sampled: Sequence[array[int]]) -> Scored:
         """Of a last message that is this model's own, as the ids that it sampled."""
@@ -127,7 +131,7 @@ class Chat:
         places = [i for i, (x, y) in enumerate(pairwise(texts)) if max(len(x.rstrip("\ufffd")), a) < min(len(y), b)]
         if probe.ending:
             places.append(self._ending(ids[len(before) :], len(own) - (own[-1] in self.ends)))
-        return _cut(ids, [len(before) + i for i in places])
+        return self._cut(ids, [len(before) + i for i in places])
 
     def _ending(self, ids: array[int], at: int) -> int:
         """The place `at`, if an assistant message ends there."""
@@ -136,6 +140,14 @@ class Chat:
                 f"probe: ending: got True, but the chat template of {self.label!r} ends no message by a token"
             )
         return at
+
+    def _cut(self, ids: array[int], places: list[int]) -> Scored:
+        """What comes after the last place decides nothing, and nothing comes before the first token."""
+        if 0 in places:
+            raise UserError(
+                f"probe: messages: the chat template of {self.label!r} shows nothing before the last message"
+            )
+        return Scored(ids[: max(places, default=-1) + 1], array("i", places))
 
     def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
         """The template's text; with `speak`, up to where the assistant's next message starts."""
@@ -238,11 +250,6 @@ class Chat:
 def _forms(content: str) -> tuple[str, ...]:
     """The forms in which a faithful template may show a message: as it is, or trimmed."""
     return (content, content.strip(), content.rstrip(), content.lstrip())
-
-
-def _cut(ids: array[int], places: list[int]) -> Scored:
-    """What comes after the last place decides nothing."""
-    return Scored(ids[: max(places, default=-1) + 1], array("i", places))
 
 
 def common(a: array[int], b: array[int]) -> int:
