@@ -154,7 +154,7 @@ def prepare(config: RunConfig) -> Prepared:
     if config.n_tasks is not None and config.n_tasks > len(tasks):
         raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
     chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
-    run = Prepared(config, env, policies, chosen, config.label or _label(policies[AGENT].config))
+    run = Prepared(config, env, policies, chosen, config.label or label_of(policies[AGENT].config))
     return replace(run, fingerprint=content_hash(identity(run.resolved)))
 
 
@@ -288,21 +288,31 @@ def config_from(values: Mapping[str, Json]) -> RunConfig:
 
 def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
     """`values` with one dotted assignment applied, such as `seats.agent.examples=2`; values read as YAML."""
-    path, sign, text = assignment.partition("=")
-    if not sign or not path:
-        raise invalid("override", assignment, "KEY.KEY=VALUE")
-    *parents, last = path.strip().split(".")
+    (*parents, last), value = assigned(assignment)
     at = result = _copied(values)
     for key in parents:
         at = at.setdefault(key, {})
         if not isinstance(at, dict):
-            raise UserError(f"override: {path}: {key} is not a mapping")
+            raise UserError(f"override: {'.'.join((*parents, last))}: {key} is not a mapping")
+    at[last] = value
+    return result
+
+
+def assigned(assignment: str) -> tuple[list[str], Json]:
+    """The dotted path of an assignment, and its value.
+
+    >>> assigned("settings.lr=1e-4")
+    (['settings', 'lr'], 0.0001)
+    """
+    path, sign, text = assignment.partition("=")
+    if not sign or not path:
+        raise invalid("override", assignment, "KEY.KEY=VALUE")
     try:
-        at[last] = _value(text)
+        value = _value(text)
     except (ValueError, RecursionError, yaml.YAMLError) as e:  # an impossible date is a ValueError
         raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
-    _check_keys(f"override: {path}", at[last])
-    return result
+    _check_keys(f"override: {path}", value)
+    return path.strip().split("."), value
 
 
 def _value(text: str) -> Json:
@@ -314,9 +324,9 @@ def _copied(values: Json) -> Json:
     return {k: _copied(v) for k, v in values.items()} if isinstance(values, Mapping) else values
 
 
-def _label(config: Mapping[str, Json]) -> str:
+def label_of(config: Mapping[str, Json]) -> str:
     """`llm (smollm2)` for a model's policy, `llm (rpo@1c9f03)` where it was trained; the name of a program."""
-    name = str(config["name"]).removeprefix("agents:")
+    name = str(config["name"]).removeprefix("agents:").removeprefix("users:")
     inner = config.get("model")
     if inner is None:
         return name

@@ -48,7 +48,7 @@ from torch import Tensor
 from transformers import TrainerCallback
 
 from sonde.agents.llm import LLM, SHOWN
-from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, invalid, run_sync
+from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, identity, invalid, run_sync
 from sonde.models.hf import HF
 from sonde.rollout import close
 from sonde.store import RunWriter
@@ -176,7 +176,7 @@ class OnlineTrainer(SondeTrainer):
             {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": _tasks(game)}
             for game in self.games
         ]
-        others = {seat: policy.config for seat, policy in self.policies.items()}
+        others = {seat: identity(policy.config) for seat, policy in self.policies.items()}
         return {**self.online.to_json(), "games": games, "policies": others}
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:

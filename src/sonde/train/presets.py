@@ -63,6 +63,11 @@ class Training(Checked):
         """The same for another objective, which has options of its own."""
         return self if objective == self.objective else replace(self, objective=objective, options=EMPTY)
 
+    @property
+    def episodes(self) -> int:
+        """How many are played in all, where the model learns while it plays."""
+        return self.settings.batch_size * (self.settings.max_steps or 0)
+
     def to_json(self) -> dict[str, Json]:
         """Everything that this objective is trained with, as plain JSON."""
         how = {"learning": self.learning.to_json()} if self.objective in OFFLINE else {"online": self.online.to_json()}
