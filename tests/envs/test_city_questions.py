@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sonde.envs._rules.cities.atlas import atlas, kilometres
 from sonde.envs._rules.cities.game import canonical, knowledge
-from sonde.envs._rules.cities.questions import proposed, query
+from sonde.envs._rules.cities.proposals import proposed
+from sonde.envs._rules.cities.questions import query
 from sonde.envs._rules.cities.replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG
 from sonde.users.resident import replied
 

@@ -19,8 +19,8 @@ from sonde.core import Outage
 from sonde.models.echo import largest_echo, places_of, unbyted
 from sonde.models.http import Http
 
+from .endpoint import KEY, on
 from .server import USAGE, Handler, Request, reply, response, says, slowly
-from .test_http import KEY, on
 
 pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
 

@@ -189,7 +189,7 @@ class GuessMyCity(Dialogue):
     # --- what a message is -------------------------------------------------------------------------------------------
 
     def solves(self, state: Talk) -> bool:
-        from ._rules.cities.questions import names_it, proposed
+        from ._rules.cities.proposals import names_it, proposed
 
         city = self.city(state)
         if city is None:
@@ -199,13 +199,14 @@ class GuessMyCity(Dialogue):
         return found is not None and found.count == 1 and city.id in found.cities
 
     def candidates(self, said: str) -> int:
-        from ._rules.cities.questions import proposed
+        from ._rules.cities.proposals import proposed
 
         found = proposed(said)
         return 0 if found is None else found.count
 
     def understood(self, state: Talk) -> Verdict | None:
-        from ._rules.cities.questions import names_another, query
+        from ._rules.cities.proposals import names_another
+        from ._rules.cities.questions import query
         from ._rules.cities.replies import Guess
 
         city, found = self.city(state), query(state.said)
@@ -232,7 +233,8 @@ class GuessMyCity(Dialogue):
         return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.secrets
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        from ._rules.cities.questions import proposed, query
+        from ._rules.cities.proposals import proposed
+        from ._rules.cities.questions import query
 
         found = proposed(state.said)
         named = {} if found is None else {"guess": self._titles(found.cities)}
