@@ -118,7 +118,8 @@ class Env(Configured, ABC, Generic[S]):
         return None
 
     def say(self, answer: str) -> str:
-        """A text that this environment reads as `answer`."""
+        """A text that this environment reads as `answer`, one of those that it lists. Any other text is said as it is,
+        with no more than the answer syntax around it."""
         return answer
 
     def acts(self, seat: str) -> tuple[int, int]:
