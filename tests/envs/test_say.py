@@ -55,9 +55,9 @@ def test_a_line_that_is_not_listed_is_said_as_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["murder_mystery", "car_dealer", "guess_my_city", "twenty_questions"])
-@given(st.text(max_size=40))
-def test_so_is_any_text(name: str, line: str) -> None:
-    assert adds_nothing(name, line)
+@given(st.text(max_size=40) | st.sampled_from(("Wanda", "$30,000", "navigation and sunroof", "Lisbon", "monsoon")))
+def test_so_is_any_text_that_nobody_lists(name: str, line: str) -> None:
+    assert adds_nothing(name, f"{line} or so")
 
 
 @pytest.mark.parametrize("name", ["murder_mystery", "car_dealer", "guess_my_city", "twenty_questions"])

@@ -25,8 +25,8 @@ AUX = r"(?:is|are|was|were|does|do|did|has|have|can|could|will|would)"
 
 _GUESS = (
     re.compile(
-        r"(?:is|are|could|might|would|may|can|must) (?:C|answer|solution|NAME|secret)(?: be)?(?: (?:city|"
-        r"town|C)(?: of| called| named)?)? (?P<x>.+)"
+        r"(?:is|are|could|might|would|may|can|must) (?:C|answer|solution|NAME|secret)(?: be)?"
+        r"(?: (?:in|within) C of|(?: (?:city|town|C)(?: of| called| named)?)?) (?P<x>.+)"
     ),
     re.compile(r"(?:is|are) (?P<x>.+) (?:C|answer|NAME|where you live|city you are from|city you live in)"),
     re.compile(r"(?:are you|do you live|do P live|are you living|do you come)(?: currently)? (?:in|from) (?P<x>.+)"),
@@ -77,13 +77,13 @@ def _misspelt(word: str, spoken: str) -> Guess | None:
 def _place_only(text: str, x: str) -> bool:
     """Whether "in X" is said of a country that has the name of a city, or X is no name but a description."""
     return (
-        bool(re.search(r"(?:^are you|^do you live|^is C|^are you living) (?:in|from) ", text))
+        bool(re.search(r"(?:^are you|^do you live|^is C|^are you living) (?:in|from) (?!C of )", text))
         and place(x.removeprefix("in ")) is not None
     )
 
 
 _STRANGE = re.compile(
-    r"(?:is C(?: (?:city|C) of(?=.*(?: ,| in) ))?|are you from) (?P<x>[a-z][a-z' ]{2,30}?)"
+    r"(?:is C(?: (?:city|C|in C|within C) of(?=.*(?: ,| in) ))?|are you from) (?P<x>[a-z][a-z' ]{2,30}?)"
     r"(?:(?: ,| in) (?:in )?(?P<more>[a-z ]{2,30}))?"
 )
 
