@@ -31,7 +31,6 @@ from types import MappingProxyType
 from sonde.core.errors import UserError, invalid, unknown
 from sonde.core.extras import need
 from sonde.models.convert import DTYPES, convert
-from sonde.models.saving import saving
 from sonde.models.shipped import SHIPPED
 
 MANIFEST = "sonde.json"
@@ -176,10 +175,11 @@ def _build(weights: Weights, target: Path, dtype: str, stage: _Stages) -> None:
     model = partial / "model"
     model.mkdir(parents=True)
     try:
-        gguf = _source(weights, partial, stage)
+        with saving(partial):
+            gguf = _source(weights, partial, stage)
         with stage("check"):
             _verify(gguf, weights)
-        with stage("convert"), saving(partial):
+        with stage("convert"):
             convert(gguf, model, dtype=dtype)
         _write_manifest(model, weights, dtype, stage.seconds)
         _replace(model, target, partial / "stale")
