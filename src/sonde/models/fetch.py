@@ -31,6 +31,7 @@ from types import MappingProxyType
 from sonde.core.errors import UserError, invalid, unknown
 from sonde.core.extras import need
 from sonde.models.convert import DTYPES, convert
+from sonde.models.saving import saving
 from sonde.models.shipped import SHIPPED
 
 MANIFEST = "sonde.json"
