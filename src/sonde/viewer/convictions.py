@@ -83,7 +83,7 @@ def _by_outcome(runs: Sequence[Held], name: str, title: str) -> str:
             for part, alpha in (("lost", _FADED), ("won", 1.0)):
                 curve, reached = run.parts[part].target, run.parts[part].reached
                 if curve := curve[: _enough(reached)]:
-                    _curve(ax, run.agent, curve, alpha)
+                    plots.curve(ax, run.agent, curve, alpha=alpha)
                     if len(runs) == 1 or part == "won":
                         ends.append((curve[-1].mean, _called(run.agent, part, len(runs))))
         ax.set(xlabel="turns", ylabel="ln b of the truth (nats)")
@@ -101,19 +101,6 @@ def _called(agent: Agent, part: str, n: int) -> Agent:
     return replace(agent, name=part) if n == 1 else agent
 
 
-def _curve(ax: Any, agent: Agent, curve: Sequence[Estimate], alpha: float = 1.0) -> None:
-    x, few = range(len(curve)), len(curve) <= 40
-    look = {"color": agent.colour, "gid": f"agent-{agent.number}", "clip_on": False}
-    ax.plot(
-        x, [e.mean for e in curve], linestyle=agent.dash, linewidth=1.8, alpha=alpha,
-        marker=agent.marker if few else "", markersize=3.4, **look,
-    )  # fmt: skip
-    ax.fill_between(
-        x, [e.low for e in curve], [e.high for e in curve], color=agent.colour, alpha=0.15 * alpha, lw=0,
-    )  # fmt: skip
-    ax.grid(axis="y")
-
-
 def _turns(ax: Any, runs: Sequence[Held]) -> None:
     plots.whole_turns(ax, 0, max(1, *(len(run.parts["all"].target) - 1 for run in runs)))
 
@@ -127,7 +114,7 @@ def _beside(runs: Sequence[Held], name: str, title: str) -> str:
                 range(len(every.exact)), [e.mean for e in every.exact], color=run.agent.colour, linewidth=1.4,
                 linestyle=(0, (3, 2)), gid=f"agent-{run.agent.number}",
             )  # fmt: skip
-            _curve(ax, run.agent, every.believed)
+            plots.curve(ax, run.agent, every.believed)
             ends.append((every.believed[-1].mean, _called(run.agent, "believed", len(runs))))
             if len(runs) == 1:
                 ends.append((every.exact[-1].mean, replace(run.agent, name="exact")))
@@ -142,7 +129,7 @@ def _divergence(runs: Sequence[Held], name: str, title: str) -> str:
         ends: list[tuple[float, Agent]] = []
         for run in runs:
             curve = run.parts["all"].divergence
-            _curve(ax, run.agent, curve)
+            plots.curve(ax, run.agent, curve)
             ends.append((curve[-1].mean, run.agent))
         ax.set(xlabel="turns", ylabel="KL(exact || believed) (bits)")
         ax.set_ylim(bottom=0)

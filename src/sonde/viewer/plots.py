@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sonde.metrics import Estimate
+
 from .loading import Agent, Section
 from .losses import CAUSES, Losses
 from .svg import GRID, INK, MUTED, PAPER, STYLE, inline
@@ -19,6 +21,8 @@ WIDTH, HEIGHT = 4.5, 2.8
 _TINT = 0.32
 _PATTERNS = {"poor": "", "nothing": "///", "invalid": "xxx", "format": ""}
 _BINS = 20
+_FEW = 40
+"""Points of a curve up to which each gets a marker."""
 
 
 @contextmanager
@@ -41,9 +45,9 @@ def success(section: Section, name: str) -> str:
     with axes(right=0.76) as ax:
         ends: list[tuple[float, Agent]] = []
         for run in section.runs:
-            curve = run.evaluation.within
-            line(ax, run.agent, range(1, len(curve) + 1), [100 * share for share in curve])
-            ends.append((100 * curve[-1], run.agent))
+            found = run.evaluation.within
+            curve(ax, run.agent, found, first=1, scale=100)
+            ends.append((100 * found[-1].mean, run.agent))
         ax.set(xlabel="turns", ylabel="episodes won (%)", ylim=(-3, 103))
         whole_turns(ax, 1, section.max_turns)
         label_ends(ax, ends)
@@ -169,6 +173,21 @@ def line(ax: Any, agent: Agent, x: Sequence[float], y: Sequence[float], *, marke
         x, y, color=agent.colour, linestyle=agent.dash, linewidth=1.8, marker=agent.marker if markers else "",
         markersize=3.4, gid=f"agent-{agent.number}", clip_on=False,
     )  # fmt: skip
+    ax.grid(axis="y")
+
+
+def curve(
+    ax: Any, agent: Agent, values: Sequence[Estimate], *, first: int = 0, alpha: float = 1.0, scale: float = 1.0
+) -> None:
+    """One agent's estimates in its look, from x = `first` on, with their intervals as a band."""
+    x, few = range(first, first + len(values)), len(values) <= _FEW
+    mean, low, high = ([scale * getattr(e, name) for e in values] for name in ("mean", "low", "high"))
+    look = {"color": agent.colour, "gid": f"agent-{agent.number}", "clip_on": False}
+    ax.plot(
+        x, mean, linestyle=agent.dash, linewidth=1.8, alpha=alpha, marker=agent.marker if few else "", markersize=3.4,
+        **look,
+    )  # fmt: skip
+    ax.fill_between(x, low, high, color=agent.colour, alpha=0.15 * alpha, lw=0, gid=f"agent-{agent.number}")
     ax.grid(axis="y")
 
 
