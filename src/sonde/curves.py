@@ -13,6 +13,9 @@ from .metrics import Estimate
 CALLED = ("invalid", "repeated")
 """What an environment may call a turn, as `turn.info` says under `result` or, where a user answers, `answer`."""
 
+MANY = 8
+"""Samples of each task from which on pass@k is shown as a curve."""
+
 
 class Played(Protocol):
     """An episode as these curves need it."""
@@ -60,6 +63,12 @@ def _at(by_task: ByTask, name: str, turn: int) -> Estimate:
         [float(turn in r.called.get(name, ())) for r in rows if r.turns > turn] for rows in by_task.values()
     ]  # fmt: skip
     return metrics.rate([values for values in table if values])
+
+
+def passes(found: Mapping[str, Estimate | None], k: int) -> dict[int, Estimate]:
+    """pass@1, 2, 4, ... and k out of the metrics of an evaluation, which have every one of them."""
+    at = sorted({k, *(2**i for i in range(k.bit_length()) if 2**i <= k)})
+    return {j: value for j in at if (value := found[f"pass@{j}"]) is not None}
 
 
 def share(row: Played, name: str) -> float | None:

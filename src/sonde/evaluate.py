@@ -247,7 +247,7 @@ def _metrics(
     found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
     for n in range(1, k + 1):
         chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
-        found[f"pass@{n}"] = metrics.rate([[chance] * k for chance in chances])
+        found[f"pass@{n}"] = metrics.rate([[chance] * (k // n) for chance in chances])  # so many draws share no sample
     score = metrics.estimate(_scores(by_task, k, _worst(spec)), bounds=reference.returns(spec))
     found["score"] = score
     found["reference_score"] = reference.scaled(env, split, score, others)

@@ -24,9 +24,11 @@ import yaml
 
 from .core import (
     AGENT,
+    EMPTY,
     AnyPolicy,
     Env,
     EpisodePolicy,
+    Frozen,
     Policy,
     StoreError,
     Task,
@@ -81,6 +83,22 @@ class RunConfig(Checked):
 
     def plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a suite is evaluated unless one says otherwise: samples of each task, and settings of the agent if it has
+    them."""
+
+    k: int = RunConfig.k
+    agent: Mapping[str, Json] = EMPTY
+
+
+PROTOCOLS: Mapping[str, Protocol] = {"delta_belief": Protocol(8, Frozen(temperature=0.7, top_p=0.8, min_p=0.0))}
+"""Those of suites whose paper does not evaluate as PAPRIKA does.
+
+Of ΔBelief-RL (by its code) top-k 20 is left out, which `Sampling` does not have, and so is its user, a language model
+at the same temperature: users are the environments' own rules unless there is a `--user`."""
 
 
 @dataclass(frozen=True)

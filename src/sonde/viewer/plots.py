@@ -5,11 +5,14 @@ Lines are labelled at their ends and rows at their left, so no figure needs a le
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sonde.curves import MANY
+from sonde.curves import passes as passed
 from sonde.metrics import Estimate
 
 from .loading import Agent, Section
@@ -46,12 +49,47 @@ def success(section: Section, name: str) -> str:
         ends: list[tuple[float, Agent]] = []
         for run in section.runs:
             found = run.evaluation.within
-            curve(ax, run.agent, found, first=1, scale=100)
+            curve(ax, run.agent, found, at=range(1, len(found) + 1), scale=100)
             ends.append((100 * found[-1].mean, run.agent))
         ax.set(xlabel="turns", ylabel="episodes won (%)", ylim=(-3, 103))
         whole_turns(ax, 1, section.max_turns)
         label_ends(ax, ends)
         return inline(ax.figure, name, f"Share of episodes won within n turns in {section.title}")
+
+
+def passes(section: Section, name: str) -> str | None:
+    """pass@k over k, as far as each run was sampled; None where no run was sampled often."""
+    runs = [run for run in section.runs if run.evaluation.k >= MANY]
+    if not runs:
+        return None
+    with axes(right=0.76) as ax:
+        ends: list[tuple[float, Agent]] = []
+        for run in runs:
+            found = passed(run.evaluation.metrics, run.evaluation.k)
+            curve(ax, run.agent, [*found.values()], at=[math.log2(k) for k in found], scale=100)
+            ends.append((100 * found[run.evaluation.k].mean, run.agent))
+        ax.set(xlabel="samples k", ylabel="pass@k (%)", ylim=(-3, 103))
+        most = max(run.evaluation.k for run in runs)
+        ax.set_xticks(range(most.bit_length()), [str(2**i) for i in range(most.bit_length())])
+        label_ends(ax, ends)
+        return inline(ax.figure, name, f"Share of tasks won by at least one of k samples in {section.title}")
+
+
+def wasted(section: Section, what: str, name: str) -> str | None:
+    """The share of turns 1, 2, ... that the environment called invalid, or repeated; None where it called none so."""
+    runs = [run for run in section.runs if what in run.evaluation.wasted]
+    if not runs:
+        return None
+    with axes(right=0.76) as ax:
+        ends: list[tuple[float, Agent]] = []
+        for run in runs:
+            found = run.evaluation.wasted[what]
+            curve(ax, run.agent, found, at=range(1, len(found) + 1), scale=100)
+            ends.append((100 * found[-1].mean, run.agent))
+        ax.set(xlabel="turn", ylabel=f"{what} (% of episodes still on)", ylim=(-3, 103))
+        whole_turns(ax, 1, section.max_turns)
+        label_ends(ax, ends)
+        return inline(ax.figure, name, f"Share of {what} turns by turn in {section.title}")
 
 
 def entropy(section: Section, name: str) -> str | None:
@@ -177,10 +215,10 @@ def line(ax: Any, agent: Agent, x: Sequence[float], y: Sequence[float], *, marke
 
 
 def curve(
-    ax: Any, agent: Agent, values: Sequence[Estimate], *, first: int = 0, alpha: float = 1.0, scale: float = 1.0
+    ax: Any, agent: Agent, values: Sequence[Estimate], *, at: Sequence[float] = (), alpha: float = 1.0, scale: float = 1
 ) -> None:
-    """One agent's estimates in its look, from x = `first` on, with their intervals as a band."""
-    x, few = range(first, first + len(values)), len(values) <= _FEW
+    """One agent's estimates in its look, at these x (by default 0, 1, ...), with their intervals as a band."""
+    x, few = at or range(len(values)), len(values) <= _FEW
     mean, low, high = ([scale * getattr(e, name) for e in values] for name in ("mean", "low", "high"))
     look = {"color": agent.colour, "gid": f"agent-{agent.number}", "clip_on": False}
     ax.plot(

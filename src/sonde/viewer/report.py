@@ -135,6 +135,9 @@ def _figures(
     return {
         "stages": stages.figure(compared, f"{name}-st", section.title) if compared else None,
         "success": plots.success(section, f"{name}-s"),
+        "passes": plots.passes(section, f"{name}-p"),
+        "invalid": plots.wasted(section, "invalid", f"{name}-wi"),
+        "repeated": plots.wasted(section, "repeated", f"{name}-wr"),
         "turns": plots.turns(section, f"{name}-t"),
         "entropy": plots.entropy(section, f"{name}-h"),
         "efficiency": plots.efficiencies(section, f"{name}-e"),
