@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 from sonde.core import UserError
 from sonde.metrics import (
     Estimate,
-    MeanAt,
     anchored_score,
     average,
     difference,
@@ -322,8 +322,9 @@ def test_within_grows_to_the_rate_of_success(turns: list[list[int | None]]) -> N
 
 def test_mean_at_by_hand() -> None:
     """Columns 2/3 and 1/3 are 1/6 from their mean; task means 1/2, 1, 0 deviate by 1/2, over the root of 3."""
-    assert mean_at([[1, 0], [1, 1], [0, 0]]) == MeanAt(2, 0.5, pytest.approx(1 / 6), pytest.approx(0.5 / 3**0.5))
-    assert mean_at([[1, 0, 1]]) == MeanAt(3, pytest.approx(2 / 3), pytest.approx(2**0.5 / 3), None)
+    found = mean_at([[1, 0], [1, 1], [0, 0]])
+    assert astuple(found) == pytest.approx((2, 0.5, 1 / 6, 0.5 / 3**0.5))
+    assert astuple(mean_at([[1, 0, 1]])) == pytest.approx((3, 2 / 3, 2**0.5 / 3, None))
     with pytest.raises(UserError, match=r"mean_at: samples: got \[1, 2\], allowed: the same number of each task"):
         mean_at([[1], [1, 0]])
 

@@ -109,7 +109,7 @@ def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
         passed = passes(e.metrics, e.k)
         cells += [f"{100 * passed[j].mean:.0f}" if j in passed else "" for j in at]
         table.add_row(_title(e, agent), *([e.label] if agent else []), *cells)
-    told = "In %. sd: of the k means over one sample of each task (ΔBelief-RL). se: of mean@k, over tasks. @j: pass@j."
+    told = "In %. sd: of k one-sample runs (as in ΔBelief-RL). se: over tasks. @j: pass@j."
     return [table, Text(told, style="dim")]
 
 
