@@ -216,6 +216,7 @@ def table(found: Held) -> list[Line]:
         "calibration error (ECE), of what was true": lambda s: s.reliability and s.reliability.ece,
         "calibration error (ECE), of the exact posterior": lambda s: s.reliability and s.reliability.ece_exact,
         "correlation of ΔBelief with truth gain": lambda s: s.correlation_truth,
+        "the same, of ΔBelief among the candidates": lambda s: s.correlation_among,
         "correlation of ΔBelief with realised gain": lambda s: s.correlation_realised,
         "updating factor, odds of the truth": lambda s: s.updating_truth,
         "updating factor, all pairs of candidates": lambda s: s.updating_pairs,
