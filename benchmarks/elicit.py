@@ -27,7 +27,29 @@ import torch
 from sonde import Message, Probe
 from sonde.models.hf import HF
 
-WORDS = "a probe asks where the secret lies and hears only warm or cold then moves on to the next best question".split()
+WORDS = [
+    "a",
+    "probe",
+    "asks",
+    "where",
+    "the",
+    "secret",
+    "lies",
+    "and",
+    "hears",
+    "only",
+    "warm",
+    "or",
+    "cold",
+    "then",
+    "moves",
+    "on",
+    "to",
+    "the",
+    "next",
+    "best",
+    "question",
+]
 SECRETS = ("wheelbarrow", "carrot", "lighthouse keeper", "snow")
 
 
@@ -123,7 +145,9 @@ def main() -> None:
     per_turn(hf, warm[0])
     scorer = hf._lazy[0].engine.scorer
     scorer.most = scorer._tokens = args.tokens or scorer.most
-    print(f"{args.model} {args.dtype}, {args.turns} turns, passes of at most {scorer.most} tokens, 1 thread; CPU seconds")
+    print(
+        f"{args.model} {args.dtype}, {args.turns} turns, passes of at most {scorer.most} tokens, 1 thread; CPU seconds"
+    )
     print(f"{'':28}{'needed':>8}{'computed':>9}{'ratio':>7}{'naive':>7}{'passes':>7}{'per turn':>10}{'packed':>9}"
           f"{'faster':>8}{'differ':>10}")  # fmt: skip
     for seed in (1, 2):

@@ -73,6 +73,16 @@ async def believed(
                 yield trajectory
 
 
+def keep(
+    folder: Path, env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, Sequence[Elicited]],
+    mine: Mapping[str, Json],
+) -> None:  # fmt: skip
+    """Write beliefs that were elicited with this setting beside the episodes of a folder."""
+    with Annotator.open(folder, NAME, producer=PRODUCER, version=_version(env, mine)) as notes:
+        for trajectory in trajectories:
+            _keep(notes, trajectory, beliefs[trajectory.id], mine)
+
+
 def _keep(notes: Annotator, trajectory: Trajectory, beliefs: Sequence[Elicited], mine: Mapping[str, Json]) -> None:
     for turn, belief in enumerate(beliefs):
         value = {"target": belief.target, "candidates": belief.candidates, "outside": belief.outside}

@@ -169,6 +169,22 @@ def ask(env: Env[Any], trajectory: Trajectory, how: Elicitation, prompt: Prompt 
     return Asked(trajectory, texts, texts.index(target), tuple(probes))
 
 
+def probe(ep: Episode, how: Elicitation, prompt: Prompt = seen) -> Probe | None:
+    """What the belief in the truth is read off now, in an episode that is being played. None where the agent has been
+    told nothing since it spoke."""
+    history = tuple(prompt(ep.view()))
+    if not history or history[-1].role != "user":
+        return None
+    begun = Episode.begin(ep.env, ep.task, seed=ep.seed, sample=ep.sample)
+    message, span = _said(ep.env, begun.state, how, words(ep.env, ep.env.hypothesis(begun.state)))
+    return Probe((*history, Message("assistant", message)), span, span is None)
+
+
+def value(how: Elicitation, scores: Sequence[float]) -> float:
+    """The log-probability of a text, given those of its tokens."""
+    return math.fsum(scores) / (len(scores) if how.aggregate == "mean" else 1)
+
+
 def _said(env: Env[Any], state: Any, how: Elicitation, text: str) -> tuple[str, tuple[int, int] | None]:
     """The message, and the characters in it that count, or None for all of it and its end."""
     if how.template == ANSWER:
@@ -190,7 +206,7 @@ def _beliefs(asked: Asked, how: Elicitation, scores: Sequence[Sequence[float]]) 
 
 
 def _belief(asked: Asked, how: Elicitation, scores: Sequence[Sequence[float]]) -> Elicited:
-    found = [math.fsum(row) / (len(row) if how.aggregate == "mean" else 1) for row in scores]
+    found = [value(how, row) for row in scores]
     target, tokens = found[asked.target], len(scores[asked.target])
     if how.candidates == "target":
         return Elicited(target, tokens=tokens)

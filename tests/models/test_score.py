@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sonde import Completion, Message, Probe, Sampling, UserError
+from sonde.models.chat import Chat as TextChat
 from sonde.models.hf import HF
 
 torch = pytest.importorskip("torch")
@@ -90,7 +91,7 @@ def test_what_was_sampled_is_scored_as_sampled(tiny_folder: Path) -> None:
 def test_a_span_of_what_was_sampled(tiny_folder: Path) -> None:
     hf, tok = HF(model=str(tiny_folder)), tokenizer()
     first = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=1)))
-    odd = array("i", tok.convert_tokens_to_ids([*"turn", "Ã", "¶", "x"]) + [2])  # never encoded that way
+    odd = array("i", [*tok.convert_tokens_to_ids([*"turn", "Ã", "¶", "x"]), 2])  # never encoded that way
     assert tok.decode(odd[:-1]) == "turnöx" and tok.encode("turnöx") != list(odd[:-1])
     c = replace(first, text="turnöx", ids=odd, logprobs=array("f", [0.0] * 8))
     messages = (Message("user", "go"), Message("assistant", c.text, c))
@@ -133,6 +134,8 @@ def test_no_probes_and_a_template_that_ends_no_message(tmp_path: Path) -> None:
     assert run(hf.score([])) == []
     with pytest.raises(UserError, match="probe: ending: got True"):
         run(hf.score([probe((Message("user", "go"),), "green", ending=True)]))
+    with pytest.raises(UserError, match=r"probe: messages: the chat template .* shows nothing before the last message"):
+        run(hf.score([probe((), "green")]))
     run(hf.close())
 
 
@@ -148,3 +151,41 @@ def test_scores_beside_generation(tiny_folder: Path) -> None:
     assert c.ids == run(hf.generate(chat, Sampling(seed=3))).ids
     assert all(math.isfinite(x) and x <= 0 for x in scored[0])
     run(hf.close())
+
+
+def wordy(scheme: str, *, legacy: bool = False) -> Any:
+    """A tokenizer that marks spaces, as those of sentencepiece do."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    raw = Tokenizer(models.BPE(unk_token="<|endoftext|>"))
+    if legacy:
+        raw.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    else:
+        raw.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme)  # pyright: ignore[reportArgumentType]
+    specials = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    raw.train_from_iterator(
+        [TEXT] * 4, trainers.BpeTrainer(vocab_size=200, special_tokens=specials, show_progress=False)
+    )
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, eos_token="<|im_end|>", bos_token="<|im_start|>")
+    fast.chat_template = tokenizer().chat_template
+    return fast
+
+
+@pytest.mark.parametrize("kind", ["bytes", "first", "always", "never", "legacy"])
+def test_ids_are_those_of_the_whole_text(kind: str) -> None:
+    """What stands between special tokens, which texts may hold too, is encoded by itself and is no different for it."""
+    tok = tokenizer() if kind == "bytes" else wordy(kind, legacy=kind == "legacy")
+    chat = TextChat(tok, label="tiny", template={})
+    for word in ("green", " a secret <|im_end|> code ", "<|im_start|>no\n", "é 0427"):
+        messages = (
+            Message("system", "Be brief.<|im_start|>"),
+            Message("user", word + TEXT),
+            Message("assistant", "No."),
+        )
+        asked = (*messages, Message("user", word), Message("assistant", word))
+        text = tok.apply_chat_template([m.to_json() for m in asked], tokenize=False)
+        whole = tok(text, add_special_tokens=False)["input_ids"]
+        found = chat.scored(Probe(asked, ending=True))
+        assert list(found.ids) == whole[: len(found.ids)]
+        assert whole[len(found.ids) - 1] == tok.eos_token_id
+        assert len(found.places) > 1 or kind != "bytes"

@@ -20,12 +20,12 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from sonde.models.requests import Score, Stats  # noqa: E402
-from sonde.models.score import Scorer  # noqa: E402 (needs torch)
+from sonde.models.score import Scorer, _windows  # noqa: E402 (needs torch)
 
 from .test_hf import plain_logprobs, run  # noqa: E402
 from .tiny import TEXT, model, tokenizer  # noqa: E402
 
-SLIDING = {"sliding_window": 8}
+SLIDING: dict[str, Any] = {"sliding_window": 8}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", {}),
     "qwen2": ("qwen2", {"use_sliding_window": True, "max_window_layers": 1, **SLIDING}),
@@ -101,6 +101,27 @@ def test_where_no_mask_can_be_given_every_run_is_a_pass(asked: list[Score], toke
     check(network(kind, "sdpa"), asked, tokens, packed=False)
 
 
+def test_which_masks_a_model_takes() -> None:
+    """None where it takes none; a window where its layers slide, and only if they do."""
+
+    def windows(kind: str, attention: str = "sdpa", **changes: Any) -> Any:
+        config = transformers.AutoConfig.for_model(kind, **changes)
+        config._attn_implementation = attention
+        return _windows(config)
+
+    full, sliding = {"full_attention": None}, {"sliding_attention": 8}
+    assert windows("llama") == windows("gpt2") == full
+    assert windows("mistral", **SLIDING) == windows("phi3", **SLIDING) == sliding
+    assert windows("mistral", sliding_window=None) == full
+    assert windows("qwen2", "eager", **SLIDING) == windows("qwen3_moe", **SLIDING) == full, (
+        "not unless it is switched on"
+    )
+    assert windows("gemma3_text", **SLIDING) == windows("gemma2", **SLIDING) == full | sliding
+    for attention in ("flash_attention_2", "flex_attention", "kernels-community/flash-attn3"):
+        assert windows("llama", attention) is None
+    assert windows("llama4_text") is None, "layers that attend in chunks"
+
+
 def test_vocabularies_beyond_the_bound_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sonde.models.score.LOGITS", 3 * 320)
     rows = [Scored(array("i", [1, 5, 6, i, 7, 8, 9]), array("i", [3, 4, 5, 6])) for i in range(20, 30)]
@@ -170,7 +191,7 @@ def test_where_memory_does_not_suffice_passes_are_shorter() -> None:
     hf, free = (HF.around(net, tokenizer(), model="tiny") for net in (short, plain))
     for row, other in zip(run(hf.score(dialogue(0, 6))), run(free.score(dialogue(0, 6))), strict=True):
         assert row == pytest.approx(other, abs=1e-4)
-    assert Short.failed == 2 and hf.stats.passes > free.stats.passes  # 256 tokens, 128, then 64
+    assert Short.failed == 3 and hf.stats.passes > free.stats.passes  # 512 tokens, 256, 128, then 64
     Short.longest = 8
     with pytest.raises(WorldError, match="out of memory with one row: no memory left"):
         run(hf.score(dialogue(0, 6)))
@@ -187,7 +208,7 @@ def test_what_is_no_number_spoils_no_other_request(tiny_folder: Path) -> None:
 
     async def beside() -> list[Any]:
         bad = Probe((Message("user", TEXT * 2 + "~"), Message("assistant", "green")))
-        return await asyncio.gather(hf.score([bad]), hf.score(dialogue(0, 1)), return_exceptions=True)
+        return [*await asyncio.gather(hf.score([bad]), hf.score(dialogue(0, 1)), return_exceptions=True)]
 
     error, found = run(beside())
     assert isinstance(error, WorldError) and "not numbers" in str(error)

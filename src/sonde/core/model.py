@@ -20,7 +20,7 @@ from .types import Completion, Message
 CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "ids": ("fake", "hf"),
     "logprobs": ("fake", "hf", "http where the endpoint returns them"),
-    "score": ("fake", "hf"),
+    "score": ("fake", "hf", "http where the endpoint returns prompt_logprobs"),
     "steer": ("hf",),
     "deterministic": ("fake",),
 }

@@ -10,6 +10,8 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "step", task.id, act)` | environment noise of the act-th act of an episode |
 | `(seed, "policy", task.id, sample, seat, act)` | everything a policy draws for that act (`View.seed`) |
 | `(view.seed, "call", n)` | the n-th model call of one act |
+| `(view.seed, "candidate", i)` | the sample in which the i-th candidate of an act is made (`agents/best_of_n`) |
+| `(view.seed, "pick")` | whether, and at random which, a candidate is taken (`agents/best_of_n`) |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
 | `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |

@@ -2,8 +2,8 @@
 
 The key of a call is the model's configuration (of a local model with the fingerprint of its weights), the messages and
 the sampling with its seed. Seeds differ between the k samples of a task, so samples never collapse into one. How a
-reply is got (the address of an endpoint, retries, timeouts: `core.config.HOW`) is no part of it. Errors are not kept, nor
-are scores.
+reply is got (the address of an endpoint, retries, timeouts: `core.config.HOW`) is no part of it. Errors and scores are
+not kept.
 """
 
 from __future__ import annotations

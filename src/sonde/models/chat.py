@@ -10,6 +10,7 @@ Source: ours; the trap it avoids (ids trained != ids sampled) is described in ma
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from sonde.core.types import Json, Message
 from .templates import TRAINING
 
 PIECES_KEPT = 8192
+RENDERED_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,9 @@ class Chat:
         if "training" in template:
             self.template["chat_template"] = self._training(template["training"])
         self.encode = lru_cache(maxsize=PIECES_KEPT)(self._encode)
+        self._marked = lru_cache(maxsize=RENDERED_KEPT)(self._render)
+        special = [t.content for t in tokenizer.added_tokens_decoder.values() if t.special and not t.lstrip]
+        self._special = re.compile("|".join(map(re.escape, special))) if special else None
         self.ends = frozenset({*ends, *self._own_ends()})
         """Ids that end an assistant message."""
 
@@ -84,6 +89,10 @@ class Chat:
         The last message is encoded together with the template's text around it, unless it was sampled. Its place is
         where a mark stood; the offsets that the tokenizer gives say which tokens overlap the span.
         """
+        if not self.tokenizer.is_fast:
+            raise UserError(
+                f"model: got {self.label!r}, whose tokenizer gives no offsets; allowed: a fast one, to score"
+            )
         messages, last = probe.messages, len(probe.messages) - 1
         sampled = {i: m.completion.ids for i, m in enumerate(messages) if m.completion and self._is_own(m)}
         plain = self.render(messages, speak=False)
@@ -105,8 +114,9 @@ class Chat:
     def _spoken(self, probe: Probe, pieces: Sequence[str], form: str, sampled: Sequence[array[int]]) -> Scored:
         """Of a last message that is shown as `form`."""
         head, tail = pieces[-2:]
+        before, head = self._told(head)
         encoded = self.tokenizer(head + form + tail, add_special_tokens=False, return_offsets_mapping=True)
-        piece = array("i", encoded["input_ids"])
+        piece = before + array("i", encoded["input_ids"])
         ids = self._join([*map(self.encode, pieces[:-2]), piece], sampled)
         start, end = len(head), len(head) + len(form)
         shift = start - probe.messages[-1].content.find(form)
@@ -114,9 +124,19 @@ class Chat:
         offsets: list[tuple[int, int]] = encoded["offset_mapping"]
         places = [i for i, (left, right) in enumerate(offsets) if max(left, a) < min(right, b)]
         if probe.ending:
-            places.append(self._ending(piece, next((i for i, at in enumerate(offsets) if at[0] >= end), len(piece))))
-        before = len(ids) - len(piece)
-        return _cut(ids, [before + i for i in places])
+            after = next((i for i, at in enumerate(offsets) if at[0] >= end), len(offsets))
+            places.append(self._ending(encoded["input_ids"], after))
+        first = len(ids) - len(offsets)
+        return self._cut(ids, [first + i for i in places])
+
+    def _told(self, text: str) -> tuple[array[int], str]:
+        """The ids of a text up to its last special token, and the rest. Nothing is merged across special tokens, so
+        what stands between two is encoded once, whatever follows."""
+        at = [found.start() for found in self._special.finditer(text)] if self._special else []
+        ids = array("i")
+        for a, b in pairwise([0, *at]):
+            ids += self.encode(text[a:b])
+        return ids, text[at[-1] :] if at else text
 
     def _sampled(self, probe: Probe, pieces: Sequence[str], own: array[int], sampled: Sequence[array[int]]) -> Scored:
         """Of a last message that is this model's own, as the ids that it sampled."""
@@ -127,9 +147,9 @@ class Chat:
         places = [i for i, (x, y) in enumerate(pairwise(texts)) if max(len(x.rstrip("\ufffd")), a) < min(len(y), b)]
         if probe.ending:
             places.append(self._ending(ids[len(before) :], len(own) - (own[-1] in self.ends)))
-        return _cut(ids, [len(before) + i for i in places])
+        return self._cut(ids, [len(before) + i for i in places])
 
-    def _ending(self, ids: array[int], at: int) -> int:
+    def _ending(self, ids: Sequence[int], at: int) -> int:
         """The place `at`, if an assistant message ends there."""
         if at >= len(ids) or ids[at] not in self.ends:
             raise UserError(
@@ -137,9 +157,17 @@ class Chat:
             )
         return at
 
+    def _cut(self, ids: array[int], places: list[int]) -> Scored:
+        """What comes after the last place decides nothing, and nothing comes before the first token."""
+        if 0 in places:
+            raise UserError(
+                f"probe: messages: the chat template of {self.label!r} shows nothing before the last message"
+            )
+        return Scored(ids[: max(places, default=-1) + 1], array("i", places))
+
     def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
         """The template's text; with `speak`, up to where the assistant's next message starts."""
-        return self._render([m.to_json() for m in messages], speak=speak)
+        return self._render(tuple((m.role, m.content) for m in messages), speak=speak)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of sampled ids, special tokens left out."""
@@ -164,7 +192,8 @@ class Chat:
                 )
         return TRAINING[name]
 
-    def _render(self, rows: list[dict[str, str]], *, speak: bool) -> str:
+    def _render(self, said: tuple[tuple[str, str], ...], *, speak: bool) -> str:
+        rows = [{"role": role, "content": content} for role, content in said]
         try:
             return self.tokenizer.apply_chat_template(
                 rows, tokenize=False, add_generation_prompt=speak, **self.template
@@ -187,8 +216,8 @@ class Chat:
         """The texts around the messages numbered in `marked`, and how these are shown; None if the template changes
         what messages say."""
         marks = {i: f"\ue000{i}\ue001" for i in marked}
-        rows = [{"role": m.role, "content": marks.get(i, m.content)} for i, m in enumerate(messages)]
-        rest = self._render(rows, speak=speak) if marks else plain
+        rows = tuple((m.role, marks.get(i, m.content)) for i, m in enumerate(messages))
+        rest = self._marked(rows, speak=speak) if marks else plain
         pieces: list[str] = []
         forms: list[str] = []
         at = 0
@@ -238,11 +267,6 @@ class Chat:
 def _forms(content: str) -> tuple[str, ...]:
     """The forms in which a faithful template may show a message: as it is, or trimmed."""
     return (content, content.strip(), content.rstrip(), content.lstrip())
-
-
-def _cut(ids: array[int], places: list[int]) -> Scored:
-    """What comes after the last place decides nothing."""
-    return Scored(ids[: max(places, default=-1) + 1], array("i", places))
 
 
 def common(a: array[int], b: array[int]) -> int:

@@ -167,7 +167,8 @@ class Engine:
 
     def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         self.slots.tick(len(tickets))
-        self._score([t for t in tickets if isinstance(t.request, Score)])
+        if scores := [t for t in tickets if isinstance(t.request, Score)]:
+            self._score(scores)
         jobs: list[_Job] = []
         for ticket in tickets:
             request = ticket.request

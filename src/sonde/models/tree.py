@@ -102,15 +102,6 @@ class Block:
     after: list[Block] = field(default_factory=list["Block"])
 
 
-@dataclass(eq=False, slots=True)
-class _Bin:
-    """Runs whose kept subtrees go together."""
-
-    runs: list[Run]
-    tokens: int
-    wanted: int
-
-
 def blocks(tree: Tree, *, tokens: int, wanted: int, alone: bool = False) -> list[Block]:
     """The tree in blocks of at most so many tokens, and so many wanted predictions, as far as single runs allow; the
     ones that begin at the start. With `alone` every run is a block.
@@ -118,53 +109,80 @@ def blocks(tree: Tree, *, tokens: int, wanted: int, alone: bool = False) -> list
     From the leaves up, every run keeps the lightest of its children that fit in with it, which gives the fewest blocks
     if cut children were blocks of their own; those of one run are put together as far as they fit.
     """
-    kept: dict[Run, _Bin] = {}
-    cut: dict[Run | None, list[_Bin]] = {}
+    return _Cutting(tokens, wanted, alone).blocks(tree)
 
-    def fits(a: _Bin, b: _Bin) -> bool:
-        return not alone and a.tokens + b.tokens <= tokens and a.wanted + b.wanted <= wanted
 
-    def gather(own: _Bin | None, children: Sequence[Run]) -> list[_Bin]:
-        """What does not fit in with `own`, put together."""
-        rest: list[_Bin] = []
-        for child in sorted(children, key=lambda run: kept[run].tokens):
-            if own and fits(own, kept[child]):
-                _put(own, kept[child], [child])
-            else:
-                rest.append(_Bin([child], kept[child].tokens, kept[child].wanted))
-        bins: list[_Bin] = []
-        for one in reversed(rest):
-            room = next((b for b in bins if fits(b, one)), None)
-            if room:
-                _put(room, one, one.runs)
-            else:
-                bins.append(one)
-        return bins
+@dataclass(eq=False, slots=True)
+class _Part:
+    """Runs next to each other, with what they weigh together with all that they keep."""
 
-    for run in sorted(tree.runs, key=lambda run: run.start, reverse=True):
-        kept[run] = _Bin([], len(run.ids), run.wanted)
-        cut[run] = gather(kept[run], run.children)
-    cut[None] = gather(None, tree.roots)
+    runs: list[Run]
+    tokens: int
+    wanted: int
 
-    def build(roots: Sequence[Run], base: Run | None) -> Block:
-        block = Block([], base)
-        stack = [*reversed(roots)]
+    def take(self, other: _Part) -> None:
+        self.runs += other.runs
+        self.tokens += other.tokens
+        self.wanted += other.wanted
+
+
+class _Cutting:
+    """What every run keeps and what is cut from it; None stands for the start."""
+
+    def __init__(self, tokens: int, wanted: int, alone: bool) -> None:
+        self.tokens, self.wanted, self.alone = tokens, wanted, alone
+        self.kept: dict[Run, list[Run]] = {}
+        self.cut: dict[Run | None, list[_Part]] = {}
+
+    def blocks(self, tree: Tree) -> list[Block]:
+        parts: dict[Run, _Part] = {}
+        for run in sorted(tree.runs, key=lambda run: run.start, reverse=True):
+            below = _Part([], len(run.ids), run.wanted)
+            self.cut[run] = self._together(self._rest(below, [parts[child] for child in run.children]))
+            self.kept[run] = below.runs
+            parts[run] = _Part([run], below.tokens, below.wanted)
+        self.cut[None] = self._together([parts[root] for root in tree.roots])
+        first = self._after(None)
+        stack = first[:]
         while stack:
-            run = stack.pop()
-            block.runs.append(run)
-            stack.extend(reversed(kept[run].runs))
-        return block
+            block = stack.pop()
+            block.after = [child for run in block.runs for child in self._after(run)]
+            stack += block.after
+        return first
 
-    first = [build(one.runs, None) for one in cut[None]]
-    stack = first[:]
-    while stack:
-        block = stack.pop()
-        block.after = [build(one.runs, run) for run in block.runs for one in cut[run]]
-        stack.extend(block.after)
-    return first
+    def _fits(self, a: _Part, b: _Part) -> bool:
+        return not self.alone and a.tokens + b.tokens <= self.tokens and a.wanted + b.wanted <= self.wanted
 
+    def _rest(self, own: _Part, children: Sequence[_Part]) -> list[_Part]:
+        """What is left when `own` has taken the lightest of these."""
+        rest: list[_Part] = []
+        for child in sorted(children, key=lambda part: part.tokens):
+            if self._fits(own, child):
+                own.take(child)
+            else:
+                rest.append(child)
+        return rest
 
-def _put(into: _Bin, more: _Bin, runs: Sequence[Run]) -> None:
-    into.runs.extend(runs)
-    into.tokens += more.tokens
-    into.wanted += more.wanted
+    def _together(self, parts: Sequence[_Part]) -> list[_Part]:
+        """Fewer parts, the heaviest first, each in the first one with room for it."""
+        found: list[_Part] = []
+        for part in sorted(parts, key=lambda part: part.tokens, reverse=True):
+            room = next((other for other in found if self._fits(other, part)), None)
+            if room:
+                room.take(part)
+            else:
+                found.append(_Part([*part.runs], part.tokens, part.wanted))
+        return found
+
+    def _after(self, base: Run | None) -> list[Block]:
+        """The blocks that hang from the end of a run, or begin at the start."""
+        return [Block(self._all(part.runs), base) for part in self.cut[base]]
+
+    def _all(self, runs: Sequence[Run]) -> list[Run]:
+        """These runs and all that they keep, each after the one it hangs from."""
+        found: list[Run] = []
+        stack = [*reversed(runs)]
+        while stack:
+            found.append(stack.pop())
+            stack += reversed(self.kept[found[-1]])
+        return found
