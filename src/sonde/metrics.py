@@ -6,7 +6,7 @@ Pure functions of plain numbers. Arrays are shaped `(tasks, samples)` and may be
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -126,6 +126,34 @@ def difference_over_seeds(
     return Estimate(float(gaps_ST.mean()), max(limits[0], float(low)), min(limits[1], float(high)), n)
 
 
+def of_sums(
+    sums: Any, statistic: Callable[[Any], Any], *, seed: int = 0, bounds: Bounds = _UNBOUNDED
+) -> Estimate | None:
+    """A ratio, a slope, a correlation: whatever is a function of sums, with a bootstrap interval over whole tasks.
+
+    `sums` holds one row per task, shape `(tasks, S)`; `statistic` maps sums of shape `(..., S)` to values of shape
+    `(...)`, not a number where it has none. None where that is so for all tasks together. Resamples without a value are
+    left out. The limits are stretched for few tasks, and where resampling sees no spread, as in `mean`.
+    """
+    sums_TS = np.asarray(sums, np.float64)
+    n = len(sums_TS)
+    if not n:
+        return None
+    with np.errstate(all="ignore"):
+        centre = float(statistic(sums_TS.sum(axis=0)))
+        rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
+        drawn = rng.integers(0, n, (_RESAMPLES, n))
+        counts = np.stack([np.bincount(row, minlength=n) for row in drawn])
+        found = np.asarray(statistic(counts @ sums_TS), np.float64)
+    if not math.isfinite(centre):
+        return None
+    found = found[np.isfinite(found)]
+    if n == 1 or not len(found) or np.ptp(found) <= _SAME:
+        return Estimate(centre, *_around(centre, n, bounds), n)
+    low, high = _stretched(centre, found, n)
+    return Estimate(centre, min(centre, max(bounds[0], low)), max(centre, min(bounds[1], high)), n)
+
+
 def average(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of estimates from independent samples, every one with the same weight; `n` is the sum of theirs.
 
@@ -194,8 +222,11 @@ def _bootstrap(values: Any, seed: int) -> tuple[float, float]:
     """
     n = len(values)
     rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
-    found = values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1)
-    centre = float(values.mean())
+    return _stretched(float(values.mean()), values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1), n)
+
+
+def _stretched(centre: float, found: Any, n: int) -> tuple[float, float]:
+    """The limits that resamples of n tasks put about the value of all of them."""
     low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     stretch = student(n - 1) / student(math.inf) * math.sqrt(n / (n - 1)) if n > 1 else 1.0
     return centre - stretch * max(0.0, centre - float(low)), centre + stretch * max(0.0, float(high) - centre)

@@ -23,12 +23,13 @@ from sonde.store import Run
 from sonde.train.algos.dpo import DPO
 from sonde.train.algos.grpo import GRPO
 from sonde.train.collate import batch_of, rows_of
-from sonde.train.credit import Grouped, GroupRelative, RewardMix
+from sonde.train.credit import Grouped, GroupRelative
 from sonde.train.curriculum import UCB, Choice, variation
 from sonde.train.gather import Game, groups_of
 from sonde.train.groups import Chosen, OnlineSettings, chosen_tasks, credited
 from sonde.train.logprobs import token_logprobs
 from sonde.train.online import OnlineTrainer
+from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import last_checkpoint
 

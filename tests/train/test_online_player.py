@@ -20,12 +20,12 @@ from sonde.core import Env, Message, Sampling, Trajectory, UserError
 from sonde.models.hf import HF
 from sonde.rollout import Plan, collect
 from sonde.train.algos.grpo import GRPO
-from sonde.train.credit import RewardMix
 from sonde.train.curriculum import Choice
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings, chosen_tasks
 from sonde.train.learn import load_model
 from sonde.train.online import OnlineTrainer
+from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from .asking import WORDS, Asking

@@ -19,12 +19,14 @@ from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
-from sonde.train.credit import RewardMix
+from sonde.train.credit import ESTIMATORS
 from sonde.train.curriculum import BANDITS
 from sonde.train.gather import Game, trajectories
 from sonde.train.groups import OnlineSettings
 from sonde.train.learn import NEEDED, OFFLINE, PAIRED, Learning, learn, learn_online
 from sonde.train.presets import PRESETS, Training
+from sonde.train.rewarders import REWARDERS, Rewarder
+from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
 from sonde.viewer.histories import HISTORY
 
@@ -51,8 +53,12 @@ FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier
 
 
 def train(
-    objective: Annotated[str, typer.Argument(help=f"{', '.join((*OFFLINE, *ONLINE))}.")],
-    sources: Annotated[list[str], typer.Argument(help="Run folders to learn from; for grpo: environments to play.")],
+    objective: Annotated[
+        str, typer.Argument(help=f"{', '.join((*OFFLINE, *ONLINE))}, or settings by name, such as delta_belief.")
+    ],
+    sources: Annotated[
+        list[str], typer.Argument(help="Run folders to learn from; for grpo and the like: environments to play.")
+    ],
     model: ModelOpt,
     folder: OutOpt,
     settings: SettingsOpt = None,
@@ -66,10 +72,10 @@ def train(
     report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
-    """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
+    """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo; with
+    all settings of a paper: starpo, delta_belief)."""
     parts, model = _parts(overrides), trained_model(model)
-    if objective not in (*OFFLINE, *ONLINE):
-        raise unknown("objective", objective, (*OFFLINE, *ONLINE))
+    objective, settings = _chosen(objective, settings)
     online = objective in ONLINE
     _check_used(
         objective,
@@ -230,6 +236,17 @@ def _check_used(objective: str, given: Mapping[str, object]) -> None:
             raise UserError(f"{option}: no option of {objective}, which learns from {what}")
 
 
+def _chosen(name: str, settings: str | None) -> tuple[str, str | None]:
+    """The objective and the settings that were asked for: settings have an objective of their own."""
+    if name in PRESETS:
+        if settings is not None:
+            raise UserError(f"--settings: got {settings!r}, but {name!r} names settings already; allowed: one of them")
+        return PRESETS[name].objective, name
+    if name not in (*OFFLINE, *ONLINE):
+        raise unknown("objective", name, (*OFFLINE, *ONLINE, *PRESETS))
+    return name, settings
+
+
 def _usual(objective: str) -> str:
     """The paper's settings of an objective."""
     if objective in ONLINE:
@@ -263,16 +280,47 @@ def _rules(learning: Learning, objective: str, rule: Mapping[str, Json]) -> Lear
 
 
 def _online(online: OnlineSettings, values: Mapping[str, Json]) -> OnlineSettings:
-    """`rewards` are names with their weights, or one of the published mixes; `bandit` is a name."""
+    """`rewards` are names with their weights (under `every`, those of the whole game on each turn), or one of the
+    published mixes; `rewarders` names with what differs; `credit` a name, or what differs; `bandit` is a name."""
     made = dict(values)
     if "rewards" in made:
-        mix = made["rewards"]
-        made["rewards"] = RewardMix(mix) if isinstance(mix, Mapping) else RewardMix.published(mix)
+        made["rewards"] = _mix(made["rewards"])
+    if "rewarders" in made:
+        made["rewarders"] = _rewarders(online, made["rewarders"])
+    if "credit" in made:
+        made["credit"] = _credit(online, made["credit"])
     if "bandit" in made:
         if made["bandit"] not in BANDITS:
             raise unknown("--set online.bandit", made["bandit"], BANDITS)
         made["bandit"] = BANDITS[made["bandit"]]()
     return replace(online, **made)
+
+
+def _mix(asked: Json) -> RewardMix:
+    if not isinstance(asked, Mapping):
+        return RewardMix.published(asked)
+    return RewardMix({name: weight for name, weight in asked.items() if name != "every"}, asked.get("every", {}))
+
+
+def _rewarders(online: OnlineSettings, asked: Json) -> tuple[Rewarder, ...]:
+    """Those named alone, or with what differs from the one there is, or from the usual one."""
+    known, made = {rewarder.called: rewarder for rewarder in online.rewarders}, list[Rewarder]()
+    if not isinstance(asked, Mapping):
+        asked = {name: {} for name in ([asked] if isinstance(asked, str) else asked)}
+        known = {}
+    for name, options in asked.items():
+        if name not in REWARDERS:
+            raise unknown("--set online.rewarders", name, REWARDERS)
+        made.append(replace(known[name], **options) if name in known else REWARDERS[name](**options))
+    return tuple(made)
+
+
+def _credit(online: OnlineSettings, asked: Json) -> Any:
+    if isinstance(asked, Mapping):
+        return replace(online.credit, **asked)  # type: ignore[type-var]
+    if asked not in ESTIMATORS:
+        raise unknown("--set online.credit", asked, ESTIMATORS)
+    return ESTIMATORS[asked]()
 
 
 def _game(name: str, preset: str | None, n: int | None) -> Game:

@@ -104,6 +104,11 @@ class Env(Configured, ABC, Generic[S]):
     def hypothesis(self, state: S) -> Hashable:
         """What the agent must identify, as a function of the hidden state; fixed over an episode."""
 
+    def in_words(self, hypothesis: Hashable) -> str | None:
+        """A hypothesis as text that a model can be asked about: the answer that names it, where there is one (`say`
+        puts that into the answer syntax), else words for it; None where it has none. Text stands for itself."""
+        return hypothesis if isinstance(hypothesis, str) else None
+
     def private(self, state: S, seat: str) -> Mapping[str, Any]:
         """Facts only this seat may see."""
         return EMPTY

@@ -27,7 +27,7 @@ it may propose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -154,6 +154,14 @@ class GuessMyCity(Dialogue):
 
     def hypothesis(self, state: Talk) -> str:
         return str(state.world)
+
+    def in_words(self, hypothesis: Hashable) -> str:
+        """The city's name, with its country where another one has the same, or where it is in no list."""
+        return self._names.get(str(hypothesis), str(hypothesis))
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {title: name for name, title in self.known.proposals.items()}
 
     def intro(self, state: Talk, seat: str) -> str:
         if seat == AGENT:

@@ -45,7 +45,7 @@ def success(section: Section, name: str) -> str:
             line(ax, run.agent, range(1, len(curve) + 1), [100 * share for share in curve])
             ends.append((100 * curve[-1], run.agent))
         ax.set(xlabel="turns", ylabel="episodes won (%)", ylim=(-3, 103))
-        _whole_turns(ax, 1, section.max_turns)
+        whole_turns(ax, 1, section.max_turns)
         label_ends(ax, ends)
         return inline(ax.figure, name, f"Share of episodes won within n turns in {section.title}")
 
@@ -62,7 +62,7 @@ def entropy(section: Section, name: str) -> str | None:
             ends.append((curve[-1], run.agent))
         ax.set(xlabel="turns", ylabel="still unknown (bits)")
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1])
-        _whole_turns(ax, 0, section.max_turns)
+        whole_turns(ax, 0, section.max_turns)
         label_ends(ax, ends)
         return inline(ax.figure, name, f"Mean posterior entropy in bits after each turn in {section.title}")
 
@@ -78,7 +78,7 @@ def turns(section: Section, name: str) -> str:
         rows.append((run.agent, _shares(won, n), _shares(other, n), f"mean {mean:.1f}" if run.rows else "no episodes"))
     with _ridge(rows, width=0.84) as ax:
         ax.set(xlabel="turns played")
-        _whole_turns(ax, 0 if any(r.turns == 0 for run in section.runs for r in run.rows) else 1, section.max_turns)
+        whole_turns(ax, 0 if any(r.turns == 0 for run in section.runs for r in run.rows) else 1, section.max_turns)
         return inline(ax.figure, name, f"Histogram of turns played in {section.title}")
 
 
@@ -108,7 +108,7 @@ def lost_by_turn(agent: Agent, found: Losses, top: float, name: str) -> str:
             bottom = [b + v for b, v in zip(bottom, values, strict=True)]
         ax.set(xlabel="turn", ylabel="bits on offer", ylim=(0, 1.06 * top))
         ax.grid(axis="y")
-        _whole_turns(ax, 1, len(bottom))
+        whole_turns(ax, 1, len(bottom))
         _tag(ax, agent.short, agent)
         return inline(ax.figure, name, f"Bits on offer at each turn to {agent.name}, taken and lost by cause")
 
@@ -238,7 +238,7 @@ def _tag(ax: Any, text: str, agent: Agent) -> None:
     ax.text(0.99, 0.97, text, transform=ax.transAxes, ha="right", va="top", fontweight="bold", color=agent.colour)
 
 
-def _whole_turns(ax: Any, first: int, last: int) -> None:
+def whole_turns(ax: Any, first: int, last: int) -> None:
     """Ticks at whole turns, few enough to be read."""
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, last) if (last - first) / s <= 12)
     ticks = [t for t in range(first, last + 1) if t % step == 0]
