@@ -158,7 +158,11 @@ def test_invalid_and_repeated_questions_are_counted_by_turn() -> None:
     assert e.wasted["invalid"][0] == rate([[0.0, 1.0], [0.0]]), "an episode without turns came to none"
     assert value(e, "invalid") == pytest.approx(((1 / 3 + 1 / 2) / 2 + 0) / 2)
     assert value(e, "repeated") == pytest.approx((1 / 3 / 2 + 1 / 3) / 2)
-    assert by_hand().wasted == {} and value(by_hand(), "invalid") == 0.0
+    plain = by_hand()
+    assert {name: [point.mean for point in found] for name, found in plain.wasted.items()} == dict.fromkeys(
+        CALLED, [0.0] * 3
+    )
+    assert value(plain, "invalid") == 0.0, "an answer that cannot be read is not called so: it ends the game"
     assert Evaluation.from_json(json.loads(json.dumps(e.to_json()))) == e
 
 

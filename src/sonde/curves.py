@@ -50,18 +50,13 @@ def within(by_task: ByTask, k: int, max_turns: int) -> tuple[Estimate, ...]:
 
 
 def wasted(by_task: ByTask) -> dict[str, tuple[Estimate, ...]]:
-    """By what turns were called: the share of the episodes that came to turn 1, 2, ... of which it was called so. None
-    of what no turn was called, which many environments do not know."""
-    rows = [r for found in by_task.values() for r in found]
-    names = [name for name in CALLED if any(name in r.called for r in rows)]
-    longest = max((r.turns for r in rows), default=0)
-    return {name: tuple(_at(by_task, name, t) for t in range(longest)) for name in names}
+    """By what turns may be called: of the episodes that came to turn 1, 2, ..., the share in which it was called so."""
+    longest = max((r.turns for rows in by_task.values() for r in rows), default=0)
+    return {name: tuple(_at(by_task, name, turn) for turn in range(longest)) for name in CALLED}
 
 
 def _at(by_task: ByTask, name: str, turn: int) -> Estimate:
-    table = [
-        [float(turn in r.called.get(name, ())) for r in rows if r.turns > turn] for rows in by_task.values()
-    ]  # fmt: skip
+    table = [[float(turn in r.called.get(name, ())) for r in rows if r.turns > turn] for rows in by_task.values()]
     return metrics.rate([values for values in table if values])
 
 

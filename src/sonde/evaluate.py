@@ -92,7 +92,7 @@ class Evaluation:
     turns_played: Mapping[str, float] = field(default_factory=dict)
     """Mean, median and 90th percentile of the turns of all episodes, won or not."""
     wasted: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
-    """`invalid`, `repeated`: the share of the episodes that came to turn 1, 2, ... in which it was one."""
+    """`invalid`, `repeated`: of the episodes that came to turn 1, 2, ..., the share in which it was called so."""
     mean_at: MeanAt | None = None
     """mean@k with two deviations; None of one sample per task."""
     others: Mapping[str, str] = field(default_factory=dict)
@@ -389,8 +389,8 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
 
     return Comparison(
         env_name=a.env_name,
-        a=a.players,
-        b=b.players,
+        a=a.label if a.others == b.others else a.players,
+        b=b.label if a.others == b.others else b.players,
         n_tasks=len(shared),
         success=gap(_wins, (0.0, 1.0)),
         score=gap(lambda rows, k: _scores(rows, k, scores[0]), scores),

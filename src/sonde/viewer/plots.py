@@ -77,8 +77,8 @@ def passes(section: Section, name: str) -> str | None:
 
 def wasted(section: Section, what: str, name: str) -> str | None:
     """The share of turns 1, 2, ... that the environment called invalid, or repeated; None where it called none so."""
-    runs = [run for run in section.runs if what in run.evaluation.wasted]
-    if not runs:
+    runs = [run for run in section.runs if run.evaluation.wasted[what]]
+    if not any(point.mean for run in runs for point in run.evaluation.wasted[what]):
         return None
     with axes(right=0.76) as ax:
         ends: list[tuple[float, Agent]] = []
