@@ -161,8 +161,23 @@ def test_correlation_by_hand() -> None:
     # Realised 0, 1, -0.5 against 0, 1, 2 (in units of ln 2): covariance -0.5, variances 7/6 * ... by the formula.
     other = correlation([row], realised=True)
     assert other is not None and other.mean == pytest.approx(np.corrcoef([0, 1, 2], [0, 1, -0.5])[0, 1])
+    assert correlation([row], among=True) is None  # no candidates
     flat = Course(task="a", won=True, target=np.zeros(4), entropy=np.zeros(4), exact_truth=p, over=False)
     assert correlation([flat]) is None and correlation([]) is None
+
+
+def test_what_all_candidates_gain_is_no_belief() -> None:
+    """The words lose and gain nats at the turns, whichever is meant; what is believed follows the posterior."""
+    p = np.array([[0.5, 0.5], [0.75, 0.25], [0.5, 0.5], [0.8, 0.2]])
+    style = np.array([0.0, 5.0, 5.0, 4.0])
+    row = Course(
+        task="a", won=True, target=np.log(p[:, 0]) - style, elicited=np.log(p), exact=p, exact_truth=p[:, 0],
+        entropy=np.zeros(4), over=False,
+    )  # fmt: skip
+    raw, among = correlation([row]), correlation([row], among=True)
+    assert raw is not None and among is not None
+    assert among.mean == pytest.approx(1.0) and raw.mean < 0.5
+    assert delta(row, among=True) == pytest.approx(np.log([1.5, 2 / 3, 1.6]))
 
 
 def test_the_updating_factor_by_hand() -> None:

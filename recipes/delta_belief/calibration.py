@@ -53,10 +53,14 @@ LATE = {"name": "agents:switch", "first": {"name": "agents:random"}, "then": {"n
 TRIED = 4
 """Games that a cost is estimated from."""
 CHARACTERS_PER_TOKEN = 4
+HEADS = (
+    "ln b first", "ln b last", "belief", "exact", "KL bits", "TV", "ECE", "corr", "among", "odds", "pairs", "outside",
+)  # fmt: skip
 NOTES = """\
 ln b first, last: of the truth in nats, before turn 1 and after the last turn after which half of the games were on.
-belief, exact, KL, TV: there, of the truth and of all candidates. corr: of ΔBelief with the exact truth gain. odds,
-pairs: updating factors, of the truth and of all pairs. outside: mean mass of all other messages (template answer).
+belief, exact, KL, TV: there, of the truth and of all candidates. corr: of ΔBelief with the exact truth gain. among:
+of ΔBelief among the candidates. odds, pairs: updating factors, of the truth and of all pairs. outside: mean mass of
+all other messages (template answer).
 """
 
 
@@ -171,8 +175,7 @@ def estimate(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
     """A table for all episodes, then wins against losses."""
-    heads = ("ln b first", "ln b last", "belief", "exact", "KL bits", "TV", "ECE", "corr", "odds", "pairs", "outside")
-    print(f"{'case':18}{'episodes':>9}" + "".join(f"{h:>11}" for h in heads) + f"{'CPU s':>8}")
+    print(f"{'case':18}{'episodes':>9}" + "".join(f"{h:>11}" for h in HEADS) + f"{'CPU s':>8}")
     for row in rows:
         for part, s in row["beliefs"].items():
             label = row["case"] if part == "all" else f"  {part}"
@@ -198,7 +201,8 @@ def _middle(s: Summary) -> list[str]:
 
 
 def _numbers(s: Summary) -> list[str]:
-    found = (s.reliability and s.reliability.ece, s.correlation_truth, s.updating_truth, s.updating_pairs)
+    ece, changes = s.reliability and s.reliability.ece, (s.correlation_truth, s.correlation_among)
+    found = (ece, *changes, s.updating_truth, s.updating_pairs)
     return ["n/a" if e is None else f"{e.mean:.2f}±{(e.high - e.low) / 2:.2f}" for e in found]
 
 

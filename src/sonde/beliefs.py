@@ -6,7 +6,9 @@ hypothesis. A `Course` holds both over one episode. Every number comes with an i
 
     KL                 sum_i p_t(i) log2(p_t(i) / q_t(i)), in bits: what it costs to take q_t for p_t
     total variation    half of sum_i |p_t(i) - q_t(i)|, in [0, 1]: the greatest error in the probability of any event
-    ΔBelief            ln b_t - ln b_{t-1} of the truth, in nats, as elicited: b need not be normalised (eq. 1)
+    ΔBelief            ln b_t - ln b_{t-1} of the truth, in nats, as elicited: b need not be normalised (eq. 1), so it
+                       rises too where a model learns how hypotheses are written; `among` the candidates, ln q_t, it
+                       does not
     correlation        Pearson's, of ΔBelief (nats) with a turn's exact truth gain or realised gain (bits)
     calibration        of all pairs (turn, candidate): how often candidates believed with q are true
     updating factor    slope of elicited on exact changes of log-odds
@@ -243,9 +245,12 @@ def _ece(sums: Floats, standard: int) -> Estimate:
 # --- changes of belief ---------------------------------------------------------------------------------------------
 
 
-def delta(course: Course) -> Floats:
-    """ΔBelief of every turn but the one that ended the game, in nats."""
-    return np.diff(course.target[: course.n])
+def delta(course: Course, *, among: bool = False) -> Floats | None:
+    """ΔBelief of every turn but the one that ended the game, in nats; `among` the candidates, ln q_t of the truth
+    instead of ln b_t, so without what all of them gained together, and None without candidates."""
+    if not among:
+        return np.diff(course.target[: course.n])
+    return None if course.elicited is None else np.diff(course.elicited[: course.n, course.truth])
 
 
 def gains(course: Course) -> tuple[Floats, Floats] | None:
@@ -255,9 +260,14 @@ def gains(course: Course) -> tuple[Floats, Floats] | None:
     return np.diff(np.log2(course.exact_truth[: course.n])), -np.diff(course.entropy[: course.n])
 
 
-def correlation(courses: Iterable[Course], *, realised: bool = False) -> Estimate | None:
-    """Of ΔBelief (nats) with the truth gain, or with the realised gain (bits); None where one of them never varies."""
-    rows = [(c.task, delta(c), found[realised]) for c in courses if (found := gains(c)) is not None]
+def correlation(courses: Iterable[Course], *, realised: bool = False, among: bool = False) -> Estimate | None:
+    """Of ΔBelief (nats), as elicited or `among` the candidates, with the truth gain, or with the realised gain (bits);
+    None where one of them never varies."""
+    rows = [
+        (c.task, change, found[realised])
+        for c in courses
+        if (found := gains(c)) is not None and (change := delta(c, among=among)) is not None
+    ]
     sums = _by_task((task, np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])) for task, x, y in rows)
     return of_sums(sums, _pearson, bounds=(-1.0, 1.0))
 
@@ -335,6 +345,8 @@ class Summary:
     variation: tuple[Estimate, ...]
     reliability: Reliability | None
     correlation_truth: Estimate | None
+    correlation_among: Estimate | None
+    """Of ΔBelief among the candidates, with the truth gain."""
     correlation_realised: Estimate | None
     updating_truth: Estimate | None
     updating_pairs: Estimate | None
@@ -353,6 +365,7 @@ def summarise(courses: Sequence[Course]) -> Summary:
         variation=by_turn(courses, _compared(total_variation), bounds=share),
         reliability=reliability(courses),
         correlation_truth=correlation(courses),
+        correlation_among=correlation(courses, among=True),
         correlation_realised=correlation(courses, realised=True),
         updating_truth=updating(courses),
         updating_pairs=updating(courses, pairs=True),

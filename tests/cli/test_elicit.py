@@ -46,7 +46,8 @@ def test_the_truth_by_turn_is_shown_beside_the_posterior() -> None:
         "KL",
         "TV",
         "calibration error",
-        "updating factor, all pairs",
+        "updating factor,",
+        "all pairs",
     ):
         assert head in text
     found = json.loads(run(*ask, "--candidates", "all", "--json"))

@@ -84,6 +84,17 @@ def test_a_turn_of_an_episode_shows_the_change_of_belief(tmp_path: Path) -> None
     assert len(shown) == 6 * 4 and set(shown) <= kept
 
 
+def test_beliefs_of_one_agent_are_told_apart_by_how_they_were_elicited(tmp_path: Path) -> None:
+    folders = [played(tmp_path / name) for name in ("first", "second")]
+    for folder, template in zip(folders, (ANSWER, "question"), strict=True):
+        elicited(folder, template=template, candidates="all")
+    text = page(*folders)
+    assert "<bdi>answer</bdi>: fake, template answer, all hypotheses" in text
+    assert "<bdi>question</bdi>: fake, template question, all hypotheses" in text
+    elicited(played(tmp_path / "third"), template=ANSWER, candidates="all")
+    assert "<bdi>bayes_arm</bdi>: fake, template answer" in page(folders[0], tmp_path / "third" / "bayes_arm")
+
+
 def test_a_run_on_an_older_environment_has_no_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = played(tmp_path)
     elicited(folder)

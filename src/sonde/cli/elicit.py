@@ -185,6 +185,7 @@ def _numbers(found: Mapping[str, Summary]) -> list[Table]:
     rows = {
         "calibration error (ECE)": lambda s: s.reliability and s.reliability.ece,
         "correlation with truth gain": lambda s: s.correlation_truth,
+        "the same, among the candidates": lambda s: s.correlation_among,
         "correlation with realised gain": lambda s: s.correlation_realised,
         "updating factor, truth": lambda s: s.updating_truth,
         "updating factor, all pairs": lambda s: s.updating_pairs,

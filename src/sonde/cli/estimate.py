@@ -13,7 +13,8 @@ from sonde.agents._calls import Composed
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, AnyPolicy, Env, Episode
 from sonde.core.types import Json
-from sonde.run import Prepared, label_of
+from sonde.labels import label
+from sonde.run import Prepared
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English; the estimate is a bound in turns, not in tokenisers."""
@@ -57,7 +58,7 @@ def speakers(envs: Sequence[Env[Any]], policies: Mapping[str, AnyPolicy], episod
             acts = [env.acts(seat) for env in envs if seat in env.spec.seats]
             usual, again = (episodes * max(counts) for counts in zip(*acts, strict=True))
             more = f", and {again:,} where it is asked again" if again else ""
-            yield f"{seat}: {label_of(policy.config)}, at most {usual:,} calls in {episodes:,} episodes{more}"
+            yield f"{seat}: {label(policy.config)}, at most {usual:,} calls in {episodes:,} episodes{more}"
 
 
 def _speaks(policy: AnyPolicy) -> bool:

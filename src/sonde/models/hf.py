@@ -3,7 +3,8 @@
 Token-in token-out: `Completion.ids` are what was sampled, and later prompts contain them as they are (`chat.py`).
 Requests of all episodes share batches (`batching.py`, `decode.py`); keys and values of past tokens stay in slots under
 a byte budget, so a conversation pays for each token once (`slots.py`); log-probabilities, which are at the temperature
-of the call, equal those of one plain forward pass within 1e-4 in float32.
+of the call, equal those of one plain forward pass within 1e-4 in float32. The probes of all calls to `score` that wait
+share one tree of tokens, in which equal beginnings are computed once (`tree.py`, `score.py`).
 
 Every token is drawn with a random number that depends on `Sampling.seed` and its position alone, so what else is in the
 batch never changes which number is used. Batch shapes do change rounding, so the backend does not declare itself

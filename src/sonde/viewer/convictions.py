@@ -16,8 +16,8 @@ from sonde.elicit import Elicited
 from sonde.metrics import Estimate
 
 from . import plots
-from .loading import Agent, Loaded
-from .svg import GRID, MUTED, inline
+from .loading import DASHES, MARKERS, Agent, Loaded
+from .svg import GRID, MUTED, PALETTE, inline
 from .text import compact
 
 _FADED = 0.45
@@ -30,9 +30,18 @@ class Held:
     """The beliefs of a run: by trajectory, and summed up for all episodes, wins and losses."""
 
     agent: Agent
+    setting: Mapping[str, Any]
     beliefs: Mapping[str, tuple[Elicited, ...]]
     parts: Mapping[str, Summary]
-    about: str
+
+    @property
+    def about(self) -> str:
+        """Whose beliefs, and how they were elicited."""
+        given = self.setting["candidates"]
+        over = {"target": "the truth alone", "all": "all hypotheses"}.get(given if isinstance(given, str) else "")
+        n = given if isinstance(given, int) else len(given)
+        told = (_told(self.setting, "model"), f"template {_told(self.setting, 'template')}", over or f"{n} candidates")
+        return f"{', '.join(told)}, {self.setting['aggregate']} over tokens"
 
 
 class Line(NamedTuple):
@@ -50,18 +59,29 @@ def held(run: Loaded) -> Held | None:
     courses = believed.courses(run.env, run.episodes, notes.beliefs)
     if not courses:
         return None
-    return Held(agent=run.agent, beliefs=notes.beliefs, parts=split(courses), about=_about(notes.setting))
+    return Held(agent=run.agent, setting=notes.setting, beliefs=notes.beliefs, parts=split(courses))
 
 
-def _about(setting: Mapping[str, Any]) -> str:
-    model = setting["model"]
-    name = model.get("model", str(model["name"]).removeprefix("models:"))
-    given = setting["candidates"]
-    over = {"target": "the truth alone", "all": "all hypotheses"}.get(given if isinstance(given, str) else "")
-    n = given if isinstance(given, int) else len(given)
-    return f"{compact(str(name), 60)}, template {compact(setting['template'], 60)}, {over or f'{n} candidates'}, " + (
-        f"{setting['aggregate']} over tokens"
-    )
+def told_apart(runs: Sequence[Held]) -> list[Held]:
+    """The same, where several are of one agent with a look and a name each, after the setting in which they differ."""
+    keys = [key for key in (runs[0].setting if runs else ()) if len({_told(run.setting, key) for run in runs}) > 1]
+    if len({run.agent.number for run in runs}) == len(runs) or not keys:
+        return list(runs)
+    several = len({run.agent.number for run in runs}) > 1
+    found: list[Held] = []
+    for i, run in enumerate(runs):
+        name = " ".join([run.agent.short[:6]] * several + [_told(run.setting, key) for key in keys])
+        look = {"colour": PALETTE[i % len(PALETTE)], "dash": DASHES[0], "marker": MARKERS[i % len(MARKERS)]}
+        found.append(replace(run, agent=replace(run.agent, name=name, **look)))
+    return found
+
+
+def _told(setting: Mapping[str, Any], key: str) -> str:
+    """A setting in few words."""
+    value = setting[key]
+    if key == "model":
+        value = value.get("model", str(value["name"]).removeprefix("models:"))
+    return compact(value, 60)
 
 
 def figures(runs: Sequence[Held], anchor: str, title: str) -> dict[str, str | None]:
@@ -83,7 +103,7 @@ def _by_outcome(runs: Sequence[Held], name: str, title: str) -> str:
             for part, alpha in (("lost", _FADED), ("won", 1.0)):
                 curve, reached = run.parts[part].target, run.parts[part].reached
                 if curve := curve[: _enough(reached)]:
-                    _curve(ax, run.agent, curve, alpha)
+                    plots.curve(ax, run.agent, curve, alpha=alpha)
                     if len(runs) == 1 or part == "won":
                         ends.append((curve[-1].mean, _called(run.agent, part, len(runs))))
         ax.set(xlabel="turns", ylabel="ln b of the truth (nats)")
@@ -101,19 +121,6 @@ def _called(agent: Agent, part: str, n: int) -> Agent:
     return replace(agent, name=part) if n == 1 else agent
 
 
-def _curve(ax: Any, agent: Agent, curve: Sequence[Estimate], alpha: float = 1.0) -> None:
-    x, few = range(len(curve)), len(curve) <= 40
-    look = {"color": agent.colour, "gid": f"agent-{agent.number}", "clip_on": False}
-    ax.plot(
-        x, [e.mean for e in curve], linestyle=agent.dash, linewidth=1.8, alpha=alpha,
-        marker=agent.marker if few else "", markersize=3.4, **look,
-    )  # fmt: skip
-    ax.fill_between(
-        x, [e.low for e in curve], [e.high for e in curve], color=agent.colour, alpha=0.15 * alpha, lw=0,
-    )  # fmt: skip
-    ax.grid(axis="y")
-
-
 def _turns(ax: Any, runs: Sequence[Held]) -> None:
     plots.whole_turns(ax, 0, max(1, *(len(run.parts["all"].target) - 1 for run in runs)))
 
@@ -127,7 +134,7 @@ def _beside(runs: Sequence[Held], name: str, title: str) -> str:
                 range(len(every.exact)), [e.mean for e in every.exact], color=run.agent.colour, linewidth=1.4,
                 linestyle=(0, (3, 2)), gid=f"agent-{run.agent.number}",
             )  # fmt: skip
-            _curve(ax, run.agent, every.believed)
+            plots.curve(ax, run.agent, every.believed)
             ends.append((every.believed[-1].mean, _called(run.agent, "believed", len(runs))))
             if len(runs) == 1:
                 ends.append((every.exact[-1].mean, replace(run.agent, name="exact")))
@@ -142,7 +149,7 @@ def _divergence(runs: Sequence[Held], name: str, title: str) -> str:
         ends: list[tuple[float, Agent]] = []
         for run in runs:
             curve = run.parts["all"].divergence
-            _curve(ax, run.agent, curve)
+            plots.curve(ax, run.agent, curve)
             ends.append((curve[-1].mean, run.agent))
         ax.set(xlabel="turns", ylabel="KL(exact || believed) (bits)")
         ax.set_ylim(bottom=0)
@@ -187,14 +194,14 @@ def _factors(runs: Sequence[Held]) -> list[tuple[Agent, str, Estimate]]:
 def _updating(runs: Sequence[Held], name: str, title: str) -> str:
     rows = _factors(runs)
     height = 0.62 + max(0.8, 0.34 * len(rows))
-    several = len({agent.number for agent, _, _ in rows}) > 1
+    several = len({agent.name for agent, _, _ in rows}) > 1
     with plots.axes(height, left=0.47 if several else 0.27, right=0.88) as ax:
         ax.axvline(1.0, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)), zorder=0)
         for y, (agent, what, e) in enumerate(rows):
             look = {"color": agent.colour, "gid": f"agent-{agent.number}"}
             ax.plot([e.low, e.high], [y, y], linewidth=2.4, alpha=_FADED, **look)
             ax.plot([e.mean], [y], marker=agent.marker, markersize=6, **look)
-            ax.text(1.02, y, f"{e.mean:.2f}", transform=ax.get_yaxis_transform(), va="center", fontsize=8.5)
+            ax.text(1.02, y, _minus(f"{e.mean:.2f}"), transform=ax.get_yaxis_transform(), va="center", fontsize=8.5)
             ax.text(
                 -0.02, y, f"{agent.short}, {what}" if several else what, transform=ax.get_yaxis_transform(), ha="right",
                 va="center", fontsize=8.5, color=agent.colour, gid=f"agent-{agent.number}",
@@ -216,6 +223,7 @@ def table(found: Held) -> list[Line]:
         "calibration error (ECE), of what was true": lambda s: s.reliability and s.reliability.ece,
         "calibration error (ECE), of the exact posterior": lambda s: s.reliability and s.reliability.ece_exact,
         "correlation of ΔBelief with truth gain": lambda s: s.correlation_truth,
+        "the same, of ΔBelief among the candidates": lambda s: s.correlation_among,
         "correlation of ΔBelief with realised gain": lambda s: s.correlation_realised,
         "updating factor, odds of the truth": lambda s: s.updating_truth,
         "updating factor, all pairs of candidates": lambda s: s.updating_pairs,
@@ -225,7 +233,12 @@ def table(found: Held) -> list[Line]:
 
 
 def _cell(value: Estimate | None) -> str:
-    return "" if value is None else f"{value.mean:.2f} [{value.low:.2f}, {value.high:.2f}]".replace("-", "−")
+    return "" if value is None else _minus(f"{value.mean:.2f} [{value.low:.2f}, {value.high:.2f}]")
+
+
+def _minus(text: str) -> str:
+    """With the sign that figures have on their axes."""
+    return text.replace("-", "−")
 
 
 def beside(beliefs: Sequence[Elicited] | None, turn: int) -> tuple[float, float] | None:

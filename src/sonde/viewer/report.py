@@ -106,6 +106,7 @@ class ShownRun:
 
 def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]], trainings: Sequence[History]) -> Shown:
     believed = {id(run): held for run in section.runs if (held := convictions.held(run)) is not None}
+    told = convictions.told_apart(list(believed.values()))
     runs = [_shown_run(run, chosen[id(run)], believed.get(id(run))) for run in section.runs]
     known = [(r.run.agent, r.losses) for r in runs if r.losses is not None]
     if all(found.offered <= 0 for _, found in known):
@@ -114,10 +115,10 @@ def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]], trainings
     return Shown(
         section=section,
         runs=runs,
-        figures=_figures(section, known, compared, list(believed.values())),
+        figures=_figures(section, known, compared, told),
         by_turn=_by_turn(section, known),
         gains=stages.gains(compared) if compared else (),
-        convictions=[(held, convictions.table(held)) for held in believed.values()],
+        convictions=[(held, convictions.table(held)) for held in told],
         nothing_to_learn=not known and any(r.losses is not None for r in runs),
         scale=headline.scale(section.runs[0]),
         reference=section.env.spec.reference,
@@ -135,6 +136,9 @@ def _figures(
     return {
         "stages": stages.figure(compared, f"{name}-st", section.title) if compared else None,
         "success": plots.success(section, f"{name}-s"),
+        "passes": plots.passes(section, f"{name}-p"),
+        "invalid": plots.wasted(section, "invalid", f"{name}-wi"),
+        "repeated": plots.wasted(section, "repeated", f"{name}-wr"),
         "turns": plots.turns(section, f"{name}-t"),
         "entropy": plots.entropy(section, f"{name}-h"),
         "efficiency": plots.efficiencies(section, f"{name}-e"),
