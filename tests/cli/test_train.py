@@ -249,6 +249,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "-o", "online.rewarders.belief.template=Is it?"], "a text with <target> in it"),
         ([*GRPO, "-o", "online.rewarders.beliefs.of=start"], "--set online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "--user", "fake"], "--set seats: unknown name 'user'; known: none"),
+        ([*GRPO, "-o", "seats.agent.temperature=0"], "--set seats: unknown name 'agent'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: no option of sft"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "seats.user.x=1"], "-o seats: no option of sft"),
         (["train", "starpo", *GRPO[2:]], "--settings: got 'tiny_grpo', but 'starpo' names settings already"),

@@ -264,9 +264,10 @@ def _training(name: str, objective: str, folder: Path, changes: Changes, context
 
 def _others(configs: Mapping[str, Mapping[str, Json]], envs: Sequence[Env[Any]]) -> dict[str, AnyPolicy]:
     """Who sits in the other seats, where that is not whom the environments name."""
+    seats = {seat for env in envs for seat in env.spec.seats if seat != AGENT}
     for seat in configs:
-        if not any(seat in env.spec.seats for env in envs):
-            raise unknown("--set seats", seat, {name for env in envs for name in env.spec.seats if name != AGENT})
+        if seat not in seats:
+            raise unknown("--set seats", seat, seats)
     return {seat: build(config) for seat, config in configs.items()}
 
 
