@@ -45,9 +45,8 @@ def test_the_truth_by_turn_is_shown_beside_the_posterior() -> None:
         "exact",
         "KL",
         "TV",
-        "calibration error",
-        "updating factor,",
-        "all pairs",
+        "calibration (ECE)",
+        "updating, all pairs",
     ):
         assert head in text
     found = json.loads(run(*ask, "--candidates", "all", "--json"))
@@ -58,7 +57,7 @@ def test_the_truth_by_turn_is_shown_beside_the_posterior() -> None:
     parts = found["beliefs"]["won"]["episodes"] + found["beliefs"]["lost"]["episodes"]
     assert parts == 8
     alone = run(*ask, "--fresh")
-    assert "KL" not in alone and "correlation with truth gain" in alone
+    assert "KL" not in alone and "corr. truth gain" in alone
 
 
 def test_candidates_are_all_or_a_number_or_lines_of_a_file() -> None:

@@ -181,14 +181,15 @@ def _at(column: tuple[Estimate, ...], t: int) -> str:
 
 
 def _numbers(found: Mapping[str, Summary]) -> list[Table]:
-    """One line per number, all episodes and split by outcome; nothing where there is none."""
+    """One line per number, all episodes and split by outcome; nothing where there is none. Names are short enough for
+    80 columns."""
     rows = {
-        "calibration error (ECE)": lambda s: s.reliability and s.reliability.ece,
-        "correlation with truth gain": lambda s: s.correlation_truth,
-        "the same, among the candidates": lambda s: s.correlation_among,
-        "correlation with realised gain": lambda s: s.correlation_realised,
-        "updating factor, truth": lambda s: s.updating_truth,
-        "updating factor, all pairs": lambda s: s.updating_pairs,
+        "calibration (ECE)": lambda s: s.reliability and s.reliability.ece,
+        "corr. truth gain": lambda s: s.correlation_truth,
+        "  among candidates": lambda s: s.correlation_among,
+        "corr. realised gain": lambda s: s.correlation_realised,
+        "updating, truth": lambda s: s.updating_truth,
+        "updating, all pairs": lambda s: s.updating_pairs,
     }
     kept = {name: [value(found[part]) for part in ("all", "won", "lost")] for name, value in rows.items()}
     kept = {name: values for name, values in kept.items() if any(v is not None for v in values)}
