@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
 from sonde.core import AGENT
 from sonde.rollout import Plan
 from sonde.rollout import record as record_run
 from sonde.store import read_annotations
+
+from .invoke import failure, run
 
 
 @pytest.fixture(autouse=True)
@@ -21,16 +21,6 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     env = sonde.make("best_arm", preset="small")
     record_run(env, {AGENT: sonde.make("agents:bayes_arm")}, env.tasks("test")[:8], Plan(k=1), Path("runs"))
-
-
-def run(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "100"})
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
-
-
-def failure(*args: str) -> str:
-    return str(CliRunner().invoke(app, list(args)).exception)
 
 
 def test_the_truth_by_turn_is_shown_beside_the_posterior() -> None:

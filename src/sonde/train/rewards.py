@@ -23,6 +23,7 @@ from sonde.core import AGENT, EMPTY, Trajectory, invalid, unknown
 from sonde.core.checked import Checked
 from sonde.core.frozen import Frozen, frozen
 from sonde.core.types import Json
+from sonde.curves import CALLED, called
 
 from .credit import Values
 
@@ -42,15 +43,14 @@ def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
     """
     turns, outcome = trajectory.turns, trajectory.outcome
     n, kind = len(turns), outcome.kind if outcome else "error"
-    called = [{turn.info.get("result"), turn.info.get("answer")} for turn in turns]
+    said = called(trajectory)
     earned = np.array([turn.rewards.get(AGENT, 0.0) for turn in turns], np.float64)
     earned[:1] += sum(act.rewards.get(AGENT, 0.0) for act in trajectory.opening)
     return {
         "env": earned,
         "turns": np.ones(n),
         "extra_turns": np.full(n, float(n > 1)),
-        "invalid": np.array([float("invalid" in names) for names in called]),
-        "repeated": np.array([float("repeated" in names) for names in called]),
+        **{name: np.array([float(t in said.get(name, ())) for t in range(n)]) for name in CALLED},
         "success": _last(n, float(outcome is not None and outcome.success)),
         **{name: _last(n, float(kind == name)) for name in ("loss", "format", "timeout")},
         "score": _last(n, outcome.score if outcome else 0.0),
