@@ -18,9 +18,10 @@ from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, derive, invali
 from sonde.core.checked import Checked
 from sonde.core.frozen import freeze
 from sonde.core.types import Json
+from sonde.curves import CALLED, called
 from sonde.rollout import Plan, Seats, rollout
 
-from .credit import Estimator, GroupRelative, Values, returns, with_advantages
+from .credit import Estimator, GroupRelative, Values, with_advantages
 from .curriculum import Bandit, Choice, Uniform, potential, variation
 from .data import RowReport, samples
 from .gather import Game
@@ -181,22 +182,20 @@ def credited(
 ) -> list[Group]:
     """Rewards, credit and rows of the groups just played. Episodes that the outside world failed take no part."""
     valid = finished(played)
-    rewards = {
-        i: [settings.rewards({**named_rewards(t), **brought.get(t.id, {})}) for t in group]
-        for i, group in valid.items()
-    }
-    advantages = settings.credit(rewards)
+    named = {i: [{**named_rewards(t), **brought.get(t.id, {})} for t in group] for i, group in valid.items()}
+    advantages = settings.credit({i: [settings.rewards(row) for row in rows] for i, rows in named.items()})
     groups: list[Group] = []
     for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
         found, report = samples(group, max_tokens=settings.max_tokens)
         of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
         ready = [with_advantages(sample, of[sample.trajectory]) for sample in found]
         signal = any(map(moves, ready))
+        earned = [settings.rewards.earned(row) for row in named[i]]
         groups.append(Group(
             samples=ready,
             signal=signal,
-            potential=_potential(one, group, rewards[i], settings),
-            sums=_sums(group, rewards[i], report) | _brought(group, brought) | {
+            potential=_potential(one, group, earned, settings),
+            sums=_sums(group, earned, report) | _brought(group, brought) | {
                 "flat_groups": (float(not signal), 1.0),
                 "errors": (float(len(everyone) - len(group)), float(len(everyone))),
             },
@@ -216,17 +215,18 @@ def moves(sample: Sample) -> bool:
 
 
 def _potential(
-    one: Chosen, group: Sequence[Trajectory], rewards: Sequence[Values], settings: OnlineSettings
+    one: Chosen, group: Sequence[Trajectory], earned: Sequence[float], settings: OnlineSettings
 ) -> float | None:
     if not group:
         return None
     if settings.on == "reward":
-        return variation(returns(rewards).tolist())
+        return variation(earned)
     return potential(group, one.game.env.spec.max_turns)
 
 
-def _sums(valid: Sequence[Trajectory], rewards: Sequence[Values], report: RowReport) -> Sums:
-    """Means over the episodes that the outside world did not fail; `format` is the share that did not end by it."""
+def _sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
+    """Means over the episodes that the outside world did not fail; `format` is the share that did not end by it, and
+    `invalid` and `repeated` are turns of a game that the environment called so."""
     n = float(len(valid))
 
     def mean(values: Iterable[float]) -> tuple[float, float]:
@@ -235,8 +235,9 @@ def _sums(valid: Sequence[Trajectory], rewards: Sequence[Values], report: RowRep
     return {
         "success": mean(float(t.outcome is not None and t.outcome.success) for t in valid),
         "score": mean(turn.rewards.get(AGENT, 0.0) for t in valid for turn in t.turns),
-        "reward": mean(returns(rewards).tolist()),
+        "reward": mean(earned),
         "turns": mean(len(t.turns) for t in valid),
+        **{name: mean(len(called(t).get(name, ())) for t in valid) for name in CALLED},
         "format": mean(float(t.outcome is None or t.outcome.kind != "format") for t in valid),
         "tokens": (float(report.tokens), n),
         "agent_tokens": (float(report.agent_tokens), n),
