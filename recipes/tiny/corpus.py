@@ -17,6 +17,7 @@ import torch
 from games import Game, Lesson
 
 from sonde.core import Message, Rng
+from sonde.elicit import TARGET, TEMPLATES, words
 
 POOL = 512
 """Rows drawn at a time and sorted by length, so that little of a batch is padding."""
@@ -24,10 +25,12 @@ VOCABULARY_EPISODES = 2000
 
 
 class Row(NamedTuple):
-    """Token ids of one conversation, and 1 for each that the agent said."""
+    """Token ids of one conversation, 1 for each that the agent said, and 1 for each that nobody is to learn to say: a
+    statement up to what it states."""
 
     ids: array[int]
     own: array[int]
+    unsaid: array[int]
 
 
 class Batch(NamedTuple):
@@ -49,6 +52,15 @@ class Encoder:
     def _text(self, text: str) -> array[int]:
         return array("i", self.tokenizer.encode(text, add_special_tokens=False))
 
+    def stated(self, messages: Sequence[Message], template: str, truth: str) -> Row:
+        """The row of a conversation and a statement after it, of which the truth alone counts."""
+        before, own, unsaid = self.row(messages)
+        said = self.text(template.partition(TARGET)[0])
+        role, what = array("i", [self.tokenizer.convert_tokens_to_ids("<|assistant|>")]), self.text(truth)
+        hidden = array("i", [1] * (1 + len(said)) + [0] * len(what))
+        mine = array("i", [0] * (1 + len(said)) + [1] * len(what))
+        return Row(before + role + said + what, own + mine, unsaid + hidden)
+
     def row(self, messages: Sequence[Message]) -> Row:
         """The row of a conversation. The role token that makes the agent speak is the environment's."""
         ids, own = array("i"), array("i")
@@ -59,15 +71,17 @@ class Encoder:
             ids += piece
             mine = int(message.role == "assistant")
             own += array("i", [0] + [mine] * (len(piece) - 1))
-        return Row(ids, own)
+        return Row(ids, own, array("i", [0] * len(ids)))
 
 
 def texts(game: Game, rng: Rng) -> Iterator[str]:
     """Everything that is said in some episodes of the train split, and after a reply that cannot be read."""
     env, tasks = game.env, game.env.tasks("train")
     for _ in range(VOCABULARY_EPISODES):
-        for message in games.episode(game, games.draw_skill(game.lessons[-1].skills, rng), rng):
-            yield message.content
+        said, hidden = games.episode(game, games.draw_skill(game.lessons[-1].skills, rng), rng)
+        yield from (message.content for message in said)
+        if game.statement:
+            yield TEMPLATES[game.statement].replace(TARGET, words(env, hidden))
     state = env.reset(tasks[0], rng)
     for reply in ("<Answer>?</Answer>", "?"):
         yield from env.step(state, reply, rng).told.values()
@@ -76,11 +90,14 @@ def texts(game: Game, rng: Rng) -> Iterator[str]:
 def rows(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Row]:
     """Rows of fresh episodes, without end."""
     while True:
-        said = games.episode(game, games.draw_skill(lesson.skills, rng), rng, bare=lesson.bare)
+        said, hidden = games.episode(game, games.draw_skill(lesson.skills, rng), rng, bare=lesson.bare)
         if game.context == "render":
             turns = [said[i : i + 2] for i in range(0, len(said), 2)]
             kept = [*rng.sample(turns[:-1], min(len(turns), game.plan.turns) - 1), turns[-1]]
             yield from map(encoder.row, kept)
+        elif rng.random() < lesson.stated:
+            heard = 2 * rng.randrange((len(said) + 1) // 2) + 1
+            yield encoder.stated(said[:heard], TEMPLATES[game.statement], words(game.env, hidden))
         else:
             yield encoder.row(said)
 
@@ -119,10 +136,10 @@ def _cut(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
 def _batch(chunk: Sequence[Row], pad: int, told: float) -> Batch:
     width = max(len(row.ids) for row in chunk)
     ids_BT = torch.full((len(chunk), width), pad)
-    own_BT, weights_BT = torch.zeros(len(chunk), width), torch.zeros(len(chunk), width)
+    own_BT, unsaid_BT = torch.zeros(len(chunk), width), torch.ones(len(chunk), width)
     for i, row in enumerate(chunk):
         n = len(row.ids)
         ids_BT[i, :n] = torch.tensor(row.ids)
         own_BT[i, :n] = torch.tensor(row.own)
-        weights_BT[i, :n] = own_BT[i, :n] + (1.0 - own_BT[i, :n]) * told
-    return Batch(ids_BT, own_BT, weights_BT)
+        unsaid_BT[i, :n] = torch.tensor(row.unsaid)
+    return Batch(ids_BT, own_BT, (own_BT + (1.0 - own_BT) * told) * (1.0 - unsaid_BT))

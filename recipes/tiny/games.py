@@ -13,34 +13,39 @@ from typing import Any, NamedTuple
 
 import best_arm
 import mazes
+import twenty
 
 import sonde
 from sonde.core import Env, Frozen, Message, Rng
 from sonde.core.env import pick
+from sonde.users import answerer
 
 Teacher = Callable[[Any, Rng], str]
 """What to say in a state."""
 
 
 class Lesson(NamedTuple):
-    """A part of the training: its share of the steps, how often each skill teaches, and whether the rules are left out:
-    they are the same in every episode and cost time."""
+    """A part of the training: its share of the steps, how often each skill teaches, whether the rules are left out
+    (they are the same in every episode and cost time), and the share of rows that end in a statement of the truth."""
 
     share: float
     skills: Mapping[str, float]
     bare: bool = False
+    stated: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """How long and how fast to train. `turns`: how many turns of an episode are kept where each is a row of its own;
-    `told`: the weight of tokens that the environment says, those of the agent have 1."""
+    `told`: the weight of tokens that the environment says, those of the agent have 1; `half`: compute in bfloat16, with
+    Muon, whose own steps are; a CPU that does not know bfloat16 takes ten times as long so."""
 
     steps: int
     tokens: int = 1024
     rate: float = 3e-3
     told: float = 0.1
     turns: int = 4
+    half: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,30 +69,54 @@ class Game:
     """What separates the rules from what follows them in the first message."""
     worlds: str
     """What is held out and what is not, in a sentence for the card."""
+    splits: tuple[str, ...] = ("train",)
+    """Whose worlds teachers play in."""
+    reply: Callable[[Mapping[str, Any]], str] | None = None
+    """What the other seat says, by its private facts, where there is one."""
+    statement: str = ""
+    """Where the model is to have beliefs: a template of `sonde.elicit`, which it learns to complete with the truth, at
+    any time of a game. Only the truth in it is learned, so that the model never says it of itself."""
 
     @property
     def name(self) -> str:
         return f"sonde-tiny-{self.env.name}"
 
 
-def episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> list[Message]:
-    """One episode of a teacher in a world of the train split, as the agent's messages, `bare` without the rules. In
-    context `render` every turn is a conversation of its own: the messages are those of all turns, pair after pair."""
-    env, tasks = game.env, game.env.tasks("train")
-    state = env.reset(tasks[rng.randrange(len(tasks))], rng)
-    teacher, said = game.teacher(env, skill, rng), list[Message]()
+class Taught(NamedTuple):
+    """The agent's messages of an episode, and what was hidden in it."""
+
+    said: list[Message]
+    hidden: Any
+
+
+def episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
+    """One episode of a teacher, as the agent's messages, `bare` without the rules. In context `render` every turn is a
+    conversation of its own: the messages are those of all turns, pair after pair. How a lost game ended is heard only
+    where it is stated what was to be found."""
+    env, state = game.env, begun(game, rng)
+    hidden, teacher, said = env.hypothesis(state), game.teacher(env, skill, rng), list[Message]()
 
     def without(text: str) -> str:
         return text.partition(game.rules)[2] if bare else text
 
-    told = without(env.intro(state, sonde.AGENT))
-    while env.to_act(state) is not None:
-        shown = without(str(env.render(state, sonde.AGENT))) if game.context == "render" else told
-        text = teacher(state, rng)
-        said += [Message("user", shown), Message("assistant", text)]
-        step = env.step(state, text, rng)
+    told, step = without(env.intro(state, sonde.AGENT)), None
+    while (seat := env.to_act(state)) is not None:
+        if seat != sonde.AGENT and game.reply is not None:
+            step = env.step(state, game.reply(env.private(state, seat)), rng)
+        else:
+            shown = without(str(env.render(state, sonde.AGENT))) if game.context == "render" else told
+            text = teacher(state, rng)
+            said += [Message("user", shown), Message("assistant", text)]
+            step = env.step(state, text, rng)
         state, told = step.state, step.told.get(sonde.AGENT, "")
-    return said
+    heard = game.statement and step is not None and step.outcome is not None and not step.outcome.success
+    return Taught([*said, Message("user", told)] if heard else said, hidden)
+
+
+def begun(game: Game, rng: Rng) -> Any:
+    """A world of the splits that the model may see."""
+    tasks = [task for split in game.splits for task in game.env.tasks(split)]
+    return game.env.reset(tasks[rng.randrange(len(tasks))], rng)
 
 
 def draw_skill(skills: Mapping[str, float], rng: Rng) -> str:
@@ -132,4 +161,34 @@ def maze_game() -> Game:
     )
 
 
-GAMES: Mapping[str, Callable[[], Game]] = {"best_arm": best_arm_game, "maze": maze_game}
+def twenty_game() -> Game:
+    return Game(
+        title="twenty_questions, preset small: 64 things, 8 turns",
+        env=sonde.make("twenty_questions", preset="small"),
+        context="full",
+        window=512,
+        plan=Plan(steps=3000, half=False),
+        lessons=(
+            Lesson(0.7, Frozen(careless=0.5, attentive=0.5), bare=True, stated=0.75),
+            Lesson(0.3, twenty.SKILLS, stated=0.5),
+        ),
+        teacher=twenty.teacher,
+        fine=lambda info: info.get("answer") != "invalid",
+        reference="agents:asker",
+        floors=Frozen({"random legal play": sonde.make("agents:random")}),
+        rules="it is that.",
+        worlds=(
+            "All 64 things are in its weights, those of the test split too: it has to know them to have a belief about "
+            "them. What is held out of the test split is held out of what is learned from it."
+        ),
+        splits=("train", "test"),
+        reply=answerer.reply,
+        statement="statement",
+    )
+
+
+GAMES: Mapping[str, Callable[[], Game]] = {
+    "best_arm": best_arm_game,
+    "maze": maze_game,
+    "twenty_questions": twenty_game,
+}

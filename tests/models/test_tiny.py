@@ -25,7 +25,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "tiny"
-MODULES = ("vocab", "best_arm", "mazes", "games", "corpus", "learn", "gate", "card", "train")
+MODULES = ("vocab", "best_arm", "mazes", "twenty", "games", "corpus", "learn", "gate", "card", "train")
 each_model = pytest.mark.parametrize("model", SHIPPED.values(), ids=SHIPPED)
 
 
@@ -174,7 +174,7 @@ def test_rows_are_what_the_chat_template_writes(recipe: Any, name: str) -> None:
     encoder = recipe.corpus.Encoder(chat.tokenizer)
     rng = sonde.Rng(0, "tiny", "test")
     for _ in range(5):
-        said = recipe.games.episode(game, "noisy", rng)
+        said = recipe.games.episode(game, "noisy", rng).said
         row = encoder.row(said)
         assert list(row.ids) == list(chat.encode(chat.render(said, speak=False)))
         own = [i for i, mine in zip(row.ids, row.own, strict=True) if mine]
