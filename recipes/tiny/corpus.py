@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import games
 import torch
-from games import Game, Lesson
+from games import Game, Lesson, Plan
 
 from sonde.core import Message, Rng
 from sonde.elicit import TARGET, TEMPLATES, words
@@ -24,17 +24,20 @@ POOL = 512
 VOCABULARY_EPISODES = 2000
 
 
+HEARD, SAID, STATED, UNSAID = range(4)
+"""What a token is: the environment's, the agent's, the truth in a statement, or what leads to it, which nobody is to
+learn to say."""
+
+
 class Row(NamedTuple):
-    """Token ids of one conversation, 1 for each that the agent said, and 1 for each that nobody is to learn to say: a
-    statement up to what it states."""
+    """Token ids of one conversation, and what each is."""
 
     ids: array[int]
-    own: array[int]
-    unsaid: array[int]
+    what: array[int]
 
 
 class Batch(NamedTuple):
-    """Padded ids; for each token 1 if the agent said it, and the weight of predicting it."""
+    """Padded ids; for each token 1 if the agent said or stated it, and the weight of predicting it."""
 
     ids_BT: torch.Tensor
     own_BT: torch.Tensor
@@ -52,26 +55,27 @@ class Encoder:
     def _text(self, text: str) -> array[int]:
         return array("i", self.tokenizer.encode(text, add_special_tokens=False))
 
-    def stated(self, messages: Sequence[Message], template: str, truth: str) -> Row:
-        """The row of a conversation and a statement after it, of which the truth alone counts."""
-        before, own, unsaid = self.row(messages)
-        said = self.text(template.partition(TARGET)[0])
-        role, what = array("i", [self.tokenizer.convert_tokens_to_ids("<|assistant|>")]), self.text(truth)
-        hidden = array("i", [1] * (1 + len(said)) + [0] * len(what))
-        mine = array("i", [0] * (1 + len(said)) + [1] * len(what))
-        return Row(before + role + said + what, own + mine, unsaid + hidden)
-
     def row(self, messages: Sequence[Message]) -> Row:
         """The row of a conversation. The role token that makes the agent speak is the environment's."""
-        ids, own = array("i"), array("i")
+        ids, what = array("i"), array("i")
         for message in messages:
-            piece = array("i", [self.tokenizer.convert_tokens_to_ids(f"<|{message.role}|>")])
-            piece += self.text(message.content)
+            piece = self.role(message.role) + self.text(message.content)
             piece.append(self.end)
             ids += piece
-            mine = int(message.role == "assistant")
-            own += array("i", [0] + [mine] * (len(piece) - 1))
-        return Row(ids, own, array("i", [0] * len(ids)))
+            whose = SAID if message.role == "assistant" else HEARD
+            what += array("i", [HEARD] + [whose] * (len(piece) - 1))
+        return Row(ids, what)
+
+    def stated(self, messages: Sequence[Message], template: str, truth: str) -> Row:
+        """The row of a conversation and of a statement after it. The questions before it are heard, not learned."""
+        before = self.row(messages).ids
+        lead = self.role("assistant") + self.text(template.partition(TARGET)[0])
+        stated = self.text(truth)
+        what = [HEARD] * len(before) + [UNSAID] * len(lead) + [STATED] * len(stated)
+        return Row(before + lead + stated, array("i", what))
+
+    def role(self, name: str) -> array[int]:
+        return array("i", [self.tokenizer.convert_tokens_to_ids(f"<|{name}|>")])
 
 
 def texts(game: Game, rng: Rng) -> Iterator[str]:
@@ -117,7 +121,7 @@ def batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[
         cut = _cut(pool, game.plan.tokens)
         rng.shuffle(cut)
         for chunk in cut:
-            yield _batch(chunk, encoder.tokenizer.pad_token_id, game.plan.told)
+            yield _batch(chunk, encoder.tokenizer.pad_token_id, game.plan)
 
 
 def _cut(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
@@ -133,13 +137,12 @@ def _cut(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
     return found
 
 
-def _batch(chunk: Sequence[Row], pad: int, told: float) -> Batch:
+def _batch(chunk: Sequence[Row], pad: int, plan: Plan) -> Batch:
     width = max(len(row.ids) for row in chunk)
-    ids_BT = torch.full((len(chunk), width), pad)
-    own_BT, unsaid_BT = torch.zeros(len(chunk), width), torch.ones(len(chunk), width)
+    ids_BT, what_BT = torch.full((len(chunk), width), pad), torch.full((len(chunk), width), UNSAID)
     for i, row in enumerate(chunk):
         n = len(row.ids)
         ids_BT[i, :n] = torch.tensor(row.ids)
-        own_BT[i, :n] = torch.tensor(row.own)
-        unsaid_BT[i, :n] = torch.tensor(row.unsaid)
-    return Batch(ids_BT, own_BT, (own_BT + (1.0 - own_BT) * told) * (1.0 - unsaid_BT))
+        what_BT[i, :n] = torch.tensor(row.what)
+    own_BT = ((what_BT == SAID) | (what_BT == STATED)).float()
+    return Batch(ids_BT, own_BT, torch.tensor([plan.told, 1.0, plan.stated, 0.0])[what_BT])

@@ -37,13 +37,15 @@ class Lesson(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """How long and how fast to train. `turns`: how many turns of an episode are kept where each is a row of its own;
-    `told`: the weight of tokens that the environment says, those of the agent have 1; `half`: compute in bfloat16, with
-    Muon, whose own steps are; a CPU that does not know bfloat16 takes ten times as long so."""
+    `told`: the weight of tokens that the environment says, those of the agent have 1; `stated`: that of a truth that is
+    stated, one word among many; `half`: compute in bfloat16, with Muon, whose own steps are, which takes a CPU without
+    bfloat16 ten times as long."""
 
     steps: int
     tokens: int = 1024
     rate: float = 3e-3
     told: float = 0.1
+    stated: float = 5.0
     turns: int = 4
     half: bool = True
 

@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -177,9 +178,43 @@ def test_rows_are_what_the_chat_template_writes(recipe: Any, name: str) -> None:
         said = recipe.games.episode(game, "noisy", rng).said
         row = encoder.row(said)
         assert list(row.ids) == list(chat.encode(chat.render(said, speak=False)))
-        own = [i for i, mine in zip(row.ids, row.own, strict=True) if mine]
+        own = [i for i, what in zip(row.ids, row.what, strict=True) if what == recipe.corpus.SAID]
         spoken = [[*chat.encode(m.content), encoder.end] for m in said if m.role == "assistant"]
         assert own == [i for ids in spoken for i in ids]
+
+
+def test_of_a_statement_the_truth_alone_is_learned(recipe: Any) -> None:
+    """A row ends in the truth, after what nobody is to say; the questions before it are heard. Of play, questions are
+    learned. Truths are spread over all things, since the model has to know those that are held out too."""
+    game, corpus = recipe.games.GAMES["twenty_questions"](), recipe.corpus
+    vocabulary = corpus.texts(game, sonde.Rng(0))
+    encoder = corpus.Encoder(recipe.vocab.tokenizer(islice(vocabulary, 4000), game.window))
+    source = corpus.rows(game, game.lessons[0], encoder, sonde.Rng(0))
+    stated, truths = 0, set[str]()
+    for row in islice(source, 300):
+        what, text = list(row.what), encoder.tokenizer.convert_ids_to_tokens(row.ids)
+        if corpus.STATED in what:
+            stated += 1
+            assert text[-5:-1] == ["<|assistant|>", "Is", "the", "secret"]
+            assert what[-5:] == [corpus.UNSAID] * 4 + [corpus.STATED] and corpus.SAID not in what
+            truths.add(text[-1])
+        else:
+            assert corpus.SAID in what and corpus.UNSAID not in what
+    assert 200 < stated < 250 and len(truths) > 50 and truths <= set(recipe.twenty.things(game.env))
+
+
+def test_attentive_teachers_ask_better_and_keep_to_the_bank(recipe: Any) -> None:
+    game, rates = recipe.games.GAMES["twenty_questions"](), dict[str, float]()
+    for skill in ("careless", "attentive"):
+        wins = 0
+        for i in range(100):
+            said, hidden = recipe.games.episode(game, skill, sonde.Rng(1, skill, i))
+            asked = [m.content for m in said if m.role == "assistant"]
+            assert all(q in recipe.twenty.BANK or q[:6] == "Is it " for q in asked) and len(asked) <= 8
+            assert skill == "careless" or len(set(asked)) == len(asked)
+            wins += hidden in asked[-1]
+        rates[skill] = wins / 100
+    assert 0.1 < rates["careless"] < rates["attentive"] - 0.1 < 0.7
 
 
 @pytest.mark.parametrize("name", ["best_arm", "maze"])
