@@ -36,3 +36,21 @@ def test_what_the_papers_scale_would_cost() -> None:
     small, large = run("calibration.py", "--dry-run", "--only", "paper-1.7B", "paper-4B", "--tasks", "433")
     assert (small["model"], large["model"]) == ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-4B")
     assert small["episodes"] == 433 and 500_000 < small["tokens"] == large["tokens"] < 10_000_000
+
+
+def test_the_papers_trainings_resolve_to_its_numbers() -> None:
+    """ΔBelief-RL, section 4.1 and tables 5 and 6; by its code 240 tasks of 16 games in 3 updates, 60 rollouts."""
+    found = {row["config"]: row for row in run("paper.py", "--dry-run", "--json")}
+    assert set(found) == {f"{method}-{size}" for method in ("starpo", "delta_belief") for size in ("1.7B", "4B")}
+    rates = {name: row["training"]["settings"]["lr"] for name, row in found.items()}
+    assert rates == {"starpo-1.7B": 1e-5, "starpo-4B": 3e-5, "delta_belief-1.7B": 3e-5, "delta_belief-4B": 3e-5}
+    for name, row in found.items():
+        online, settings, cost = row["training"]["online"], row["training"]["settings"], row["cost"]
+        assert row["model"] == f"Qwen/Qwen3-{name.split('-')[1]}" and row["user"]["model"]["model"] == "Qwen/Qwen3-14B"
+        assert (online["k"], online["temperature"], online["template"]) == (16, 1.0, {"enable_thinking": False})
+        assert (settings["lora"]["r"], settings["lora"]["alpha"], settings["batch_size"]) == (64, 64.0, 1280)
+        assert cost["episodes"] == 60 * 240 * 16 and cost["user_calls"] == 20 * cost["episodes"]
+        assert (cost["tokens_elicited"] > 0) == name.startswith("delta") == bool(online["rewarders"])
+    rewarder = found["delta_belief-4B"]["training"]["online"]["rewarders"]["belief"]
+    assert rewarder["template"] == "question" and rewarder["shaping"] == ["relu"]
+    assert found["starpo-4B"]["cost"]["gpu_hours"] > 2 * found["starpo-1.7B"]["cost"]["gpu_hours"]
