@@ -92,7 +92,7 @@ class Lab:
     steps: int = 20
     seeds: int = 5
     lr: float = 5e-4
-    samples: int = 16
+    samples: int = 8
 
     @property
     def known(self) -> dict[str, Any]:

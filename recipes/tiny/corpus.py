@@ -100,8 +100,9 @@ def rows(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Row
             kept = [*rng.sample(turns[:-1], min(len(turns), game.plan.turns) - 1), turns[-1]]
             yield from map(encoder.row, kept)
         elif rng.random() < lesson.stated:
-            heard = 2 * rng.randrange((len(said) + 1) // 2) + 1
-            yield encoder.stated(said[:heard], TEMPLATES[game.statement], words(game.env, hidden))
+            ends = range(1, len(said) + 1, 2)  # after what the agent heard
+            for end in rng.sample(ends, min(len(ends), game.plan.turns)):
+                yield encoder.stated(said[:end], TEMPLATES[game.statement], words(game.env, hidden))
         else:
             yield encoder.row(said)
 

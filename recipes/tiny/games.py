@@ -26,7 +26,8 @@ Teacher = Callable[[Any, Rng], str]
 
 class Lesson(NamedTuple):
     """A part of the training: its share of the steps, how often each skill teaches, whether the rules are left out
-    (they are the same in every episode and cost time), and the share of rows that end in a statement of the truth."""
+    (they are the same in every episode and cost time), and the share of episodes of which the truth is stated: at some
+    moments of them, as many as the plan has turns."""
 
     share: float
     skills: Mapping[str, float]
@@ -71,6 +72,8 @@ class Game:
     """What separates the rules from what follows them in the first message."""
     worlds: str
     """What is held out and what is not, in a sentence for the card."""
+    phrases: tuple[str, ...] = ()
+    """What is a token of its own, besides words."""
     splits: tuple[str, ...] = ("train",)
     """Whose worlds teachers play in."""
     reply: Callable[[Mapping[str, Any]], str] | None = None
@@ -164,25 +167,27 @@ def maze_game() -> Game:
 
 
 def twenty_game() -> Game:
+    env = sonde.make("twenty_questions", preset="small")
     return Game(
         title="twenty_questions, preset small: 64 things, 8 turns",
-        env=sonde.make("twenty_questions", preset="small"),
+        env=env,
         context="full",
         window=512,
-        plan=Plan(steps=3000, half=False),
+        plan=Plan(steps=1600, tokens=2048, rate=2.5e-3, half=False),
         lessons=(
-            Lesson(0.7, Frozen(careless=0.5, attentive=0.5), bare=True, stated=0.75),
-            Lesson(0.3, twenty.SKILLS, stated=0.5),
+            Lesson(0.75, Frozen(careless=1.0), stated=1.0),
+            Lesson(0.25, twenty.SKILLS, stated=0.3),
         ),
         teacher=twenty.teacher,
         fine=lambda info: info.get("answer") != "invalid",
         reference="agents:asker",
         floors=Frozen({"random legal play": sonde.make("agents:random")}),
-        rules="it is that.",
+        rules="\n",
         worlds=(
             "All 64 things are in its weights, those of the test split too: it has to know them to have a belief about "
             "them. What is held out of the test split is held out of what is learned from it."
         ),
+        phrases=twenty.phrases(env),
         splits=("train", "test"),
         reply=answerer.reply,
         statement="statement",

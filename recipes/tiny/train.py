@@ -29,7 +29,7 @@ from sonde.core import Rng
 def build(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Encoder]:
     """Tokenizer, data and training."""
     words = corpus.texts(game, Rng(0, "tiny", game.env.name, "words"))
-    encoder = corpus.Encoder(vocab.tokenizer(words, game.window))
+    encoder = corpus.Encoder(vocab.tokenizer(words, game.window, game.phrases))
     tok = encoder.tokenizer
     model = learn.network(len(tok), game.window, tok.eos_token_id, tok.pad_token_id, seed)
     size = sum(p.numel() for p in model.parameters())

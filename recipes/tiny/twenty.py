@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sonde.core import Env, Frozen, Rng
+from sonde.core import AGENT, Env, Frozen, Rng
+from sonde.envs._rules.twenty_questions.answering import TEXTS
 from sonde.users.answerer import truth
 
 SKILLS: Mapping[str, float] = Frozen(careless=0.8, attentive=0.2)
@@ -19,19 +20,14 @@ FEW = 3
 EARLY, SURE = 0.06, 0.5
 """How often a teacher guesses where more than one thing is possible, and where one is left."""
 BANK = (
-    "Is it an invention?", "Is it made of metal?", "Is it a vertebrate?", "Is it wild?", "Does it have bones?",
-    "Does it move?", "Is it natural?", "Is it reusable?", "Does its name have more than five letters?",
-    "Is it warm blooded?", "Is it an animal?", "Does it weigh more than 1 kg?", "Does it weigh more than 50 kg?",
-    "Does it have hair?", "Does it have seeds?", "Does it have an engine?", "Is it a machine?", "Does it use fuel?",
-    "Does it have fur?", "Does it have a pit?", "Is it a mammal?", "Is it a fruit?", "Does it live in water?",
-    "Does it have wheels?", "Does it have horns?", "Is it sweet?", "Does its name have more than seven letters?",
-    "Is it a motor vehicle?", "Does it lay eggs?", "Does it have windows?", "Is it a vehicle?",
-    "Is it a musical instrument?", "Is it a hand tool?", "Is it a tool?", "Does it fly?", "Does it have a beak?",
-    "Does it start with a vowel?", "Does it start with the letter C?", "Does it start with the letter S?",
-    "Does it start with the letter P?", "Does it start with the letter B?", "Does it have keys?",
-    "Is it a string instrument?", "Is it a farm animal?", "Is it a bird?", "Is it a woodwind instrument?",
-    "Is it soft?", "Is it dangerous?",
+    "Is it dangerous?", "Is it soft?", "Does its name have more than five letters?", "Does it weigh more than 1 kg?",
+    "Does it have bones?", "Does it weigh more than 50 kg?", "Does it start with the letter C?", "Does it have seeds?",
+    "Is it a machine?", "Does it start with the letter P?", "Is it made of metal?", "Does it start with a vowel?",
+    "Is it wild?", "Does its name have more than seven letters?", "Does it start with the letter B?", "Does it move?",
+    "Is it natural?", "Is it an animal?", "Is it a mammal?", "Is it a fruit?", "Is it a tool?", "Is it a vehicle?",
+    "Is it a musical instrument?", "Does it have wheels?",
 )  # fmt: skip
+"""Fifteen of them are enough to tell all things apart."""
 
 
 @cache
@@ -66,6 +62,14 @@ def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
         return min(few, key=lambda question: sum((left & part).bit_count() ** 2 for part in parts(env, question)))
 
     return say
+
+
+def phrases(env: Any) -> tuple[str, ...]:
+    """What is said in it again and again: the rules but for the number of turns, questions, guesses and replies."""
+    state = env.reset(env.tasks("train")[0], Rng(0))
+    rules = env.intro(state, AGENT).replace(f" {env.spec.max_turns} ", "\n").replace(". ", ".\n").splitlines()
+    over = env.say_pieces["timeout"].format(reply="").strip()
+    return (*rules, over, *BANK, *(env.say(name) for name in things(env)), *TEXTS.values())
 
 
 def _any(texts: Sequence[str], rng: Rng) -> str:
