@@ -25,8 +25,8 @@ VOCABULARY_EPISODES = 2000
 
 
 HEARD, SAID, STATED, UNSAID = range(4)
-"""What a token is: the environment's, the agent's, the truth in a statement, or what leads to it, which nobody is to
-learn to say."""
+"""What a token is: the environment's, the agent's, the truth in a statement, or what comes before it, which is not
+learned in such a row."""
 
 
 class Row(NamedTuple):
@@ -67,11 +67,11 @@ class Encoder:
         return Row(ids, what)
 
     def stated(self, messages: Sequence[Message], template: str, truth: str) -> Row:
-        """The row of a conversation and of a statement after it. The questions before it are heard, not learned."""
+        """The row of a conversation and of a statement after it, of which the truth alone is learned."""
         before = self.row(messages).ids
         lead = self.role("assistant") + self.text(template.partition(TARGET)[0])
         stated = self.text(truth)
-        what = [HEARD] * len(before) + [UNSAID] * len(lead) + [STATED] * len(stated)
+        what = [UNSAID] * (len(before) + len(lead)) + [STATED] * len(stated)
         return Row(before + lead + stated, array("i", what))
 
     def role(self, name: str) -> array[int]:
@@ -116,6 +116,11 @@ def course(game: Game, encoder: Encoder, rng: Rng, steps: int) -> Iterator[Batch
 
 def batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Batch]:
     """Batches of about `plan.tokens` tokens, padding included, without end."""
+    if lesson.drill and game.drill is not None:
+        while True:
+            said = game.drill(game.env, rng)
+            drilled = [encoder.stated(m, TEMPLATES[game.statement], words(game.env, hidden)) for m, hidden in said]
+            yield _batch(drilled, encoder.tokenizer.pad_token_id, game.plan)
     source = rows(game, lesson, encoder, rng)
     while True:
         pool = sorted((next(source) for _ in range(POOL)), key=lambda row: len(row.ids))

@@ -7,7 +7,7 @@ the skill out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,15 +24,23 @@ Teacher = Callable[[Any, Rng], str]
 """What to say in a state."""
 
 
+class Taught(NamedTuple):
+    """The agent's messages of an episode, and what was hidden in it."""
+
+    said: list[Message]
+    hidden: Any
+
+
 class Lesson(NamedTuple):
     """A part of the training: its share of the steps, how often each skill teaches, whether the rules are left out
     (they are the same in every episode and cost time), and the share of episodes of which the truth is stated: at some
-    moments of them, as many as the plan has turns."""
+    moments of them, as many as the plan has turns. A `drill` has no teachers: see `Game.drill`."""
 
     share: float
     skills: Mapping[str, float]
     bare: bool = False
     stated: float = 0.0
+    drill: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +86,9 @@ class Game:
     """Whose worlds teachers play in."""
     reply: Callable[[Mapping[str, Any]], str] | None = None
     """What the other seat says, by its private facts, where there is one."""
+    drill: Callable[[Env[Any], Rng], Sequence[Taught]] | None = None
+    """A batch of beginnings of games, all as long, of which the truth is stated: many short ones teach a belief in
+    fewer steps than whole games do."""
     statement: str = ""
     """Where the model is to have beliefs: a template of `sonde.elicit`, which it learns to complete with the truth, at
     any time of a game. Only the truth in it is learned, so that the model never says it of itself."""
@@ -85,13 +96,6 @@ class Game:
     @property
     def name(self) -> str:
         return f"sonde-tiny-{self.env.name}"
-
-
-class Taught(NamedTuple):
-    """The agent's messages of an episode, and what was hidden in it."""
-
-    said: list[Message]
-    hidden: Any
 
 
 def episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
@@ -166,6 +170,10 @@ def maze_game() -> Game:
     )
 
 
+def drill(env: Env[Any], rng: Rng) -> list[Taught]:
+    return [Taught([Message(*m) for m in said], hidden) for said, hidden in twenty.drill(env, rng)]
+
+
 def twenty_game() -> Game:
     env = sonde.make("twenty_questions", preset="small")
     return Game(
@@ -173,10 +181,10 @@ def twenty_game() -> Game:
         env=env,
         context="full",
         window=512,
-        plan=Plan(steps=1600, tokens=2048, rate=2.5e-3, half=False),
+        plan=Plan(steps=1300, tokens=2048, rate=2.5e-3, half=False),
         lessons=(
-            Lesson(0.75, Frozen(careless=1.0), stated=1.0),
-            Lesson(0.25, twenty.SKILLS, stated=0.3),
+            Lesson(0.76, Frozen(), drill=True),
+            Lesson(0.24, twenty.SKILLS, stated=0.3),
         ),
         teacher=twenty.teacher,
         fine=lambda info: info.get("answer") != "invalid",
@@ -190,6 +198,7 @@ def twenty_game() -> Game:
         phrases=twenty.phrases(env),
         splits=("train", "test"),
         reply=answerer.reply,
+        drill=drill,
         statement="statement",
     )
 

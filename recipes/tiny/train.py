@@ -39,10 +39,10 @@ def build(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Encoder]:
 
 
 def progress(steps: int) -> learn.Report:
-    """Prints a line every 500 steps."""
+    """Prints a line every 100 steps."""
 
     def report(step: int, loss: float, seconds: float) -> None:
-        if step % 500 == 0 or step == steps:
+        if step % 100 == 0 or step == steps:
             print(f"  step {step:6d}  loss of the agent's tokens {loss:.4f}  {seconds:6.1f} CPU s", flush=True)
 
     return report

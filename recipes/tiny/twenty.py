@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from sonde.core import AGENT, Env, Frozen, Rng
 from sonde.envs._rules.twenty_questions.answering import TEXTS
@@ -41,8 +41,8 @@ def parts(env: Env[Any], question: str) -> tuple[int, ...]:
     """The things by what is replied of them, as masks."""
     found: dict[str, int] = {}
     for i, name in enumerate(things(env)):
-        reply = truth(name, question, invalid=True)
-        found[reply] = found.get(reply, 0) | 1 << i
+        told = reply(question, name)
+        found[told] = found.get(told, 0) | 1 << i
     return tuple(found.values())
 
 
@@ -62,6 +62,29 @@ def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
         return min(few, key=lambda question: sum((left & part).bit_count() ** 2 for part in parts(env, question)))
 
     return say
+
+
+Said = list[tuple[Literal["user", "assistant"], str]]
+"""Who said what."""
+
+
+def drill(env: Env[Any], rng: Rng) -> list[tuple[Said, str]]:
+    """Secrets with true replies to questions at random, as many for each of the batch, without the rules."""
+    n = 1 + rng.randrange(int(env.spec.max_turns))
+    found: list[tuple[Said, str]] = []
+    for _ in range(128 if n <= 4 else 64):
+        secret = _any(things(env), rng)
+        said: Said = [("user", "")]
+        for _ in range(n):
+            question = _any(BANK, rng)
+            said += [("assistant", question), ("user", reply(question, secret))]
+        found.append((said, secret))
+    return found
+
+
+@cache
+def reply(question: str, secret: str) -> str:
+    return truth(secret, question, invalid=True)
 
 
 def phrases(env: Any) -> tuple[str, ...]:

@@ -184,8 +184,7 @@ def test_rows_are_what_the_chat_template_writes(recipe: Any, name: str) -> None:
 
 
 def test_of_a_statement_the_truth_alone_is_learned(recipe: Any) -> None:
-    """A row ends in the truth, after what nobody is to say; the questions before it are heard. Of play, questions are
-    learned. Truths are spread over all things, since the model has to know those that are held out too."""
+    """A row ends in the truth, and nothing before it is learned. Of play, questions are. Truths are spread over all things, since the model has to know those that are held out too."""
     game, corpus = recipe.games.GAMES["twenty_questions"](), recipe.corpus
     vocabulary = corpus.texts(game, sonde.Rng(0))
     encoder = corpus.Encoder(recipe.vocab.tokenizer(islice(vocabulary, 4000), game.window))
@@ -196,7 +195,7 @@ def test_of_a_statement_the_truth_alone_is_learned(recipe: Any) -> None:
         if corpus.STATED in what:
             stated += 1
             assert text[-5:-1] == ["<|assistant|>", "Is", "the", "secret"]
-            assert what[-5:] == [corpus.UNSAID] * 4 + [corpus.STATED] and corpus.SAID not in what
+            assert set(what[:-1]) == {corpus.UNSAID} and what[-1] == corpus.STATED
             truths.add(text[-1])
         else:
             assert corpus.SAID in what and corpus.UNSAID not in what
