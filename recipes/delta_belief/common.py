@@ -30,6 +30,8 @@ from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix
 
 FOLDER = Path("runs/delta_belief")
+BASE = "runs/tiny/twenty_questions-more"
+"""Made by recipes/tiny; see the README."""
 STORE = "results.jsonl"
 LONGEST = 12
 """Tokens of the longest question, and some."""
@@ -89,10 +91,10 @@ class Lab:
 
     base: str
     out: Path
-    steps: int = 20
+    steps: int = 30
     seeds: int = 5
-    lr: float = 5e-4
-    samples: int = 8
+    lr: float = 1e-3
+    samples: int = 4
 
     @property
     def known(self) -> dict[str, Any]:
@@ -106,7 +108,7 @@ class Lab:
 
 def arguments(doc: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="sonde-tiny-twenty_questions", help="the base model, by folder or name")
+    parser.add_argument("--model", default=BASE, help=f"the base model, by folder or name (default {BASE})")
     parser.add_argument("--quick", action="store_true", help="two steps, two seeds, two samples: to see that it runs")
     parser.add_argument("--steps", type=int, default=Lab.steps, help=f"steps of 64 games each (default {Lab.steps})")
     parser.add_argument("--seeds", type=int, default=Lab.seeds, help=f"training seeds (default {Lab.seeds})")

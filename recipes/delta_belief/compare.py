@@ -2,8 +2,8 @@
 
     python recipes/delta_belief/compare.py [--only ARM ...] [--quick] [--json]
 
-`sonde-tiny-twenty_questions` asks any question and has beliefs: it was trained on statements of the truth too. Every
-arm trains it on its own play of the train split, with as many games, and the same ones to begin with, for each seed:
+The base model (`recipes/tiny`, 0.35 M weights) asks any question and has beliefs: it was trained on statements of the
+truth too. Every arm trains it on its own play of the train split, with as many games for each seed:
 
     starpo          the outcome, for the whole game (the paper's baseline)
     delta_belief    ΔBelief-RL, equations 3 and 4: turn by turn; games that are over are left out
