@@ -27,7 +27,7 @@ THINGS = (
     "apple", "ball", "bell", "blanket", "book", "bowl", "brush", "candle", "clock", "coffee cup", "coin", "comb",
     "compass", "dictionary", "flute", "fork", "glove", "hammer", "hat", "jar", "kettle", "lamp", "letter", "magnet",
     "map", "mirror", "mug", "needle", "newspaper", "notebook", "pear", "pen", "pillow", "plate", "radio", "ribbon",
-    "ring", "rope", "ruler", "scarf", "scissors", "shoe", "soap", "spoon", "stamp", "torch", "towel", "umbrella",
+    "ring", "rope", "ruler", "saw", "scarf", "shoe", "soap", "spoon", "stamp", "torch", "towel", "umbrella",
     "vase", "whistle",
 )  # fmt: skip
 _SHIFTS = ((-1, 0), (0, 1), (1, 0), (0, -1))
