@@ -9,6 +9,9 @@ are equally far; of an odd number, the far half has one less. Optimal is what `a
 admissible command. `half="drawn"` draws a half for every episode, each as often. Where the room is not told, a walker
 that may be in either half is lost.
 
+On `text_nav`, preset `fo`, 41 % of the episodes succeed, and have 12.0 replies on average; in the paper's table 1,
+26 %, and 12.2 replies. Half of the walkers that know the near half and begin in the far one get out of it by chance.
+
 The paper's code does otherwise: of its eight rooms it knows office, bathroom, garden and backyard in three episodes of
 four, else the others, and plays there an optimal command only in one turn of ten.
 """
