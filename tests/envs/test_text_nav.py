@@ -35,7 +35,9 @@ def play(env: TextNav, task: Task, *texts: str) -> Episode:
 
 
 def results(ep: Episode) -> list[str]:
-    return [turn.info["result"] for turn in ep.turns]
+    """What came of each command; of one that was invalid, why."""
+    assert all((turn.info["result"] == "invalid") == ("why" in turn.info) for turn in ep.turns)
+    return [turn.info.get("why", turn.info["result"]) for turn in ep.turns]
 
 
 # --- the paper's house -----------------------------------------------------------------------------------------------
@@ -74,7 +76,7 @@ def test_other_things_in_the_fridge_or_a_closed_fridge_do_not_win() -> None:
 def test_what_cannot_be_done_is_answered_and_changes_nothing() -> None:
     task = FO.task({"start": "office"})
     for text, result in (
-        ("go east east", "invalid"), ("", "invalid"), ("dance", "invalid"), ("go up", "invalid"),
+        ("go east east", "unreadable"), ("", "unreadable"), ("dance", "unreadable"), ("go up", "unreadable"),
         ("take stale food", "absent"), ("take utensils", "absent"), ("take unicorn", "absent"), ("take chest", "fixed"),
         ("open desk", "stays"), ("open lamp", "stays"), ("close chest", "already"), ("open fridge", "absent"),
         ("put lamp in chest", "not_held"), ("drop lamp", "not_held"), ("go south", "no_way"),

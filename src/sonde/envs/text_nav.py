@@ -39,7 +39,7 @@ from ._rules.house.commands import Command, read_command
 from ._rules.house.generate import FEWEST, MOST, generate
 from ._rules.house.plan import HOUSES, Setup, checked_plan, first_world, named, place_in, setups
 from ._rules.house.words import WORDINGS, answered, goal_in_words, plan_in_words, scene_in_words, style
-from ._rules.house.world import World, admissible, obey, seen
+from ._rules.house.world import REFUSED, World, admissible, obey, seen
 from ._rules.prompts import pieces
 
 if TYPE_CHECKING:
@@ -247,10 +247,11 @@ class TextNav(TabularEnv[State]):
 
 @lru_cache(maxsize=1 << 12)
 def _info(result: str, command: Command | None) -> Frozen[Any]:
-    """What came of a reply, and the command it was read as."""
+    """What came of a reply, and the command it was read as; `why` it was invalid."""
     if command is None:
-        return Frozen(result=result, verb=None)
-    return Frozen[Any](result=result, verb=command.verb, thing=command.thing, target=command.target)
+        return Frozen(result="invalid", why="unreadable")
+    facts = Frozen[Any](verb=command.verb, thing=command.thing, target=command.target)
+    return Frozen[Any](result="invalid", why=result, **facts) if result in REFUSED else Frozen(result=result, **facts)
 
 
 def _wording(number: int) -> int:

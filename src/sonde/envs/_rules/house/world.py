@@ -19,6 +19,9 @@ DIRECTIONS = ("north", "east", "south", "west")
 SURFACE, OPEN, CLOSED = KINDS = ("surface", "open", "closed")
 """What furniture can be: a surface, a container that is open at first, one that is closed at first."""
 FLOOR = "floor"
+REFUSED = frozenset({"no_way", "absent", "stays", "already", "fixed", "held", "not_held", "shut"})
+"""Why a command was not obeyed: no door there; no such thing here; it does not open; it is open, or closed, already;
+furniture; carried already; not carried; closed."""
 NONE: tuple[str, ...] = ()
 
 
@@ -185,7 +188,7 @@ def admissible(world: World) -> tuple[str, ...]:
 
 def obey(world: World, command: Command) -> tuple[World, str]:
     """The world after a command, and what came of it: what was done (`moved`, `opened`, `closed_now`, `taken`, `put`,
-    `put_on`, `dropped`), what was looked at (`looked`, `carried`, `examined`), or why nothing was."""
+    `put_on`, `dropped`), what was looked at (`looked`, `carried`, `examined`), or why nothing was (`REFUSED`)."""
     verb = command.verb
     if verb == "go":
         return _go(world, command)
