@@ -36,7 +36,7 @@ from sonde.core.frozen import freeze
 from sonde.core.types import EMPTY, Json, content_hash
 
 from ._rules.house.commands import Command, read_command
-from ._rules.house.generate import FEWEST, MOST, generate
+from ._rules.house.generate import FEWEST, MOST, ROOMS, generate
 from ._rules.house.plan import HOUSES, Setup, checked_plan, first_world, named, place_in, setups
 from ._rules.house.words import WORDINGS, answered, goal_in_words, plan_in_words, scene_in_words, style
 from ._rules.house.world import REFUSED, World, admissible, obey, seen
@@ -148,14 +148,15 @@ class TextNav(TabularEnv[State]):
         return self._task(_LMRL_HOUSE, _checked_setup(_LMRL_HOUSE, {"start": start}), wording, split, index)
 
     def _generated(self, split: str, index: int) -> Task:
-        """The hash of a plan decides which split may have it, so no house is in both."""
+        """The hash of the list of rooms decides which split may have it, so no house is in both."""
         rng = Random(derive(0, "task", "text_nav", self.preset, split, index))
-        while True:
-            shape = {"plan": generate(self.rooms or rng.randint(FEWEST, MOST), rng)}
-            if (int(content_hash(shape["plan"]), 16) % 2 == 0) == (split == "test"):
-                house = named(shape)
-                place = place_in(house, rng.choice(house.spots[house.goal.thing]))
-                return self._task(shape, Setup(rng.choice(house.rooms), place), rng.randrange(WORDINGS), split, index)
+        names: list[str] = []
+        while not names or (int(content_hash(names), 16) % 2 == 0) != (split == "test"):
+            names = rng.sample(ROOMS, self.rooms or rng.randint(FEWEST, MOST))
+        shape = {"plan": generate(names, rng)}
+        house = named(shape)
+        place = place_in(house, rng.choice(house.spots[house.goal.thing]))
+        return self._task(shape, Setup(rng.choice(house.rooms), place), rng.randrange(WORDINGS), split, index)
 
     def task(self, hidden: Json) -> Task:
         """`{"start": "garden"}`, with `wording` (a number), with `plan` for a house of one's own (see

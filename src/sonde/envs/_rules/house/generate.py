@@ -7,7 +7,6 @@ from random import Random
 from typing import Any
 
 from sonde.core import Frozen
-from sonde.core.frozen import freeze
 
 from .world import CLOSED, DIRECTIONS, KINDS, OPEN, SURFACE
 
@@ -39,15 +38,14 @@ _CLUES = 3
 Cell = tuple[int, int]
 
 
-def generate(rooms: int, rng: Random) -> Frozen[Any]:
-    """A plan with so many rooms. The thing to find is in one of three rooms, anywhere on or in the furniture there. It
+def generate(names: Sequence[str], rng: Random) -> Frozen[Any]:
+    """A plan with these rooms. The thing to find is in one of three rooms, anywhere on or in the furniture there. It
     belongs to a piece of furniture of another room: on a surface, or in a container that may have to be closed."""
-    names = rng.sample(ROOMS, rooms)
-    doors = _doors(_cells(rooms, rng), rng)
+    doors = _doors(_cells(len(names), rng), rng)
     last, *clues = rng.sample(names, 1 + _CLUES)
     furniture = _furniture(names, {last, *clues}, rng)
     every = [(room, name) for name, room, _ in furniture]
-    sought, *others = rng.sample(THINGS, rng.randint(rooms // 2, rooms) + 1)
+    sought, *others = rng.sample(THINGS, rng.randint(len(names) // 2, len(names)) + 1)
     places = every + [(room, "") for room in names]
     things: list[tuple[Any, ...]] = [(name, rng.choice(places)) for name in others]
     things.insert(rng.randrange(len(things) + 1), (sought, *(p for p in every if p[0] in clues)))
@@ -55,7 +53,7 @@ def generate(rooms: int, rng: Random) -> Frozen[Any]:
     shut = kind != SURFACE and rng.random() < 0.5
     listed = [(name, *(names[i] if i >= 0 else "" for i in row)) for name, row in zip(names, doors, strict=True)]
     goal = (sought, (last, target), shut)
-    return freeze({"rooms": listed, "furniture": furniture, "things": things, "goal": goal})
+    return Frozen[Any](rooms=tuple(listed), furniture=tuple(furniture), things=tuple(things), goal=goal)
 
 
 def _cells(rooms: int, rng: Random) -> list[tuple[Cell, int]]:
