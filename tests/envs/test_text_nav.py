@@ -293,8 +293,6 @@ def test_configurations_build_again() -> None:
     assert [TextNav(preset=p).spec.max_turns for p in TextNav.presets] == [15, 15, 60]
 
 
-@pytest.mark.parametrize(
-    "config", [{"preset": "po", "observed": "full"}, {"preset": "generated", "observed": "partial"}]
-)
-def test_other_configurations_keep_the_contract(config: dict[str, Any]) -> None:
-    check_env(TextNav(**config), episodes=8)
+@pytest.mark.parametrize("env", [TextNav(preset="po", observed="full"), LOST], ids=["po", "generated"])
+def test_observed_otherwise_they_keep_the_contract(env: TextNav) -> None:
+    check_env(env, episodes=8)
