@@ -51,6 +51,7 @@ def test_who_praises_the_car_confirms_every_feature_and_who_is_concise_is() -> N
     confirmed = [f for turn in range(5) for f in read_pitch(message("features", turn, LISTED)).confirmed]
     assert confirmed == list(FEATURES) and read_pitch(message("features", 0, LISTED)).asks_wishes
     assert read_pitch(message("discounts", 0, LISTED)).asks_budget
+    assert message("discounts", 40, LISTED) == "I can offer it to you for $21,000."
     assert max(len(message("concise", turn, LISTED).split()) for turn in range(25)) == 4
 
 

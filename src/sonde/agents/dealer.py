@@ -4,7 +4,7 @@ Source: arXiv 2311.18232, D.8: one loves to give discounts, one talks a lot abou
 discounts, one is concise and does neither; each is best with one of the three buyers, and often fails with the others.
 The paper's are prompts to a language model. These are programs of ours:
 
-    discounts   three messages about what can be saved, then 3 % less than the list price, and 3 % more off every time
+    discounts   three messages about what can be saved, then offers: 3 % off the list price, and 3 % more every time
     features    asks for wishes, praises all features, two in a message, and then stays with the list price
     concise     says the list price, and nothing else, ever
 
@@ -24,6 +24,8 @@ STYLES = ("discounts", "features", "concise")
 _CHOICES = (*STYLES, "drawn")
 _STEP = 3
 """Percent of the list price that each offer of the generous seller is lower than the one before."""
+_LEAST = 70
+"""Percent of the list price below which it does not go."""
 _SAVINGS = (
     "Good morning, and how lucky that you have come to us in this very week, because there is hardly a car in the "
     "house on which I could not do something for you, and there is nothing that I like better than to see a customer "
@@ -72,7 +74,7 @@ def message(style: str, turn: int, listed: int) -> str:
     if style == "discounts":
         if turn < len(_SAVINGS):
             return _SAVINGS[turn]
-        price = listed * (100 - _STEP * (turn + 1 - len(_SAVINGS))) // 100
+        price = listed * max(_LEAST, 100 - _STEP * (turn + 1 - len(_SAVINGS))) // 100
         return f"I can offer it to you for ${price:,}."
     if style == "features" and turn == 0:
         return _WISHES

@@ -5,9 +5,9 @@
     things     [name, and the places it may have at first]; a place is [room, furniture], or [room, ""] for its floor
     goal       [thing, the place where it belongs, whether that must be closed then]
 
-The paper (arXiv 2311.18232, D.2) counts ten rooms and names two. Eight rooms of ours, their doors and what is in them
-are those of its repository (`llm_rl_scripts/text_nav/env/make_game.py`); nursery and storeroom are ours. They look like
-garden and backyard until one goes on.
+The paper (arXiv 2311.18232, D.2) counts ten rooms and names two. Eight rooms, their doors, the tables, chest and fridge
+and the first seven things are those of its repository (`llm_rl_scripts/text_nav/env/make_game.py`). Nursery, storeroom
+and whatever else there is are ours: the two look like garden and backyard until one goes on or opens what stands there.
 """
 
 from __future__ import annotations
