@@ -152,7 +152,7 @@ class Wordle(TabularEnv[State]):
         return marks.membership(secret, guess) if self.as_published else marks.standard(secret, guess)
 
     def parse(self, text: str, length: int) -> str | None:
-        """The guess in a text, or None. Under `lmrl` the whole text may be it; as published, only a word of its list."""
+        """The guess in a text, or None. Under `lmrl` the whole text may be it; as published, a word of its list."""
         answer = read_answer(text)
         if answer is None:
             if not self._lmrl or len(text) > 64:
