@@ -20,7 +20,8 @@ import pytest
 
 import sonde.models.fetch as fetching
 from sonde.core.errors import UserError
-from sonde.models.fetch import KNOWN, MANIFEST, Weights, cache_root, fetch, find_installed
+from sonde.core.folders import cache_root
+from sonde.models.fetch import KNOWN, MANIFEST, Weights, fetch, find_installed
 
 PACKAGE, VERSION = "sonde-tiny-weights", "0.0.1"
 CONTENT = b"GGUF, or so it says" * 1000

@@ -7,6 +7,9 @@ answers the first counts.
 
 from __future__ import annotations
 
+from re import ASCII, IGNORECASE
+from re import compile as pattern
+
 _ASCII_LOWER = {c: c + 32 for c in range(65, 91)}
 
 
@@ -29,6 +32,24 @@ def read_answer(text: str) -> str | None:
             start = low.find("<answer>", position)
     end = low.find("</answer>", start) if start >= 0 else -1
     return text[start + 8 : end].strip() if end >= 0 else None
+
+
+_THOUGHT = pattern("</?think>", IGNORECASE | ASCII)
+
+
+def read_bare(text: str, longest: int) -> str | None:
+    """An answer that needs no tags: what follows the last thinking, or what stands there in answer tags, stripped; None
+    where thinking never ends, or where that is longer than `longest`.
+
+    >>> read_bare("<think>up?</think> left", 9), read_bare("<answer>up</answer>", 9), read_bare("left" * 9, 9)
+    ('left', 'up', None)
+    """
+    tags = list(_THOUGHT.finditer(text))
+    if tags and tags[-1][0][1] != "/":
+        return None
+    spoken = text[tags[-1].end() :] if tags else text
+    answer = ((read_answer(spoken) if "<" in spoken else spoken) or "").strip()
+    return answer if len(answer) <= longest else None
 
 
 def tagged(answer: str) -> str:
