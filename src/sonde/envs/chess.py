@@ -150,9 +150,7 @@ class Chess(Env[State]):
             raise invalid("chess: hidden.game", game, "a whole number from 0 to 10^9")
         return self._task(boards.checked_fen("chess: hidden.fen", setup["fen"]), game, "custom", "custom", 0)
 
-    def _task(
-        self, fen: str, game: int | None, group: str, split: str, index: int, plies: int | None = None
-    ) -> Task:
+    def _task(self, fen: str, game: int | None, group: str, split: str, index: int, plies: int | None = None) -> Task:
         # All of the setup is public; it stands in `hidden` too, which is what makes the task anew.
         setup = Frozen[Json](fen=fen) if game is None else Frozen[Json](fen=fen, game=game)
         tags = {"group": group} if plies is None else {"group": group, "plies": str(plies)}

@@ -1,8 +1,8 @@
 """A chess player without an engine: alpha-beta over a small evaluation, the default opponent of `chess`.
 
-Published: an opponent of Elo 1200 (LMRL-Gym, appendix D.4), which is `users:stockfish`. This one needs no binary, repeats
-its games everywhere, and is measured against that one on docs/chess.md. How it looks ahead is in
-`envs/_rules/chess_search.py`; among moves that it holds to be equally good it draws by lot.
+Published: Stockfish of Elo 1200 (LMRL-Gym, appendix D.4), which `users:stockfish` comes close to. This one needs no
+binary and plays the same games everywhere. How it looks ahead is in `envs/_rules/chess_search.py`; among moves that it
+holds to be equally good it draws by lot.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Positions of chess as text: FEN, the moves in them as SAN, and how a game ends.
 
-The rules come from the library `chess` (python-chess, GPL-3), an optional package of the extra `[chess]`. It is imported
-in one place, `board`, on the first position that is looked at; positions travel as FEN between everything else.
+The rules come from the library `chess` (python-chess, GPL-3), an optional package that the extra `[chess]` brings. It
+is imported in one place, `board`, when the first position is looked at; everywhere else positions are FEN.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .answer import read_bare
 from .endgames import CLASSES, table
 
 if TYPE_CHECKING:
-    from chess import Board, Move
+    from chess import Board
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 

@@ -1,8 +1,9 @@
-"""Alpha-beta search over chess positions: fixed depth, then the best exchange.
+"""Alpha-beta search over chess positions: a fixed depth, then the best exchange.
 
-Textbook parts (negamax with alpha-beta, promising moves first); the evaluation is ours and small: material, where the men stand, and, against a bare king, how near it is to the edge and to the other
-king, so that a won game is brought to mate. Scores are centipawns for the side to move. Nothing is random here and no
-time is kept: a position and a depth have one result on every machine.
+Textbook parts (negamax with alpha-beta, promising moves first). The evaluation is ours and small: material, where the
+men stand, and, against a bare king, how near it is to the edge and to the other king, so that a won game comes to mate.
+Scores are centipawns for the side to move. Nothing is random here and no time is kept: a position and a depth have one
+result on every machine. Repetitions are not seen.
 """
 
 from __future__ import annotations
@@ -68,9 +69,8 @@ def best_moves(fen: str, depth: int) -> tuple[str, ...]:
 
 def _search(here: Board, depth: int, alpha: int, beta: int, ply: int) -> int:
     if depth <= 0:
-        if not any(here.legal_moves):
-            return ply - MATE if here.is_check() else 0
-        return _settled(here)
+        over = _over(here, ply)
+        return _settled(here, beta) if over is None else over
     best = -2 * MATE
     for move in _ordered(here):
         here.push(move)
@@ -85,9 +85,21 @@ def _search(here: Board, depth: int, alpha: int, beta: int, ply: int) -> int:
     return 0 if here.is_insufficient_material() else best
 
 
-def _settled(here: Board) -> int:
-    """The score when the side to move either stops or makes its best capture, which is taken back where it can be."""
-    gain = 0
+def _over(here: Board, ply: int) -> int | None:
+    """The score if the side to move is mated, or stalemated with no more than king and pawns."""
+    check = here.is_check()
+    men = here.occupied_co[here.turn] & ~here.pawns
+    if (not check and men & (men - 1)) or any(here.legal_moves):
+        return None
+    return ply - MATE if check else 0
+
+
+def _settled(here: Board, beta: int) -> int:
+    """The score when the side to move either stops or makes its best capture, which is taken back where it can be;
+    captures do not matter from `beta` on."""
+    stands, gain = evaluate(here), 0
+    if stands >= beta:
+        return stands
     for move in here.generate_pseudo_legal_captures():
         victim = _WORTH[here.piece_type_at(move.to_square) or _PAWN]
         if victim > gain:
@@ -97,7 +109,7 @@ def _settled(here: Board) -> int:
                 gain = victim - price
             elif not here.is_attacked_by(not here.turn, move.to_square):
                 gain = victim
-    return evaluate(here) + gain
+    return stands + gain
 
 
 def _ordered(here: Board) -> list[Move]:

@@ -1,9 +1,9 @@
 """Exact distance to mate in chess endgames against the bare king: a queen, queen and rook, a rook, two rooks.
 
 The tables are made here, backwards from the mates, and kept in the user's cache; nothing is downloaded. A square is a
-number from 0 (a1) to 63 (h8), rank by rank. The board's eight symmetries bring Black's king onto one of ten squares (a1,
-b1, c1, d1, b2, c2, d2, c3, d3, d4), so a table has the axes (Black's king, White's king, White's other pieces): 10 x 64
-x 64 entries with one piece, 64 times as many with two. An entry counts plies, a ply being one move of either side:
+number from 0 (a1) to 63 (h8), rank by rank. The board's eight symmetries bring Black's king onto one of ten squares,
+the triangle a1, d1, d4, so a table has the axes (Black's king, White's king, White's other pieces): 10 x 64 x 64 entries
+with one piece, 64 times as many with two. An entry counts plies, a ply being one move of either side:
 
     white   White to move: plies until mate, odd; `NEVER` where White cannot force it, `ILLEGAL` where nothing stands so
     black   Black to move: plies until mate, even, 0 if it is mate; `NEVER` where White cannot force it or nothing is so
@@ -58,9 +58,7 @@ def _mirrored(flip_rank: int, flip_file: int, turn: int) -> tuple[int, ...]:
 
 SYMMETRIES = tuple(_mirrored(*flips) for flips in product((0, 1), repeat=3))
 """The eight symmetries of the board, the identity first."""
-_GRID = np.array(SYMMETRIES)
-_VIA = np.array([next(n for n, g in enumerate(SYMMETRIES) if g[square] in CORNER) for square in range(64)])
-_TO_CORNER = tuple(SYMMETRIES[n] for n in _VIA)
+_TO_CORNER = tuple(next(g for g in SYMMETRIES if g[square] in CORNER) for square in range(64))
 """For every square of Black's king, the symmetry that brings it into the corner."""
 _PLACE = np.array([CORNER.index(square) if square in CORNER else -1 for square in range(64)])
 
@@ -75,7 +73,7 @@ class Table:
 
     def starts(self, men: npt.NDArray[np.int64]) -> Bytes:
         """`white` for many positions at once: `men` of shape `(2 + pieces, n)`, Black's king first."""
-        there = _GRID[_VIA[men[0]]]
+        there = np.array(_TO_CORNER)[men[0]]
         moved = np.take_along_axis(there, men.T, 1).T
         return self.white[(_PLACE[moved[0]], *moved[1:])]
 
