@@ -35,8 +35,7 @@ from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
 from ._rules import boards
-from ._rules.endgame_starts import TESTED, TRAINED, fen_of, mixed_tests, starts
-from ._rules.endgames import CLASSES, table
+from ._rules.boards import CLASSES
 from ._rules.prompts import pieces as prompt
 
 OPPONENT = "opponent"
@@ -122,20 +121,29 @@ class Chess(Env[State]):
         if self.preset == "full":
             before = 0 if split == "test" else GAMES["test"]
             return TaskList(GAMES[split], lambda i: self._task(boards.START, before + i, "full", split, i))
+        from ._rules.endgame_starts import TESTED, TRAINED
+
         if split == "train":
             classes = (self.pieces,) if self.pieces else CLASSES
             return TaskList(TRAINED * len(classes), lambda i: self._trained(classes[i % len(classes)], i, len(classes)))
         return TaskList(TESTED, self._tested)
 
     def _trained(self, pieces: str, index: int, classes: int) -> Task:
+        from ._rules.endgame_starts import starts
+
         return self._placed(pieces, starts(pieces, "train")[index // classes].tolist(), "train", index)
 
     def _tested(self, index: int) -> Task:
+        from ._rules.endgame_starts import mixed_tests, starts
+
         if self.pieces:
             return self._placed(self.pieces, starts(self.pieces, "test")[index].tolist(), "test", index)
         return self._placed(*mixed_tests()[index], "test", index)
 
     def _placed(self, pieces: str, squares: Sequence[int], split: str, index: int) -> Task:
+        from ._rules.endgame_starts import fen_of
+        from ._rules.endgames import table
+
         plies = table(pieces).plies(True, squares[0], squares[1], squares[2:])
         return self._task(fen_of(pieces, squares), None, pieces, split, index, plies)
 

@@ -14,11 +14,12 @@ from sonde.core import UserError, invalid
 from sonde.core.extras import need
 
 from .answer import read_bare
-from .endgames import CLASSES, table
 
 if TYPE_CHECKING:
     from chess import Board
 
+CLASSES = ("Q", "QR", "R", "RR")
+"""What White may have beside the king in an endgame with a table."""
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
 SAN = re.compile(r"(?:O-O(?:-O)?|[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|(?:[a-h]x)?[a-h][1-8](?:=[QRBN])?)[+#]?", re.ASCII)
@@ -155,6 +156,8 @@ def _plies(here: Board) -> int | None:
     pieces = _pieces(here)
     if pieces not in CLASSES:  # bare kings, after a capture
         return None
+    from .endgames import table
+
     kings = here.king(False), here.king(True)
     assert kings[0] is not None and kings[1] is not None
     kinds = {here.queens: "Q", here.rooks: "R"}

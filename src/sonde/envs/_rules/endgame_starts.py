@@ -18,7 +18,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .endgames import CLASSES, ILLEGAL, SYMMETRIES, table
+from .boards import CLASSES
+from .endgames import ILLEGAL, SYMMETRIES, table
 
 Rows = npt.NDArray[np.int64]
 

@@ -31,11 +31,11 @@ import numpy.typing as npt
 from sonde.core import UserError, unknown
 from sonde.core.folders import cache_root
 
+from .boards import CLASSES
+
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
 
-CLASSES = ("Q", "QR", "R", "RR")
-"""What White may have beside the king."""
 NEVER, ILLEGAL = 255, 0
 MADE = 1
 """Raised when what the tables hold changes, so that older files are not read."""
