@@ -2,7 +2,7 @@
 
 The tables are made here, backwards from the mates, and kept in the user's cache; nothing is downloaded. A square is a
 number from 0 (a1) to 63 (h8), rank by rank. The board's eight symmetries bring Black's king onto one of ten squares,
-the triangle a1, d1, d4, so a table has the axes (Black's king, White's king, White's other pieces): 10 x 64 x 64 entries
+the triangle a1, d1, d4, so a table has the axes (Black's king, White's king, other pieces): 10 x 64 x 64 entries
 with one piece, 64 times as many with two. An entry counts plies, a ply being one move of either side:
 
     white   White to move: plies until mate, odd; `NEVER` where White cannot force it, `ILLEGAL` where nothing stands so
@@ -24,6 +24,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -99,9 +100,9 @@ def _read(pieces: str, path: Path) -> Table | None:
     """What the file holds; None where there is none or it is damaged."""
     shape = (10, 64, *(64 for _ in pieces))
     try:
-        with np.load(path) as file:
-            white, black = file["white"], file["black"]
-    except (OSError, ValueError, KeyError, EOFError):
+        with path.open("rb") as file, np.load(file) as held:
+            white, black = held["white"], held["black"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         return None
     right = all(part.shape == shape and part.dtype == np.uint8 for part in (white, black))
     return Table(pieces, white, black) if right else None
