@@ -22,6 +22,7 @@ class OneOf(Policy):
     def __post_init__(self) -> None:
         if not self.policies:
             raise invalid("agents:one_of: policies", self.policies, "one or more policies")
+        object.__setattr__(self, "policies", tuple(self.policies))
         object.__setattr__(self, "privileged", any(policy.privileged for policy in self.policies))
 
     async def act(self, view: View) -> Action:

@@ -188,7 +188,7 @@ class Engine:
                     return lines
         finally:
             watch.cancel()
-        raise self._gone(f"it ended, or said nothing for {PATIENCE:.0f} s, where {last} was due")
+        raise self._gone(f"it ended, or said nothing for {PATIENCE:g} s, where {last} was due")
 
     def _gone(self, why: str) -> UserError:
         self._end()
