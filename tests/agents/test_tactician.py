@@ -1,4 +1,4 @@
-"""The reference chess player loses no ply in an endgame, defends longest with the bare king, and looks ahead elsewhere."""
+"""The reference chess player loses no ply in an endgame, defends longest with the bare king, and looks ahead."""
 
 from __future__ import annotations
 

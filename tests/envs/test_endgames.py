@@ -1,4 +1,4 @@
-"""The tables of chess endgames: published maxima and counts, the library's rules on random positions, and the starts."""
+"""The tables of chess endgames: published maxima and counts, the library's rules on random positions; the starts."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("SONDE_CACHE", str(tmp_path / "file"))
     with pytest.raises(UserError, match="SONDE_CACHE"):
         endgames.table.__wrapped__("R")
-    with pytest.raises(UserError, match="endgame: unknown name 'B'.*Q, QR, R, RR"):
+    with pytest.raises(UserError, match=r"endgame: unknown name 'B'.*Q, QR, R, RR"):
         table("B")
 
 

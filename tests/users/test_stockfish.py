@@ -1,4 +1,4 @@
-"""The engine: what it is asked over UCI, the lot of its levels, what goes wrong, and real games where it is installed."""
+"""The engine: what it is asked over UCI, the lot of its levels, what goes wrong; real games where it is installed."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_version_is_recorded_and_another_is_refused(tmp_path: Path) -> None:
     other = sonde.make("users:stockfish", binary=double(tmp_path), nodes=7)
     assert other.fingerprint != policy.fingerprint
     closed(other)
-    with pytest.raises(UserError, match="version: got 'Stockfish 9', allowed: Double 1.0"):
+    with pytest.raises(UserError, match=r"version: got 'Stockfish 9', allowed: Double 1.0"):
         sonde.make("users:stockfish", version="Stockfish 9", binary=double(tmp_path))
 
 
@@ -116,7 +116,7 @@ def test_an_engine_that_fails_is_named(tmp_path: Path, behaviour: str, message: 
 
 def test_an_engine_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stockfish, "PATIENCE", 0.5)
-    with pytest.raises(UserError, match="said nothing for 0.5 s, where uciok was due"):
+    with pytest.raises(UserError, match=r"said nothing for 0.5 s, where uciok was due"):
         sonde.make("users:stockfish", binary=double(tmp_path, "mute"))
 
 
@@ -125,7 +125,7 @@ def test_a_missing_binary_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPat
         sonde.make("users:stockfish", binary="/no/such/engine")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(stockfish, "FOLDERS", (str(tmp_path),))
-    with pytest.raises(UserError, match="no binary called stockfish .*apt install stockfish.*users:minimax"):
+    with pytest.raises(UserError, match=r"no binary called stockfish .*apt install stockfish.*users:minimax"):
         sonde.make("users:stockfish")
 
 

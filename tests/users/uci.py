@@ -2,8 +2,9 @@
 
 import sys
 import time
+from pathlib import Path
 
-behaviour, log = sys.argv[1], open(sys.argv[2], "a", encoding="utf-8")  # noqa: SIM115
+behaviour, log = sys.argv[1], Path(sys.argv[2]).open("a", encoding="utf-8")  # noqa: SIM115
 
 LINES = """info string some remark
 info depth 1 multipv 1 score cp 20 nodes 30 pv d2d4
