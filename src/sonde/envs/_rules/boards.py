@@ -63,13 +63,9 @@ def spaced(fen: str) -> str:
     return " ".join(fen)
 
 
+@lru_cache(maxsize=1 << 10)
 def legal(fen: str) -> tuple[str, ...]:
     """The legal moves, sorted."""
-    return _legal(fen)
-
-
-@lru_cache(maxsize=1 << 10)
-def _legal(fen: str) -> tuple[str, ...]:
     here = board(fen)
     return tuple(sorted(here.san(move) for move in here.legal_moves))
 
@@ -114,8 +110,7 @@ def played(fen: str, san: str, before: tuple[str, ...]) -> tuple[str, tuple[str,
     after = here.copy(stack=False)
     after.push(move)
     seen = (*before, position(fen)) if keeps else ()
-    told = after.fen()
-    return told, seen, ending(after, seen)
+    return after.fen(), seen, ending(after, seen)
 
 
 def ending(here: Board, before: tuple[str, ...]) -> str:
