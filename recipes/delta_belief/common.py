@@ -20,9 +20,10 @@ from typing import Any
 import sonde
 from sonde.core import AGENT, Task, Trajectory
 from sonde.curves import CALLED, called
-from sonde.metrics import Estimate, difference_over_seeds
+from sonde.metrics import Estimate, difference_over_seeds, rate
 from sonde.rollout import Plan, collect
 from sonde.train.credit import ReturnToGo, TurnWise
+from sonde.train.folder import MODEL
 from sonde.train.gather import Game
 from sonde.train.learn import learn_online
 from sonde.train.presets import Training, preset
@@ -101,9 +102,13 @@ class Lab:
         """What has to be the same for a training to be the same."""
         return {"base": self.base, "steps": self.steps, "lr": self.lr}
 
-    def model(self, arm: str, seed: int) -> Path:
-        """Where a trained model is kept."""
+    def folder(self, arm: str, seed: int) -> Path:
+        """Of a training."""
         return self.out / "models" / f"{arm}-{self.steps}-{seed}"
+
+    def model(self, arm: str, seed: int) -> Path:
+        """Where its model is kept."""
+        return self.folder(arm, seed) / MODEL
 
 
 def arguments(doc: str | None) -> argparse.ArgumentParser:
@@ -147,7 +152,7 @@ def rows(folder: Path) -> list[Row]:
 def trained(lab: Lab, arm: str, training: Training, seed: int, tasks: Sequence[Task] | None = None) -> Row:
     """One training under an arm (on these tasks, or the train split) and how its model plays the held-out tasks."""
     key = {"measure": "training", "arm": arm, "seed": seed, **lab.known}
-    return kept(lab.out, key, lambda: _train(lab, training, seed, lab.model(arm, seed), tasks))
+    return kept(lab.out, key, lambda: _train(lab, training, seed, lab.folder(arm, seed), tasks))
 
 
 def _train(lab: Lab, training: Training, seed: int, to: Path, tasks: Sequence[Task] | None) -> dict[str, Any]:
@@ -215,12 +220,15 @@ def wins(row: Row, how: str) -> list[list[float]]:
     return [[float(turn is not None) for turn in games] for games in row[how]["won"]]
 
 
-def over_seeds(found: Sequence[Row], how: str, than: Sequence[Row] | None = None) -> Estimate:
-    """Success over seeds and held-out tasks, or how much more it is than that of other rows, seed by seed; 95 %
-    intervals resample both."""
-    mine = [wins(row, how) for row in found]
-    other = [[[0.0]] * len(mine[0])] * len(mine) if than is None else [wins(row, how) for row in than]
-    return difference_over_seeds(mine, other, bounds=(0.0, 1.0) if than is None else (-1.0, 1.0))
+def success(found: Sequence[Row], how: str) -> Estimate:
+    """Of all seeds together; the 95 % interval is clustered by held-out task."""
+    tables = [wins(row, how) for row in found]
+    return rate([[value for table in tables for value in table[i]] for i in range(len(tables[0]))])
+
+
+def more(found: Sequence[Row], than: Sequence[Row], how: str) -> Estimate:
+    """How much more success there is, seed by seed and task by task; the 95 % interval resamples both."""
+    return difference_over_seeds([wins(row, how) for row in found], [wins(row, how) for row in than])
 
 
 def compared(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, Any]]:
@@ -229,8 +237,8 @@ def compared(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, An
     for name, mine in found.items():
         row: dict[str, Any] = {"arm": name, "seeds": len(mine)}
         for how in ("greedy", "drawn"):
-            row[how] = over_seeds(mine, how)
-            row[f"{how}_more"] = None if name == than else over_seeds(mine, how, found[than][: len(mine)])
+            row[how] = success(mine, how)
+            row[f"{how}_more"] = None if name == than else more(mine, found[than][: len(mine)], how)
         row |= {name: sum(r["drawn"][name] for r in mine) / len(mine) for name in ("turns", *CALLED)}
         out.append({**row, "cpu_seconds": sum(r["cpu_seconds"] for r in mine) / len(mine)})
     return out
