@@ -184,22 +184,28 @@ def test_rows_are_what_the_chat_template_writes(recipe: Any, name: str) -> None:
 
 
 def test_of_a_statement_the_truth_alone_is_learned(recipe: Any) -> None:
-    """A row ends in the truth, and nothing before it is learned. Of play, questions are. Truths are spread over all things, since the model has to know those that are held out too."""
+    """A row ends in the truth, and nothing before it is learned; of play, questions are. Drills are such rows, all as
+    long, and over all things, since the model has to know those that are held out too."""
     game, corpus = recipe.games.GAMES["twenty_questions"](), recipe.corpus
-    vocabulary = corpus.texts(game, sonde.Rng(0))
-    encoder = corpus.Encoder(recipe.vocab.tokenizer(islice(vocabulary, 4000), game.window))
-    source = corpus.rows(game, game.lessons[0], encoder, sonde.Rng(0))
-    stated, truths = 0, set[str]()
-    for row in islice(source, 300):
+    vocabulary = islice(corpus.texts(game, sonde.Rng(0)), 12_000)
+    encoder = corpus.Encoder(recipe.vocab.tokenizer(vocabulary, game.window, game.phrases))
+    stated = 0
+    for row in islice(corpus.rows(game, game.lessons[1], encoder, sonde.Rng(0)), 200):
         what, text = list(row.what), encoder.tokenizer.convert_ids_to_tokens(row.ids)
         if corpus.STATED in what:
             stated += 1
             assert text[-5:-1] == ["<|assistant|>", "Is", "the", "secret"]
             assert set(what[:-1]) == {corpus.UNSAID} and what[-1] == corpus.STATED
-            truths.add(text[-1])
         else:
             assert corpus.SAID in what and corpus.UNSAID not in what
-    assert 200 < stated < 250 and len(truths) > 50 and truths <= set(recipe.twenty.things(game.env))
+    assert 60 < stated < 180, "four rows of three games in ten, one of the others"
+    truths: set[int] = set()
+    for batch in islice(corpus.batches(game, game.lessons[0], encoder, sonde.Rng(0)), 4):
+        assert batch.ids_BT.shape[0] in (64, 128) and (batch.ids_BT.shape[1] - 7) % 6 == 0
+        assert batch.weights_BT[:, :-1].sum() == 0 and (batch.weights_BT[:, -1] == game.plan.stated).all()
+        truths |= set(batch.ids_BT[:, -1].tolist())
+    assert 56 < len(truths) <= 64
+    assert set(encoder.tokenizer.convert_ids_to_tokens(sorted(truths))) <= set(recipe.twenty.things(game.env))
 
 
 def test_attentive_teachers_ask_better_and_keep_to_the_bank(recipe: Any) -> None:
