@@ -7,8 +7,98 @@ or a gradient. Single precision at least; double stays double.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
 import torch
 from torch import Tensor
+
+from sonde.core.errors import UserError, invalid
+from sonde.models.heads import Trunk
+
+from ..types import Batch
+
+Per = Literal["token", "turn"]
+"""Between what the discount is: any two tokens of the agent's, or two of different turns."""
+Limit = Literal["bootstrap", "end"]
+"""What follows where a limit on turns ended an episode: the value of its last state, or nothing."""
+
+
+class Line(NamedTuple):
+    """A batch with the agent's tokens of each sample end to end in one line, in the order in which they were said."""
+
+    agent: Tensor
+    reward: Tensor
+    discount: Tensor
+    final: Tensor
+    values: dict[str, Tensor]
+
+
+def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit) -> Line:
+    """What a batch says of rewards, and its heads of values, by sample: (S, N). A sample's rows and what others said in
+    between leave no trace, so "the next token of the agent's" is the one beside. The discount between two tokens is
+    `discount`, or 1 within a turn where it is per turn. `final` is the value after the last token: 0 where the episode
+    is over, and where a limit ended it too if that is the end ("end")."""
+    place_RT, reward_RT = _needed(batch, "nth_RT"), _needed(batch, "reward_RT")
+    said_RT = place_RT >= 0
+    length = int(place_RT.max()) + 1
+    at_N = (batch.owner_R[:, None] * length + place_RT)[said_RT]
+
+    def laid(values_RT: Tensor) -> Tensor:
+        flat = values_RT.new_zeros(batch.n_samples * length)
+        return flat.index_put((at_N,), values_RT[said_RT]).view(batch.n_samples, length)
+
+    values = {name: laid(wide(x)) for name, x in batch.head.items() if name != "final"}
+    reward = laid(wide(reward_RT))
+    step = torch.full_like(reward, discount)
+    if per == "turn":
+        turn = laid(batch.turn_RT)
+        step[:, :-1] = torch.where(turn[:, 1:] == turn[:, :-1], 1.0, discount)
+    final = wide(batch.head.get("final", reward.new_zeros(batch.n_samples)))
+    goes_on = _needed(batch, "cut_S") if limit == "bootstrap" else torch.zeros_like(batch.success_S)
+    return Line(laid(said_RT), reward, step, torch.where(goes_on, final, torch.zeros_like(final)), values)
+
+
+def _needed(batch: Batch, name: str) -> Tensor:
+    found = getattr(batch, name)
+    if found is None:
+        raise UserError(f"batch: {name} is missing, and this objective needs it")
+    return found
+
+
+def predicted(batch: Batch, *names: str) -> tuple[Tensor, ...]:
+    """What the heads say by these names; an error where there are no such heads."""
+    missing = [name for name in names if name not in batch.head]
+    if missing:
+        raise UserError(f"batch: no head predicts {missing[0]}, and this objective needs it; there are {[*batch.head]}")
+    return tuple(batch.head[name] for name in names)
+
+
+def to_go(line: Line) -> Tensor:
+    """The discounted return from each token on, without gradient, and zeros after a sample's last."""
+    out, following = torch.zeros_like(line.reward), line.final
+    for t in reversed(range(line.reward.shape[1])):
+        following = torch.where(line.agent[:, t], line.reward[:, t] + line.discount[:, t] * following, following)
+        out[:, t] = following
+    return masked(out, line.agent).detach()
+
+
+def metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+    """Each as a mean over the agent's tokens."""
+    return {name: (masked(x.detach(), agent_RT).sum(), agent_RT.sum()) for name, x in values.items()}
+
+
+def check_discount(name: str, discount: float) -> None:
+    if not 0 <= discount <= 1:
+        raise invalid(f"{name}: discount", discount, "0 to 1")
+
+
+def check_trunk(name: str, trunk: Trunk, bc: float) -> None:
+    """Whether anything is left that trains a trunk which the heads do not, and nothing for one that stays."""
+    if trunk == "detached" and not bc:
+        raise invalid(f"{name}: trunk", trunk, "shared or frozen where bc is 0: nothing else trains the model")
+    if trunk == "frozen" and bc:
+        raise invalid(f"{name}: trunk", trunk, f"shared or detached where bc is {bc:g}: it trains the model")
 
 
 def wide(values: Tensor) -> Tensor:

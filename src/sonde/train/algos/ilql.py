@@ -21,12 +21,31 @@ The discount is per token of the agent, as published; per turn (1 within a reply
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from ._values import following, masked, mean, said
+from sonde.core.checked import Checked
+from sonde.core.errors import invalid
+from sonde.models.heads import HeadSpec, Trunk
+
+from ..types import Batch, Loss, Need, Unit
+from ._sums import not_negative, token_metric, token_sum
+from ._values import (
+    Limit,
+    Per,
+    check_discount,
+    check_trunk,
+    following,
+    in_lines,
+    masked,
+    mean,
+    metrics,
+    predicted,
+    said,
+)  # fmt: skip
 from .mc import squared
 
 
@@ -76,3 +95,67 @@ def ilql_loss(
     v = mean(expectile_loss(v_RT, least_RT, tau, agent_RT), agent_RT)
     cql1, cql2 = mean(-logp1_RT, agent_RT), mean(-logp2_RT, agent_RT)
     return ILQLTerms(q1 + q2 + v + cql * (cql1 + cql2), q1, q2, v, cql1, cql2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ILQL(Checked):
+    """Implicit language Q-learning on recorded episodes.
+
+    `tau`: the expectile, .5 to below 1; higher ones look at less but the best that the data shows. `discount` is per
+    token of the agent's or `per` turn. `limit`: what follows where a limit on turns ended an episode, the value of its
+    last state ("bootstrap") or nothing ("end": the limit is a rule of the game). That state is the one after the
+    agent's last token: what the environment would have answered is in no row. `polyak`, `every`, `trunk`, `width`: see
+    `models.heads`; `cql`, `bc`: see `mc.MC`.
+    """
+
+    called = "ilql"
+
+    tau: float = 0.7
+    discount: float = 0.99
+    per: Per = "token"
+    cql: float = 0.001
+    bc: float = 0.0
+    limit: Limit = "bootstrap"
+    polyak: float = 0.005
+    every: int = 1
+    trunk: Trunk = "shared"
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.tau < 1:
+            raise invalid("ilql: tau", self.tau, "0.5 or above, below 1")
+        check_discount("ilql", self.discount)
+        not_negative("ilql: cql", self.cql)
+        not_negative("ilql: bc", self.bc)
+        check_trunk("ilql", self.trunk, self.bc)
+        _ = self.heads
+
+    @property
+    def name(self) -> str:
+        return "ilql"
+
+    @property
+    def unit(self) -> Unit:
+        return "token"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"reward"})
+
+    @property
+    def heads(self) -> HeadSpec:
+        return HeadSpec(
+            v=True, q=2, target=True, trunk=self.trunk, polyak=self.polyak, every=self.every, width=self.width
+        )
+
+    def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
+        predicted(batch, "v", "q1", "q2", "q1_target", "q2_target", "q1_logp", "q2_logp")
+        line = in_lines(batch, discount=self.discount, per=self.per, limit=self.limit)
+        value, agent = line.values, line.agent
+        goal = targets(line.reward, value["v"], line.final, agent, line.discount)
+        q1, q2 = (squared(value[name], goal, agent) for name in ("q1", "q2"))
+        v = expectile_loss(value["v"], torch.minimum(value["q1_target"], value["q2_target"]), self.tau, agent)
+        cql1, cql2 = -value["q1_logp"], -value["q2_logp"]
+        total = (q1 + q2 + v + self.cql * (cql1 + cql2)).sum() - self.bc * token_sum(logprob_RT, batch)
+        told = {"q1": q1, "q2": q2, "v": v, "cql1": cql1, "cql2": cql2, "value": value["v"], "target": goal}
+        return Loss(total, {**metrics(told, agent), "nll": token_metric(-logprob_RT, batch)})

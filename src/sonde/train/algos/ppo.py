@@ -20,12 +20,20 @@ Departure: log ratios are held within [-20, 20], so that no exponential overflow
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from ._values import masked, mean
+from sonde.core.checked import Checked
+from sonde.core.errors import invalid
+from sonde.models.heads import HeadSpec, Trunk
+
+from ..types import Batch, Loss, Need, Unit
+from ._sums import not_negative, on_agent, positive, required, token_metric, token_sum
+from ._values import masked, mean, predicted
 from .grpo import clipped_loss, log_ratio
 
 
@@ -71,3 +79,60 @@ def ppo_loss(
 def divergence(ratio_RT: Tensor) -> Tensor:
     """`ratio - 1 - log ratio`, never below 0."""
     return ratio_RT - 1 - ratio_RT.log()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPO(Checked):
+    """PPO with a value head. Advantages, returns and old values come with the rows: `train.critic` finds them.
+
+    `value_clip` infinite: the value is not clipped. `trunk`: "detached" keeps the gradients of the value loss from the
+    model; see `models.heads`.
+    """
+
+    called = "ppo"
+
+    clip: float = 0.2
+    value_clip: float = 0.2
+    value_weight: float = 1.0
+    trunk: Trunk = "shared"
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.clip <= 1:
+            raise invalid("ppo: clip", self.clip, "above 0, at most 1")
+        if self.value_clip != inf:
+            positive("ppo: value_clip", self.value_clip)
+        not_negative("ppo: value_weight", self.value_weight)
+        if self.trunk == "frozen":
+            raise invalid("ppo: trunk", self.trunk, "shared or detached: the policy is what is trained")
+        _ = self.heads
+
+    @property
+    def name(self) -> str:
+        return "ppo"
+
+    @property
+    def unit(self) -> Unit:
+        return "token"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"sampled", "advantage", "return", "old_value"})
+
+    @property
+    def heads(self) -> HeadSpec:
+        return HeadSpec(v=True, trunk=self.trunk, width=self.width)
+
+    def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
+        value_RT = on_agent(predicted(batch, "v")[0], batch)
+        ratio_RT = log_ratio(on_agent(logprob_RT, batch), required(batch, "sampled")).exp()
+        advantage_RT, return_RT = required(batch, "advantage"), required(batch, "return")
+        policy_RT = clipped_loss(ratio_RT, advantage_RT, self.clip, self.clip)
+        error_RT = value_loss(value_RT, required(batch, "old_value"), return_RT, self.value_clip)
+        fixed_RT = ratio_RT.detach()
+        told = {
+            "policy": policy_RT, "value": error_RT, "kl": divergence(fixed_RT), "ratio": fixed_RT,
+            "clipped": (fixed_RT - 1).abs() > self.clip, "v": value_RT, "return": return_RT, "nll": -logprob_RT,
+        }  # fmt: skip
+        total = token_sum(policy_RT + self.value_weight * error_RT, batch)
+        return Loss(total, {name: token_metric(x, batch) for name, x in told.items()})
