@@ -101,7 +101,7 @@ def places(rows: Sequence[Said]) -> list[Tensor]:
 
 def together(samples: Sequence[Made], *, reverse: bool = False) -> tuple[Tensor, Batch]:
     """Log-probabilities, which require a gradient, and the batch; the order of rows can be turned round. Episodes that
-    do not succeed were cut short; the value of the last state is the score."""
+    do not succeed were cut short."""
     rows = [(i, r, n) for i, s in enumerate(samples) for r, n in zip(s.rows, places(s.rows), strict=True)]
     rows = rows[::-1] if reverse else rows
     pad = torch.nn.utils.rnn.pad_sequence
@@ -122,6 +122,6 @@ def together(samples: Sequence[Made], *, reverse: bool = False) -> tuple[Tensor,
         cut_S=torch.tensor([not s.success for s in samples]),
         return_RT=table["returned"],
         old_value_RT=table["old_value"],
-        head={name: table[name] for name in HEADS} | {"final": torch.tensor([s.score for s in samples]).double()},
+        head={name: table[name] for name in HEADS},
     )
     return logprob_RT.clone().requires_grad_(), seen

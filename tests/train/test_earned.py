@@ -31,7 +31,7 @@ def row(*said: tuple[int, int]) -> Row:
 
 
 def played(rows: Sequence[Row], rewards: Sequence[float], *, cut: bool = False) -> Sample:
-    return replace(sample(0), rows=tuple(rows), rewards=tuple(rewards), cut=cut)
+    return replace(sample(0), trajectory="by hand", rows=tuple(rows), rewards=tuple(rewards), cut=cut)
 
 
 # Turns 0 and 2 are in the first row, 1 in a row of its own (a sub-call, say): numbers 2 3 | 6 | 9 10.
@@ -84,12 +84,18 @@ def test_returns_run_through_all_rows() -> None:
 
 
 def test_what_follows_the_last_token() -> None:
-    over, cut = played([row((0, 1))], [1.0]), played([row((0, 1)), row((1, 1))], [1.0, 2.0], cut=True)
-    seen = replace(batch(over, cut), head={"final": torch.tensor([8.0, 8.0])})
-    assert in_lines(seen, discount=0.5, per="token", limit="bootstrap").final.tolist() == [0, 8]
+    """Where a limit ended an episode, as much as before its last turn; no gradient flows through it."""
+    over, cut = played([row((0, 2))], [1.0]), played([row((0, 1)), row((1, 2))], [1.0, 2.0], cut=True)
+    seen = batch(over, cut)
+    assert seen.nth_RT is not None
+    v = torch.where(seen.agent_RT, 10.0 + seen.nth_RT + 100 * seen.owner_R[:, None], 0.0).requires_grad_()
+    seen = replace(seen, head={"v": v})
+    line = in_lines(seen, discount=0.5, per="token", limit="bootstrap")
+    assert line.final.tolist() == [0, 111] and not line.final.requires_grad  # its last turn began with its second token
     assert in_lines(seen, discount=0.5, per="token", limit="end").final.tolist() == [0, 0]
-    going_on = to_go(in_lines(seen, discount=0.5, per="token", limit="bootstrap"))
-    assert going_on.tolist() == [[1, 0], [1 + 0.5 * 6, 2 + 0.5 * 8]]
+    assert to_go(line).tolist() == [[0.5, 1, 0], [1 + 0.25 * 57.5, 0.5 * 57.5, 2 + 0.5 * 111]]
+    with pytest.raises(UserError, match="no head predicts v, and this objective needs it"):
+        in_lines(replace(seen, head={}), discount=0.5, per="token", limit="bootstrap")
 
 
 def test_what_stands_beside_is_not_looked_at() -> None:

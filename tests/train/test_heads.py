@@ -52,8 +52,7 @@ def test_a_head_says_of_a_token_what_the_state_before_it_is_worth(packed: bool) 
         logprob_RT, head = token_values(model, heads, tensors)
         without = collate(items, needs=frozenset(), pad_id=END, packed=packed)
         torch.testing.assert_close(logprob_RT, token_logprobs(model, without), atol=1e-6, rtol=0)
-    assert set(head) == {"v", "q1", "q1_logp", "q1_target", "q2", "q2_logp", "q2_target", "final"}
-    finals = []
+    assert set(head) == {"v", "q1", "q1_logp", "q1_target", "q2", "q2_logp", "q2_target"}
     for r, row in enumerate(rows_of(items)):
         hidden_TH, said = plain(model, row.ids), [t for t, a in enumerate(row.agent) if a]
         before = torch.tensor(said) - 1
@@ -66,8 +65,6 @@ def test_a_head_says_of_a_token_what_the_state_before_it_is_worth(packed: bool) 
         for name, values in wanted.items():
             torch.testing.assert_close(head[name][r, said], values, atol=1e-4, rtol=0)
             assert int(head[name][r].count_nonzero()) <= len(said)
-        finals.append(float(heads.value(hidden_TH)[-1].detach()))
-    assert head["final"].tolist() == pytest.approx(finals[1::2], abs=1e-4)  # the second row of each sample is its last
 
 
 def test_values_begin_at_zero_and_differ_by_seed_only_within() -> None:

@@ -18,8 +18,9 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
+from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
-from sonde.core.errors import WorldError
+from sonde.core.errors import UserError, WorldError
 
 from .batching import Ticket
 from .chat import common
@@ -63,11 +64,37 @@ class _Row:
     out: Generated
 
 
+class Beside(torch.nn.Module):
+    """Two models that read the same tokens, each with its own layers of one cache: the first one's, then the second's.
+    What comes out is the first one's."""
+
+    def __init__(self, first: Any, second: Any) -> None:
+        super().__init__()
+        self.first, self.second, self._cut = first, second, layers(first)
+        self.device = first.device
+
+    def forward(self, *, past_key_values: Cache, **inputs: Any) -> Any:
+        own, others = past_key_values.layers[: self._cut], past_key_values.layers[self._cut :]
+        self.second(past_key_values=Cache(layers=others), **inputs)
+        return self.first(past_key_values=Cache(layers=own), **inputs)
+
+
+def layers(model: Any) -> int:
+    """How many of a cache a model has. Raises `UserError` for one that keeps anything but keys and values per token."""
+    found = DynamicCache(config=model.config).layers
+    strange = {type(layer).__name__ for layer in found} - {DynamicLayer.__name__, DynamicSlidingWindowLayer.__name__}
+    if strange:
+        named = str(getattr(model.config, "name_or_path", "")) or type(model).__name__
+        raise UserError(f"hf: model: {named!r} keeps {', '.join(sorted(strange))}, allowed: keys and values per token")
+    return len(found)
+
+
 class Engine:
     """A loaded model that serves `Generate` and `Score` requests from a `Batcher`.
 
     `context` is the most tokens the model can hold; `ends` are the ids that end a message; `decode` gives their text.
-    `lock_step`: whoever waits when serving begins is served together, and nobody joins in between.
+    `lock_step`: whoever waits when serving begins is served together, and nobody joins in between. `beside`: a model
+    of the same tokens that reads along, whose hidden states `steer` is given instead.
     """
 
     def __init__(
@@ -81,14 +108,15 @@ class Engine:
         max_batch: int,
         kv_bytes: int,
         steer: Steer | None = None,
+        beside: Any | None = None,
         lock_step: bool = False,
     ) -> None:
-        self.model, self.lock_step = model, lock_step
+        self.model, self.lock_step = model if beside is None else Beside(model, beside), lock_step
         self.context, self.ends, self.decode, self.max_batch = context, ends, decode, max_batch
         self.stats = Stats()
         self.steer = steer
         self.slots = Slots(kv_bytes)
-        self.deck = Deck(n_layers)
+        self.deck = Deck(n_layers if beside is None else n_layers + layers(beside))
         self.scorer = Scorer(model, n_layers=n_layers, stats=self.stats)
         self.rows: list[_Row] = []
         self._most = max_batch  # rows at once, less where memory did not suffice for more
@@ -96,7 +124,7 @@ class Engine:
         self._wave: list[Ticket[Any, Any]] = []  # in lock-step: those that waited when serving began, without a row yet
         self._hidden: Tensor | None = None
         if steer is not None:
-            model.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
+            (model if beside is None else beside).get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, feed: Feed) -> None:
         """Serve until nothing is under way. Whoever waits then is served by the next call, with all that come along.

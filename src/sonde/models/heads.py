@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -204,6 +204,20 @@ def perturbed(logits_BV: Tensor, q_BV: Tensor, v_B: Tensor | None, *, beta: floa
         return out_BV
     kept_BV = torch.zeros_like(log_pi_BV, dtype=torch.bool).scatter_(-1, log_pi_BV.topk(top_k).indices, True)
     return out_BV.masked_fill(~kept_BV, -torch.inf)
+
+
+def steering(
+    heads: Heads, *, beta: float, minus_v: bool = True, top_k: int | None = None
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """From hidden states and logits to the logits of the policy that these values prefer (see `perturbed`)."""
+    if not len(heads.q):
+        raise UserError("heads: these hold no values of tokens; allowed: heads of mc or ilql")
+
+    def steer(hidden_BH: Tensor, logits_BV: Tensor) -> Tensor:
+        v_B = heads.value(hidden_BH) if minus_v and heads.v is not None else None
+        return perturbed(logits_BV, heads.least(hidden_BH), v_B, beta=beta, top_k=top_k)
+
+    return steer
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------

@@ -63,10 +63,6 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     followed by one of the agent's; `target` holds the ids of those that follow, in that order, `place` where they are
     in (R, T), counted line by line, and `temperature` what they were drawn at, where "sampled" is needed and it is not
     1 for all. The rest are the fields of `Batch`.
-
-    Where "reward" is needed, `keep` marks the last agent token of every sample as well: its state is the one that an
-    episode ends in. `said` and `ends` then tell which of the kept positions are before a token of the agent's, in the
-    order of `target`, and which end a sample.
     """
     samples = [sample for item in items for sample in members(item)]
     rows = [row for sample in samples for row in sample.rows]
@@ -80,14 +76,12 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     starts_N[np.cumsum(length_R) - length_R] = True
     said_N = agent_N & ~starts_N  # nothing predicts a row's first token
     keep_N = np.append(said_N[1:], False)
-    end_S = _ends(samples) if "reward" in needs else np.empty(0, np.int64)
-    keep_N[end_S] = True
     fed = _packed(ids_N, keep_N, length_R, pad_id) if packed else _padded(ids_N, keep_N, real_RT, pad_id)
     order = _in_order([row for line in lines(length_R) for row in line], length_R) if packed else slice(None)
     place_N = np.flatnonzero(real_RT)[order]
     streams = {_STREAMS[n][0]: _stream(n, rows, agent_N, real_RT) for n in sorted(needs) if n in _STREAMS}
     if "reward" in needs:
-        streams |= _earned(samples, real_RT) | _kept(keep_N, said_N, end_S, order)
+        streams |= _earned(samples, real_RT)
     temperature_N = _temperatures(rows, agent_N) if "sampled" in needs else np.ones(len(ids_N), np.float32)
     drawn_N = temperature_N[order][said_N[order]]
     return {
@@ -105,39 +99,19 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     }
 
 
-def _ends(samples: Sequence[Sample]) -> np.ndarray:
-    """The last token of each sample that the agent said, counted over all rows end to end."""
-    said = [in_order(sample) for sample in samples]
-    if not all(map(len, said)):
-        raise UserError("collate: a sample holds no token of the agent's that another one comes before")
-    return _starts(samples) + np.array([numbers[-1] for numbers in said])
-
-
-def _starts(samples: Sequence[Sample]) -> np.ndarray:
-    """The first token of each sample."""
-    size_S = np.array([sum(map(len, sample.rows)) for sample in samples])
-    return np.cumsum(size_S) - size_S
-
-
 def _earned(samples: Sequence[Sample], real_RT: np.ndarray) -> Tensors:
     """Rewards and places of the agent's tokens in their sample, and which episodes a limit ended."""
     reward_N, nth_N = np.zeros(real_RT.sum(), np.float32), np.full(real_RT.sum(), -1)
-    for start, sample in zip(_starts(samples), samples, strict=True):
+    start = 0
+    for sample in samples:
         said = start + in_order(sample)
         reward_N[said], nth_N[said] = token_rewards(sample), np.arange(len(said))
+        start += sum(map(len, sample.rows))
     return {
         "reward_RT": torch.from_numpy(_spread(reward_N, real_RT, 0)),
         "nth_RT": torch.from_numpy(_spread(nth_N, real_RT, -1)),
         "cut_S": torch.tensor([sample.cut for sample in samples]),
     }
-
-
-def _kept(keep_N: np.ndarray, said_N: np.ndarray, end_S: np.ndarray, order: Any) -> Tensors:
-    """Which of the kept positions are for what."""
-    number_N = np.empty(len(keep_N), np.int64)
-    number_N[np.arange(len(keep_N))[order]] = np.cumsum(keep_N[order]) - 1
-    before_N = np.arange(len(keep_N))[order][said_N[order]] - 1  # a token and the one before it share a row
-    return {"said": torch.from_numpy(number_N[before_N]), "ends": torch.from_numpy(number_N[end_S])}
 
 
 def silent(pad_id: int) -> Tensors:

@@ -52,7 +52,7 @@ all of these). Equation 3: the outcome of the game is in the reward of every tur
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -342,15 +342,6 @@ def belief_rewards(
     if won:
         g[-1:] = 0.0
     return r + end + weight * np.maximum(_scores(g), 0.0)
-
-
-ESTIMATORS: Mapping[str, Callable[..., Estimator]] = {
-    "group_relative": GroupRelative,
-    "return_to_go": ReturnToGo,
-    "turn_wise": TurnWise,
-    "progress": Progress,
-}
-"""What settings can name."""
 
 
 # --- to tokens -------------------------------------------------------------------------------------------------------

@@ -30,13 +30,18 @@ def _turns(sample: Sample) -> NDArray[np.int64]:
     return np.concatenate([np.asarray(row.turns, np.int64) for row in sample.rows])
 
 
+def turns_in_order(sample: Sample) -> NDArray[np.int64]:
+    """The turn of each agent token, in the order of `in_order`."""
+    return _turns(sample)[in_order(sample)]
+
+
 def token_rewards(sample: Sample) -> Values:
     """The reward of every agent token, in the order of `in_order`: that of its turn on the turn's last token, else 0.
 
     Raises `UserError` where a turn earned something in which the agent said nothing that is trained: what nobody did
     teaches nothing, and left out it would be missing from every return.
     """
-    turn_N = _turns(sample)[in_order(sample)]
+    turn_N = turns_in_order(sample)
     earned = np.asarray(sample.rewards, np.float64)
     last_N = np.append(turn_N[1:] != turn_N[:-1], True)[: len(turn_N)]
     mute = np.setdiff1d(np.flatnonzero(earned), turn_N)

@@ -39,38 +39,27 @@ def _laid(values_N: Tensor, tensors: Tensors) -> Tensor:
 
 def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
     """Of the tokens in `tensors["target"]`, in their order."""
-    logits_KV = model(**_fed(tensors), logits_to_keep=tensors["keep"], use_cache=False).logits
-    wanted = len(tensors["target"]) if "said" not in tensors else int(tensors["keep"].sum())
-    if logits_KV.shape[:-1] != (wanted,):
+    logits_NV = model(**_fed(tensors), logits_to_keep=tensors["keep"], use_cache=False).logits
+    if logits_NV.shape[:-1] != tensors["target"].shape:
+        got, wanted = tuple(logits_NV.shape), len(tensors["target"])
         raise UserError(
-            f"train: {type(model).__name__} gives logits of shape {tuple(logits_KV.shape)} for {wanted} positions; "
-            "allowed: a decoder of transformers 5.23 or later, whose `logits_to_keep` takes a mask"
+            f"train: {type(model).__name__} gives logits of shape {got} for {wanted} positions; allowed: a decoder of "
+            "transformers 5.23 or later, whose `logits_to_keep` takes a mask"
         )
-    return chosen(_of_said(logits_KV, tensors), tensors["target"], tensors.get("temperature"))
-
-
-def _of_said(values_K: Tensor, tensors: Tensors) -> Tensor:
-    """Of the kept positions those that a token of the agent's follows."""
-    return values_K[tensors["said"]] if "said" in tensors else values_K
+    return chosen(logits_NV, tensors["target"], tensors.get("temperature"))
 
 
 def said_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
-    """The same, and what the heads that are on the model say of these tokens; `final`, the value of the state that
-    each sample ends in, where `tensors` tell which that is."""
+    """The same, and what the heads that are on the model say of these tokens."""
     with hidden_states(model) as seen:
         logprob_N = said_logprobs(model, tensors)
-    hidden_KH = seen[0]
-    head = heads(_of_said(hidden_KH, tensors), tensors["target"])
-    if heads.v is not None and "ends" in tensors:
-        head["final"] = heads.value(hidden_KH[tensors["ends"]].detach()).detach()
-    return logprob_N, head
+    return logprob_N, heads(seen[0], tensors["target"])
 
 
 def token_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
-    """Log-probabilities as in `token_logprobs`, and what the heads predict, (R, T) as well; `final` is (S,)."""
+    """Log-probabilities as in `token_logprobs`, and what the heads predict, (R, T) as well."""
     logprob_N, head = said_values(model, heads, tensors)
-    laid = {name: x if name == "final" else _laid(x, tensors) for name, x in head.items()}
-    return _laid(logprob_N, tensors), laid
+    return _laid(logprob_N, tensors), {name: _laid(x, tensors) for name, x in head.items()}
 
 
 def _fed(tensors: Tensors) -> Tensors:

@@ -36,12 +36,13 @@ The loop is not made for weights that are sharded over processes (FSDP, DeepSpee
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from torch import Tensor
@@ -54,8 +55,10 @@ from sonde.rollout import close
 from sonde.store import RunWriter
 from sonde.store.folder import write_atomically
 
+from .appraise import Critic, appraised, divergences
 from .collate import members, rows_of
 from .credit import Values
+from .critic import GAE
 from .curriculum import Curriculum, State
 from .folder import EPISODES
 from .gather import Game, groups_of
@@ -64,7 +67,7 @@ from .reference import Referee
 from .rewarders import Measured, Rewarder, Weights
 from .settings import TrainSettings
 from .trainer import SondeTrainer, TrainResult
-from .types import Item, Objective, Weighted
+from .types import Headed, Item, Objective, Sample, Weighted
 from .versions import Versions
 
 PROGRESS = "online.json"
@@ -77,9 +80,11 @@ class Progress:
 
     state: State
     episodes: int = 0
+    kl: float = 0.0
+    """The weight of the penalty for leaving the reference."""
 
     def write(self, file: Path, tied: Mapping[str, Any]) -> None:
-        content = {"state": self.state.to_json(), "episodes": self.episodes, "tied": tied}
+        content = {"state": self.state.to_json(), "episodes": self.episodes, "kl": self.kl, "tied": tied}
         write_atomically(file, orjson.dumps(content, option=orjson.OPT_INDENT_2).decode())
 
     @classmethod
@@ -90,7 +95,7 @@ class Progress:
         for name, value in orjson.loads(orjson.dumps(tied)).items():
             if saved["tied"].get(name) != value:
                 raise invalid(f"train: resume: online: {name}", value, f"{saved['tied'].get(name)!r}, as before")
-        return cls(state=State.from_json(saved["state"]), episodes=saved["episodes"])
+        return cls(state=State.from_json(saved["state"]), episodes=saved["episodes"], kl=saved["kl"])
 
 
 class OnlineTrainer(SondeTrainer):
@@ -110,6 +115,14 @@ class OnlineTrainer(SondeTrainer):
     ) -> None:
         self.online, self.games, self.policies = online or OnlineSettings(), tuple(games), policies
         _check(settings, self.online)
+        critic = isinstance(objective, Headed) and objective.heads.v
+        if isinstance(self.online.credit, GAE) != critic:
+            wanted = "gae (online.credit=gae)" if critic else "one without a critic, such as group_relative"
+            raise invalid("online: credit", type(self.online.credit).__name__, f"{wanted}, for {objective.name}")
+        if isinstance(objective, Headed) and "reward" in objective.needs:
+            raise invalid(
+                "online: objective", objective.name, "ppo, grpo or sft: values are learned from recorded episodes"
+            )
         if objective.unit == "pair":
             raise invalid("online: objective", objective.name, "one that learns from samples, such as grpo")
         if AGENT in policies:
@@ -122,7 +135,7 @@ class OnlineTrainer(SondeTrainer):
             bandit=self.online.bandit,
             replacement=self.online.replacement,
         )
-        self.progress = Progress(state=self.curriculum.start())
+        self.progress = self._begun()
         for rewarder in self.online.rewarders:
             for game in self.games:
                 rewarder.check(game.env)
@@ -133,7 +146,7 @@ class OnlineTrainer(SondeTrainer):
         _check_processes(self)
         self.hf = self._around()
         self._player = self._seated()
-        self._referee = self._reference() if "reference" in objective.needs else None
+        self._referee = self._reference() if self._compares else None
         self._versions = self._asked_for()
 
     def _reference(self) -> Referee:
@@ -142,6 +155,16 @@ class OnlineTrainer(SondeTrainer):
         kept = model if off else copy.deepcopy(model).requires_grad_(False)
         tempered = "sampled" in self.objective.needs
         return Referee(model=kept, pad_id=self.pad_id, off=off, bf16=self.settings.bf16, tempered=tempered)
+
+    @property
+    def _compares(self) -> bool:
+        """Whether log-probabilities under a reference are needed, in the loss or in the rewards."""
+        credit = self.online.credit
+        return "reference" in self.objective.needs or (isinstance(credit, GAE) and credit.kl > 0)
+
+    def _begun(self) -> Progress:
+        credit = self.online.credit
+        return Progress(state=self.curriculum.start(), kl=credit.kl if isinstance(credit, GAE) else 0.0)
 
     def _asked_for(self) -> Versions:
         """The weights that rewarders ask for, as they are before anything is learned."""
@@ -183,7 +206,7 @@ class OnlineTrainer(SondeTrainer):
         """To the end; `resume` as in `SondeTrainer.train`."""
         checkpoint = self._checkpoint(resume)
         self._waiting = []
-        self.progress = Progress(state=self.curriculum.start())
+        self.progress = self._begun()
         if checkpoint is not None:
             self.progress = Progress.read(Path(checkpoint) / PROGRESS, self.tied)
             self._versions.load(Path(checkpoint))
@@ -204,8 +227,6 @@ class OnlineTrainer(SondeTrainer):
         if not self._waiting:
             self._waiting = self._roll_out()
         step = self._waiting.pop(0)
-        if self._referee is not None:
-            step = self._referee(step)
         moving, skipped = self._moving(step)
         passes, n_units = self.passes(moving)
         return [passes], n_units + skipped
@@ -261,14 +282,53 @@ class OnlineTrainer(SondeTrainer):
         for i, choice in enumerate(choices):
             waiting = self.curriculum.update(waiting, choice.group, potentials[i % world][i // world])
         episodes = self.progress.episodes + len(choices) * self.online.k
-        self.progress = Progress(state=waiting, episodes=episodes)
+        self.progress = replace(self.progress, state=waiting, episodes=episodes)
         if self.online.save_episodes:
             self._record(mine, played)
         for group in groups:
             self._note(group.sums)
         self._note({"seconds_playing": (time.perf_counter() - begun, 1.0)})
         n = self.online.updates_per_rollout
+        if self.online.keep < 1:
+            groups = self._best(groups)
+        groups = self._appraised(groups)
         return [self._kept(groups[i::n]) for i in range(n)]
+
+    def _best(self, groups: Sequence[Group]) -> list[Group]:
+        """The groups with those samples alone that are among the best of the rollout, over all processes; of equal
+        returns those of earlier tasks."""
+        rank, world = self.args.process_index, self.args.world_size
+        mine = [(-sum(s.rewards), i * world + rank, j) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
+        everyone = sorted(place for part in self._from_all(mine) for place in part)
+        kept = set(everyone[: math.ceil(self.online.keep * len(everyone))])
+        flags = iter([place in kept for place in mine])
+        return [group._replace(samples=[s for s in group.samples if next(flags)]) for group in groups]
+
+    def _appraised(self, groups: Sequence[Group]) -> list[Group]:
+        """The groups with what a reference and a critic say of their samples, where there are such."""
+        samples = [sample for group in groups for sample in group.samples]
+        if self._referee is not None:
+            samples = cast("list[Sample]", self._referee(samples))
+        if isinstance(self.online.credit, GAE):
+            samples = self._credited(samples, self.online.credit)
+        found = iter(samples)
+        return [group._replace(samples=[next(found) for _ in group.samples]) for group in groups]
+
+    def _credited(self, samples: Sequence[Sample], credit: GAE) -> list[Sample]:
+        """Advantages by the critic, and what leaving the reference costs from now on."""
+        assert self.heads is not None
+        with self.playing() as model:
+            critic = Critic(model=model, heads=self.heads, pad_id=self.pad_id, bf16=self.settings.bf16)
+            values = critic.values(samples)
+        done = appraised(samples, values, credit, self.progress.kl, self._from_all, self.args.process_index)
+        if credit.kl:
+            mine = [x for sample in samples for x in divergences(sample).tolist()]
+            parts = self._from_all([math.fsum(mine), len(mine)])
+            mean = math.fsum(total for total, _ in parts) / max(1, sum(int(n) for _, n in parts))
+            self._note({"kl_played": (math.fsum(mine), float(len(mine))), "kl_weight": (self.progress.kl, 1.0)})
+            after = credit.weight_after(self.progress.kl, mean, self.tasks_per_rollout * self.online.k)
+            self.progress = replace(self.progress, kl=after)
+        return done
 
     def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
         """The episodes of these tasks, with the weights as they are now. What play keeps is freed before training."""

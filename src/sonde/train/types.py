@@ -115,7 +115,7 @@ class Batch:
     Where "reward" is needed: `reward_RT`, the reward of every turn on its last agent token; `nth_RT`, int64, how many
     of its sample's agent tokens were said before a token, in whatever rows, -1 off agent tokens; `cut_S`, whether a
     limit ended an episode. `return_RT` and `old_value_RT` are those attached by a critic. `head` has what the heads
-    predict, by name: (R, T), zero off agent tokens, and `final`, (S,), the value of the state after the last of them.
+    predict, by name, zero off agent tokens.
     """
 
     agent_RT: Tensor

@@ -21,7 +21,7 @@ from ..types import Batch
 Per = Literal["token", "turn"]
 """Between what the discount is: any two tokens of the agent's, or two of different turns."""
 Limit = Literal["bootstrap", "end"]
-"""What follows where a limit on turns ended an episode: the value of its last state, or nothing."""
+"""What follows where a limit on turns ended an episode: as much as before its last turn, or nothing."""
 
 
 class Line(NamedTuple):
@@ -38,7 +38,8 @@ def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit) -> Line:
     """What a batch says of rewards, and its heads of values, by sample: (S, N). A sample's rows and what others said in
     between leave no trace, so "the next token of the agent's" is the one beside. The discount between two tokens is
     `discount`, or 1 within a turn where it is per turn. `final` is the value after the last token: 0 where the episode
-    is over, and where a limit ended it too if that is the end ("end")."""
+    is over; where a limit ended it, the value of the state in which its last turn began, if that is what is asked for.
+    """
     place_RT, reward_RT = _needed(batch, "nth_RT"), _needed(batch, "reward_RT")
     said_RT = place_RT >= 0
     length = int(place_RT.max()) + 1
@@ -48,15 +49,24 @@ def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit) -> Line:
         flat = values_RT.new_zeros(batch.n_samples * length)
         return flat.index_put((at_N,), values_RT[said_RT]).view(batch.n_samples, length)
 
-    values = {name: laid(wide(x)) for name, x in batch.head.items() if name != "final"}
-    reward = laid(wide(reward_RT))
+    values = {name: laid(wide(x)) for name, x in batch.head.items()}
+    agent, reward, turn = laid(said_RT), laid(wide(reward_RT)), laid(batch.turn_RT)
     step = torch.full_like(reward, discount)
     if per == "turn":
-        turn = laid(batch.turn_RT)
         step[:, :-1] = torch.where(turn[:, 1:] == turn[:, :-1], 1.0, discount)
-    final = wide(batch.head.get("final", reward.new_zeros(batch.n_samples)))
-    goes_on = _needed(batch, "cut_S") if limit == "bootstrap" else torch.zeros_like(batch.success_S)
-    return Line(laid(said_RT), reward, step, torch.where(goes_on, final, torch.zeros_like(final)), values)
+    final = reward.new_zeros(batch.n_samples)
+    if limit == "bootstrap":
+        last = turn.where(agent, -1).amax(1, keepdim=True)
+        begins = (agent & (turn == last)).int().argmax(1, keepdim=True)
+        final = torch.where(_needed(batch, "cut_S"), predicted_in(values, "v").gather(1, begins)[:, 0].detach(), final)
+    return Line(agent, reward, step, final, values)
+
+
+def predicted_in(values: Mapping[str, Tensor], name: str) -> Tensor:
+    """What the heads say by this name; an error where there is no such head."""
+    if name not in values:
+        raise UserError(f"batch: no head predicts {name}, and this objective needs it; there are {[*values]}")
+    return values[name]
 
 
 def _needed(batch: Batch, name: str) -> Tensor:
@@ -67,11 +77,8 @@ def _needed(batch: Batch, name: str) -> Tensor:
 
 
 def predicted(batch: Batch, *names: str) -> tuple[Tensor, ...]:
-    """What the heads say by these names; an error where there are no such heads."""
-    missing = [name for name in names if name not in batch.head]
-    if missing:
-        raise UserError(f"batch: no head predicts {missing[0]}, and this objective needs it; there are {[*batch.head]}")
-    return tuple(batch.head[name] for name in names)
+    """What the heads say by these names."""
+    return tuple(predicted_in(batch.head, name) for name in names)
 
 
 def to_go(line: Line) -> Tensor:

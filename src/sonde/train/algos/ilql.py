@@ -102,9 +102,11 @@ class ILQL(Checked):
     """Implicit language Q-learning on recorded episodes.
 
     `tau`: the expectile, .5 to below 1; higher ones look at less but the best that the data shows. `discount` is per
-    token of the agent's or `per` turn. `limit`: what follows where a limit on turns ended an episode, the value of its
-    last state ("bootstrap") or nothing ("end": the limit is a rule of the game). That state is the one after the
-    agent's last token: what the environment would have answered is in no row. `polyak`, `every`, `trunk`, `width`: see
+    token of the agent's or `per` turn. `limit`: what follows where a limit on turns ended an episode; "bootstrap": the
+    value of the state in which its last turn began (what the environment would have answered is in no row, and a state
+    that nobody acts in has a value that nothing trains); "end": nothing, where the limit is a rule of the game. With a
+    high `tau`, take "end" only where a state shows how many turns are left: otherwise states in which the limit was
+    met seem to be near a good end. `polyak`, `every`, `trunk`, `width`: see
     `models.heads`; `cql`, `bc`: see `mc.MC`.
     """
 
