@@ -90,6 +90,9 @@ def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
                 "-o", "online.credit.level=token", "-o", "online.credit.kl=0.1")  # fmt: skip
     assert "written: ppo/model" in shown and Path("ppo/model/heads.safetensors").is_file()
     online = json.loads(Path("ppo/data.json").read_text())["online"]
+    lessons = ["--shown", play(), "-o", "objective.bc=1.0"]
+    run("train", "tiny_ppo", GAME, "--model", "model", "--out", "taught", *small, *lessons)
+    assert "nll_shown" in Path("taught/history.jsonl").read_text()
     assert online["credit"]["is"] == "GAE" and online["credit"]["level"] == "token" and online["k"] == 1
     run("train", "tiny_online_filtered_bc", GAME, "--model", "model", "--out", "best", *small)
     rows = [json.loads(line) for line in Path("best/history.jsonl").read_text().splitlines()]

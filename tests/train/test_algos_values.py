@@ -19,7 +19,8 @@ from torch import Tensor
 
 from sonde.train.algos.ilql import expectile_loss, ilql_loss
 from sonde.train.algos.mc import mc_loss
-from sonde.train.algos.ppo import ppo_loss
+from sonde.train.algos.ppo import PPO, ppo_loss
+from sonde.train.types import Batch, units
 
 from .batches import doubles
 
@@ -116,6 +117,24 @@ def test_ppo_by_hand() -> None:
     assert float(terms.value) == pytest.approx(4.25 / 6, abs=1e-12)
     assert float(terms.kl) == pytest.approx((0.5 - log(1.5) - 0.5 - log(0.5)) / 3, abs=1e-12)
     assert float(terms.total) == pytest.approx(-2.6 / 3 + 4.25 / 12, abs=1e-12)
+
+
+def test_ppo_and_imitation_by_hand() -> None:
+    """Row 0 was played, row 1 is shown and weighs 2 per token: it is no unit, and only its likelihood counts."""
+    given = ppo()
+    seen = Batch(
+        agent_RT=AGENT, turn_RT=torch.where(AGENT, 0, -1), owner_R=torch.tensor([0, 1]), n_samples=2,
+        score_S=torch.zeros(2), success_S=torch.tensor([False, True]), sampled_RT=given["sampled_RT"],
+        advantage_RT=torch.where(torch.tensor([[True], [False]]), given["advantage_RT"], 2.0),
+        return_RT=given["return_RT"], old_value_RT=given["old_value_RT"], head={"v": given["value_RT"]},
+        shown_S=torch.tensor([False, True]),
+    )  # fmt: skip
+    loss = PPO(clip=0.2, value_clip=0.5, value_weight=0.5, bc=3.0)(given["logprob_RT"], seen)
+    played = (-2.4 + 0.8) + 0.5 * (2.25 + 1) / 2
+    assert float(loss.total) == pytest.approx(played + 3.0 * 2 * log(2), abs=1e-12)
+    assert units(seen, "token") == 2
+    assert [float(x) for x in loss.metrics["nll_shown"]] == pytest.approx([log(2), 1])
+    assert float(loss.metrics["ratio"][1]) == 2
 
 
 class Case(NamedTuple):

@@ -13,19 +13,28 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from sonde.core import UserError
+from sonde.core import AGENT, UserError
+from sonde.models.chat import Chat
 from sonde.models.heads import FILE
+from sonde.rollout import Plan, collect
 from sonde.train.algos.grpo import GRPO
 from sonde.train.algos.ilql import ILQL
 from sonde.train.algos.ppo import PPO
 from sonde.train.algos.sft import SFT
 from sonde.train.critic import GAE
+from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings
+from sonde.train.learn import Learning, prepare
 from sonde.train.online import OnlineTrainer
-from sonde.train.settings import LoraSettings
+from sonde.train.selection import ShareRule
+from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.shown import drawn
 
+from .asking import WORDS
 from .test_heads_trainer import StopAt
-from .test_online import HURRY, trainer, without_clocks
+from .test_learn import Knower
+from .test_online import ENV, HURRY, trainer, without_clocks
+from .tiny import tiny_model, tiny_tokenizer
 
 CRITIC = OnlineSettings(k=1, credit=GAE(discount=0.95, lam=0.95), rewards=HURRY, lock_step=True)
 
@@ -109,8 +118,54 @@ def test_one_sample_of_a_task_is_enough_for_a_critic_alone() -> None:
     assert OnlineSettings(k=1, credit=GAE()).k == OnlineSettings(k=1, keep=0.5).k == 1
     with pytest.raises(UserError, match="online: k: got 1, allowed: 2 or more"):
         OnlineSettings(k=1)
-    with pytest.raises(UserError, match="updates_per_rollout: got 2, allowed: 1 where only a share is kept"):
-        OnlineSettings(k=2, keep=0.5, updates_per_rollout=2)
+
+
+# --- demonstrations --------------------------------------------------------------------------------------------------
+
+
+def lessons(n: int = 12) -> list[Any]:
+    """Episodes of one who asks and then says the colour, as the model would have been shown them."""
+    shown = collect(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=n // 6))
+    chat = Chat(tiny_tokenizer(WORDS), label="tiny", template={})
+    return list(prepare("sft", shown, chat, Learning(share=ShareRule())).items)
+
+
+def with_lessons(folder: Path, micro_batch: int = 8, **changes: Any) -> OnlineTrainer:
+    items, tokenizer = lessons(), tiny_tokenizer(WORDS)
+    settings = TrainSettings(
+        folder=str(folder), lr=1e-2, batch_size=8, micro_batch=micro_batch, max_steps=3, schedule="constant",
+        warmup=0.0, save_steps=1, **changes,
+    )  # fmt: skip
+    games = [Game(ENV, ENV.tasks("train"), "asking")]
+    model = tiny_model(0, vocab=len(tokenizer))
+    return OnlineTrainer(model, PPO(bc=2.0), games, settings, CRITIC, tokenizer=tokenizer, shown=items)
+
+
+def test_demonstrations_are_imitated_beside(tmp_path: Path) -> None:
+    """However a step is cut; as a mean of its own, so that the loss of the first step is its parts by hand."""
+    whole, cut = (with_lessons(tmp_path / str(n), n).train().history for n in (8, 1))
+    first = whole[0]
+    assert first["loss"] == pytest.approx(first["policy"] + first["value"] + 2.0 * first["nll_shown"], abs=1e-5)
+    assert cut[0]["loss"] == pytest.approx(first["loss"], abs=1e-5)
+    assert [e["nll_shown"] for e in cut] == pytest.approx([e["nll_shown"] for e in whole], abs=1e-2)
+    assert whole[-1]["nll_shown"] < first["nll_shown"] - 0.2
+    again = with_lessons(tmp_path / "8")
+    rest = again.train(resume=tmp_path / "8" / "checkpoint-2").history
+    assert without_clocks(rest) == without_clocks(whole)
+
+
+def test_demonstrations_without_a_weight_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"online: shown: got '0 episodes', allowed: demonstrations where objective\.bc"
+    ):
+        trainer(tmp_path, objective=PPO(bc=1.0), online=CRITIC)
+
+
+def test_what_is_drawn_depends_on_seed_and_step_alone() -> None:
+    items = lessons()
+    a, b, c = (drawn(items, 4, 3, step) for step in (0, 0, 1))
+    assert [s.trajectory for s in a] == [s.trajectory for s in b] != [s.trajectory for s in c]
+    assert len(drawn(items, 99, 3, 0)) == len(items) == 12
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

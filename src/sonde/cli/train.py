@@ -63,6 +63,9 @@ def train(
     user: UserOpt = None,
     judge: JudgeOpt = None,
     user_url: UserUrlOpt = None,
+    shown: Annotated[
+        list[str] | None, typer.Option("--shown", help="Run folder to imitate beside its own play (ppo).")
+    ] = None,
     encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
     resume: ResumeOpt = False,
     fresh: FreshOpt = False,
@@ -89,6 +92,7 @@ def train(
             "--preset": preset and not online,
             "--tasks": n_tasks is not None and not online,
             "--encode": encode and online,
+            "--shown": shown and not online,
             **{option: value and not online for option, value in others.items()},
         },
     )
@@ -101,9 +105,10 @@ def train(
         policies = _others(seats, envs)
         for line in speakers(envs, policies, chosen.episodes):
             stderr.print(line, highlight=False, markup=False)
+        lessons = trajectories([Run.load(folder) for folder in shown]) if shown else []
         with _watched(objective) as callbacks:
             done = learn_online(
-                model, chosen, games, policies=policies, resume=resume, fresh=fresh, callbacks=callbacks
+                model, chosen, games, policies=policies, shown=lessons, resume=resume, fresh=fresh, callbacks=callbacks
             )
     else:
         played = trajectories([Run.load(source) for source in sources])

@@ -42,7 +42,8 @@ _STREAMS: dict[Need, tuple[str, Callable[[Row], array[float] | None], str]] = {
     "old_value": ("old_value_RT", lambda row: row.values, "values"),
 }
 _ATTACHED = tuple(name for name, _, _ in _STREAMS.values())
-_EARNED = ("reward_RT", "nth_RT", "cut_S")
+_SOME = ("reward_RT", "nth_RT", "cut_S", "shown_S")
+"""What is there where it is asked for, or where there is such a sample."""
 
 
 def members(item: Item) -> tuple[Sample, ...]:
@@ -82,6 +83,8 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     streams = {_STREAMS[n][0]: _stream(n, rows, agent_N, real_RT) for n in sorted(needs) if n in _STREAMS}
     if "reward" in needs:
         streams |= _earned(samples, real_RT)
+    if any(sample.shown for sample in samples):
+        streams["shown_S"] = torch.tensor([sample.shown for sample in samples])
     temperature_N = _temperatures(rows, agent_N) if "sampled" in needs else np.ones(len(ids_N), np.float32)
     drawn_N = temperature_N[order][said_N[order]]
     return {
@@ -129,7 +132,7 @@ def silent(pad_id: int) -> Tensors:
 
 def batch_of(tensors: Tensors) -> Batch:
     """What the objective sees of collated tensors."""
-    streams = {name: tensors[name] for name in (*_ATTACHED, *_EARNED) if name in tensors}
+    streams = {name: tensors[name] for name in (*_ATTACHED, *_SOME) if name in tensors}
     return Batch(**{name: tensors[name] for name in _FIELDS}, **streams)
 
 

@@ -85,8 +85,6 @@ class OnlineSettings(Checked):
             raise invalid("online: k", self.k, "2 or more: the samples of a task are compared with each other")
         if not 0 < self.keep <= 1:
             raise invalid("online: keep", self.keep, "above 0, at most 1")
-        if self.keep < 1 and self.updates_per_rollout > 1:
-            raise invalid("online: updates_per_rollout", self.updates_per_rollout, "1 where only a share is kept")
         for name in ("updates_per_rollout", "max_batch"):
             if getattr(self, name) < 1:
                 raise invalid(f"online: {name}", getattr(self, name), "1 or more")

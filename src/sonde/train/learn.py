@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
@@ -37,7 +37,7 @@ from .selection import Counts, PairRule, SFTRule, ShareRule, best_share, failure
 from .settings import TrainSettings
 from .tokenise import as_sampled
 from .trials import by_world, ended, success
-from .types import Item
+from .types import Item, Sample
 
 if TYPE_CHECKING:
     from .gather import Game
@@ -269,19 +269,33 @@ def learn_online(
     games: Sequence[Game],
     *,
     policies: Mapping[str, AnyPolicy] = EMPTY,
+    shown: Iterable[Trajectory] = (),
     resume: bool = False,
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` while it plays; `policies` take the other seats, the rest is as in `learn`."""
+    """Train `model` while it plays; `policies` take the other seats, `shown` are episodes to be imitated beside
+    (`objective.bc` of ppo), shown to the model as it sees its own; the rest is as in `learn`."""
     need("training", *NEEDED)
     from .online import OnlineTrainer
 
     made, settings = objective_of(training.objective, **training.options), training.settings
     with _claimed(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
+        lessons = _lessons(list(shown), Chat(tokenizer, label=model, template=training.online.template), training)
         trainer = OnlineTrainer(
-            module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies, callbacks=callbacks
-        )
+            module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies,
+            callbacks=callbacks, shown=lessons,
+        )  # fmt: skip
         described = {"model": model, "weights": weights_of(model), **_told(training)}
         return _trained(folder, {**described, "online": trainer.tied}, trainer, resume)
+
+
+def _lessons(shown: Sequence[Trajectory], chat: Chat, training: Training) -> list[Sample]:
+    """Episodes to imitate beside its own play, as the model would have been shown them."""
+    if not shown:
+        return []
+    looks = {name: getattr(training.online, name) for name in SHOWN}
+    learning = replace(training.learning, **looks, share=training.learning.share or ShareRule())
+    data = prepare("sft", shown, chat, learning, training.online.max_tokens)
+    return cast("list[Sample]", list(data.items))

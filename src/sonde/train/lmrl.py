@@ -98,15 +98,16 @@ def _ppo(make: type[Training], task: str) -> Training:
     batch, kl = 32 if task == "wordle" else 128, {"maze": 0.1, "wordle": 1e-3}.get(task, 0.01)
     updates = rollouts // batch
     more = f"; {updates * batch} rollouts, a multiple of the batch, for 4,000" if rollouts % batch else ""
+    lessons = "; --shown RUN: whom it imitates beside" if task == "wordle" else ""
     return make(
         objective="ppo",
-        options=_PPO,
+        options={**_PPO, "bc": 10.0} if task == "wordle" else _PPO,
         online=OnlineSettings(
             k=1, updates_per_rollout=updates, rewards=RewardMix.published("env"),
             credit=GAE(discount=0.99, lam=0.95, kl=kl),
         ),
         settings=_of(_BC, lr=lr, batch_size=batch, max_steps=100_000 // rollouts * updates, save_steps=updates),
-        source=f"{_TABLE}; less than 100k samples: section 5; clip of values, whitening, k = 1: its code{more}",
+        source=f"{_TABLE}; less than 100k samples: section 5; clip of values, whitening, k 1: its code{more}{lessons}",
     )  # fmt: skip
 
 

@@ -68,7 +68,8 @@ class Sample:
 
     `group` holds the trajectories that share a world (baselines are taken within it); `tags` are the task's. `kind` is
     the outcome's (win, loss, format, timeout, error); `rewards` holds the agent's reward per turn, `score` the return.
-    `cut` says that a limit on turns ended the episode, so that more might have come.
+    `cut` says that a limit on turns ended the episode, so that more might have come. `shown`: what is learned from it
+    is its likelihood, beside whatever else a step learns.
     """
 
     rows: tuple[Row, ...]
@@ -81,6 +82,7 @@ class Sample:
     rewards: tuple[float, ...]
     tags: Mapping[str, str]
     cut: bool = False
+    shown: bool = False
 
     @property
     def success(self) -> bool:
@@ -114,7 +116,8 @@ class Batch:
 
     Where "reward" is needed: `reward_RT`, the reward of every turn on its last agent token; `nth_RT`, int64, how many
     of its sample's agent tokens were said before a token, in whatever rows, -1 off agent tokens; `cut_S`, whether a
-    limit ended an episode. `return_RT` and `old_value_RT` are those attached by a critic. `head` has what the heads
+    limit ended an episode. `return_RT` and `old_value_RT` are those attached by a critic. `shown_S`: which samples
+    are there for their likelihood, and are no units; None where none is. `head` has what the heads
     predict, by name, zero off agent tokens.
     """
 
@@ -132,6 +135,7 @@ class Batch:
     cut_S: Tensor | None = None
     return_RT: Tensor | None = None
     old_value_RT: Tensor | None = None
+    shown_S: Tensor | None = None
     head: Mapping[str, Tensor] = EMPTY
 
 
@@ -188,5 +192,6 @@ class Headed(Protocol):
 def units(batch: Batch, unit: Unit) -> int:
     """How many units of this kind a batch holds."""
     if unit == "token":
-        return int(batch.agent_RT.sum())
+        own_RT = batch.agent_RT if batch.shown_S is None else batch.agent_RT & ~batch.shown_S[batch.owner_R][:, None]
+        return int(own_RT.sum())
     return batch.n_samples if unit == "sample" else batch.n_samples // 2

@@ -7,7 +7,7 @@ predict, and the value V_old that the head gave when the episode was played,
     value     1/2 max((V - R)^2, (V_old + clip(V - V_old, -value_clip, value_clip) - R)^2)
     kl        ratio - 1 - log ratio                                      (logged: it estimates KL(pi_sampled, pi))
 
-    loss = mean over agent tokens of  policy + value_weight * value
+    loss = mean over agent tokens of  policy + value_weight * value,  and bc * mean over tokens of others of -log pi
 
 Source: PPO (Schulman et al. 2017), equation 7; LMRL-Gym (Abdulhai et al. 2023), section 5, appendix E and its code,
 which has the clipped value loss and the estimate of the divergence. Advantages and returns are those of generalised
@@ -20,7 +20,7 @@ Departure: log ratios are held within [-20, 20], so that no exponential overflow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
@@ -85,8 +85,9 @@ def divergence(ratio_RT: Tensor) -> Tensor:
 class PPO(Checked):
     """PPO with a value head. Advantages, returns and old values come with the rows: `train.critic` finds them.
 
-    `value_clip` infinite: the value is not clipped. `trunk`: "detached" keeps the gradients of the value loss from the
-    model; see `models.heads`.
+    `value_clip` infinite: the value is not clipped. `bc`: weight of the likelihood of demonstrations, which are then
+    given to the trainer (`OnlineTrainer(shown=...)`). `trunk`: "detached" keeps the gradients of the value loss from
+    the model; see `models.heads`.
     """
 
     called = "ppo"
@@ -94,6 +95,7 @@ class PPO(Checked):
     clip: float = 0.2
     value_clip: float = 0.2
     value_weight: float = 1.0
+    bc: float = 0.0
     trunk: Trunk = "shared"
     width: float = 1.0
 
@@ -103,6 +105,7 @@ class PPO(Checked):
         if self.value_clip != inf:
             positive("ppo: value_clip", self.value_clip)
         not_negative("ppo: value_weight", self.value_weight)
+        not_negative("ppo: bc", self.bc)
         if self.trunk == "frozen":
             raise invalid("ppo: trunk", self.trunk, "shared or detached: the policy is what is trained")
         _ = self.heads
@@ -124,6 +127,15 @@ class PPO(Checked):
         return HeadSpec(v=True, trunk=self.trunk, width=self.width)
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
+        if batch.shown_S is None:
+            return self._of_play(logprob_RT, batch)
+        shown_RT = batch.shown_S[batch.owner_R][:, None]
+        own, shown = (replace(batch, agent_RT=batch.agent_RT & rows) for rows in (~shown_RT, shown_RT))
+        total, metrics = self._of_play(logprob_RT, own)
+        imitation = token_sum(-logprob_RT * required(shown, "advantage"), shown)
+        return Loss(total + self.bc * imitation, {**metrics, "nll_shown": token_metric(-logprob_RT, shown)})
+
+    def _of_play(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         value_RT = on_agent(predicted(batch, "v")[0], batch)
         ratio_RT = log_ratio(on_agent(logprob_RT, batch), required(batch, "sampled")).exp()
         advantage_RT, return_RT = required(batch, "advantage"), required(batch, "return")
