@@ -44,7 +44,7 @@ def shown() -> list[Trajectory]:
 def trained(model: str, shown: Sequence[Trajectory], folder: Path, objective: str, **options: Any) -> str:
     learning = Learning(context=LOOK, share=ShareRule())
     settings = TrainSettings(
-        folder=str(folder), lr=1e-2, batch_size=32, micro_batch=32, epochs=150, warmup=0.0, schedule="constant"
+        folder=str(folder), lr=1e-2, batch_size=32, micro_batch=32, epochs=90, warmup=0.0, schedule="constant"
     )
     made = Training(objective=objective, options=options, settings=settings, learning=learning)
     return str(learn(model, made, shown).model)

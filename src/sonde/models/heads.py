@@ -9,8 +9,8 @@ all values are 0 at first. They compute in single precision whatever the model d
 no decimals. Heads are saved beside a model, in `heads.safetensors`, and are no part of its own weights: who loads the
 model does not see them.
 
-Source: ILQL (Snell et al. 2022) and LMRL-Gym's code (two-layer heads as wide as the model, last layer zero; its car
-dealer begins values at -4.4 by a bias, which is not offered).
+Source: ILQL (Snell et al. 2022) and LMRL-Gym's code (two-layer heads as wide as the model, last layer zero; one of its
+scripts begins values at -4.4 by a bias, which is not offered).
 """
 
 from __future__ import annotations
@@ -193,9 +193,9 @@ def perturbed(logits_BV: Tensor, q_BV: Tensor, v_B: Tensor | None, *, beta: floa
     Source: LMRL-Gym, equation 5 (Q - V); its code leaves V out, which shifts all logits alike and changes no
     probability.
 
-    >>> log_pi, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[2.0, 0.0]])
-    >>> perturbed(log_pi, q, None, beta=1.0).softmax(-1).tolist()[0][0] == torch.tensor(2.0).sigmoid()
-    tensor(True)
+    >>> log_pi, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 3.0]]).log()
+    >>> [round(p, 4) for p in perturbed(log_pi, q, None, beta=1.0).softmax(-1)[0].tolist()]
+    [0.25, 0.75]
     """
     log_pi_BV = logits_BV.float().log_softmax(-1)
     gain_BV = q_BV if v_B is None else q_BV - v_B[:, None]

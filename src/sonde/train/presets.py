@@ -255,8 +255,8 @@ _KNOWN |= {
         objective="mc", options=_VALUES, settings=replace(_TINY, lr=2e-3, epochs=3.0), source=_TINY_SOURCE
     ),
     "tiny_ilql": Training(
-        objective="ilql", options={**_VALUES, "tau": 0.8, "polyak": 0.05},
-        settings=replace(_TINY, lr=2e-3, epochs=3.0), source=_TINY_SOURCE,
+        objective="ilql", options={**_VALUES, "tau": 0.8, "polyak": 0.1},
+        settings=replace(_TINY, lr=2e-3, epochs=10.0), source=_TINY_SOURCE,
     ),
     "tiny_ppo": Training(
         objective="ppo",
