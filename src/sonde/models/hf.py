@@ -333,7 +333,8 @@ def _hold(hf: HF, held: _Held) -> _Loaded:
 
 def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool = False) -> _Loaded:
     from .chat import Chat
-    from .decode import Engine, layers
+    from .decode import Engine
+    from .slots import layers
 
     steer, beside = _valued(hf, model) if hf.heads else (hf.steer, None)
     config = model.config.get_text_config()

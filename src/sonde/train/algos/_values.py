@@ -53,7 +53,7 @@ def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit) -> Line:
     agent, reward, turn = laid(said_RT), laid(wide(reward_RT)), laid(batch.turn_RT)
     step = torch.full_like(reward, discount)
     if per == "turn":
-        step[:, :-1] = torch.where(turn[:, 1:] == turn[:, :-1], 1.0, discount)
+        step[:, :-1].masked_fill_(turn[:, 1:] == turn[:, :-1], 1.0)
     final = reward.new_zeros(batch.n_samples)
     if limit == "bootstrap":
         last = turn.where(agent, -1).amax(1, keepdim=True)
