@@ -124,8 +124,13 @@ def episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
 
 def begun(game: Game, rng: Rng) -> Any:
     """A world of the splits that the model may see."""
-    tasks = [task for split in game.splits for task in game.env.tasks(split)]
-    return game.env.reset(tasks[rng.randrange(len(tasks))], rng)
+    splits = [game.env.tasks(split) for split in game.splits]
+    at = rng.randrange(sum(map(len, splits)))
+    for tasks in splits:
+        if at < len(tasks):
+            break
+        at -= len(tasks)
+    return game.env.reset(tasks[at], rng)
 
 
 def draw_skill(skills: Mapping[str, float], rng: Rng) -> str:
