@@ -2,6 +2,7 @@
 #   make demo      a small language model plays every environment; a table and an HTML report
 #   make test      every test but those marked slow          make test-all  all tests
 #   make ci        what .ci/run checks                       make docs      the pages, into site/
+#   make test-core what needs no extra, on another Python    CORE_PYTHON=python3.13 names it
 #   make clean     removes .venv and everything built; run folders stay
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer), JOBS the number of test processes.
 
@@ -14,7 +15,11 @@ INSTALL := $(BIN)/python -m pip install -c constraints.txt
 PYTHON ?= python3 python3.13 python3.12 python3.11
 JOBS ?= 2
 
-.PHONY: demo test test-all ci docs install dev clean
+CORE := .venv-core
+CORE_PYTHON ?= python3.13
+CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_run.py test_evaluate.py)
+
+.PHONY: demo test test-all test-core ci docs install dev clean
 .DEFAULT_GOAL := demo
 
 demo: install
@@ -26,6 +31,9 @@ test: dev
 test-all: dev
 	$(BIN)/python -m pytest -n $(JOBS)
 
+test-core: $(CORE)/installed
+	$(CORE)/bin/python -m pytest -m "not slow" -n $(JOBS) $(CORE_TESTS)
+
 ci:
 	.ci/run
 
@@ -36,7 +44,7 @@ install: $(VENV)/installed
 dev: $(VENV)/installed-dev
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(CORE) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
@@ -44,6 +52,10 @@ $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/installed-dev: $(VENV)/installed
 	@start=$$(date +%s); $(INSTALL) -e '.[train,dev]' && touch $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
+
+$(CORE)/installed: pyproject.toml constraints.txt
+	rm -rf $(CORE); $(CORE_PYTHON) -m venv $(CORE)
+	$(CORE)/bin/python -m pip install --quiet -c constraints.txt -e '.[test]' && touch $@
 
 # Missing, or dangling since the interpreter it pointed to was removed: either way what is left of the old one goes first.
 $(BIN)/python:

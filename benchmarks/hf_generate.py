@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from sonde import Completion, Message, Sampling
+from sonde import Completion, Message, Probe, Sampling
 from sonde.models.hf import HF
 
 TEXT = "a probe asks where the secret lies and hears only warm or cold then moves on to the next best question"
@@ -121,7 +121,8 @@ def rounding(hf_args: dict[str, Any]) -> str:
 
 async def _score(hf_args: dict[str, Any], pairs: list[tuple[tuple[Message, ...], str]]) -> list[list[float]]:
     hf = HF(**{**hf_args, "kv_bytes": 0})
-    scores = await asyncio.gather(*(hf.score(chat, [answer]) for chat, answer in pairs))
+    probes = [Probe((*chat, Message("assistant", answer))) for chat, answer in pairs]
+    scores = await asyncio.gather(*(hf.score([probe]) for probe in probes))
     await hf.close()
     return [rows[0] for rows in scores]
 

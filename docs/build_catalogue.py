@@ -37,7 +37,8 @@ PRESET_COLUMNS = (
     *("preset", "source", "turns", "train, test tasks", "`public`", "rewards", "prior's support"),
     *("floor", "reference"),
 )
-EPISODES = 40
+EPISODES, TURNS = 40, 4000
+"""Where episodes are long, fewer of them are played, at least 8."""
 _LONGEST = 60
 
 
@@ -111,7 +112,7 @@ def _info(made: Iterable[Env[Any]]) -> list[tuple[str, str]]:
     """Every `result` that turned up, with one example of the other facts beside it."""
     found: dict[str, dict[str, Json]] = {}
     for env in made:
-        for turn in _turns(Probe(env=env, episodes=EPISODES)):
+        for turn in _turns(Probe(env=env, episodes=max(8, min(EPISODES, TURNS // env.spec.max_turns)))):
             facts = {k: v for k, v in turn.info.items() if v is not None}
             found.setdefault(str(facts.pop("result", "")), {}).update(facts)
     return [(f"`{result}`", _example(facts)) for result, facts in sorted(found.items())]
@@ -119,12 +120,12 @@ def _info(made: Iterable[Env[Any]]) -> list[tuple[str, str]]:
 
 def _turns(probe: Probe) -> Iterator[Turn]:
     """Turns of legal play, of legal and hostile play, of play that repeats itself, and of the reference."""
-    for i in range(EPISODES):
+    for i in range(probe.episodes):
         for reply in (sensible, mixed, _repeating):
             yield from probe.play(i, reply, "catalogue").turns
     if policy := probe.reference:
         act = policy.act_now
-        for i in range(EPISODES // 8):
+        for i in range(probe.episodes // 8):
             yield from probe.play(i, lambda view, _: act(view).text).turns
 
 

@@ -16,10 +16,10 @@ import sonde
 from sonde.core import Env, Rng
 from sonde.testing import RULES, Probe, hostile
 
-WOVEN = 2000
-FUZZED = 10_000
-WOVEN_TURNS = 40_000
-"""Where episodes are long, fewer of them are interleaved, at least 200."""
+EPISODES, LONG = 100, 1000
+TURNS = 8000
+"""Where episodes are long, fewer of them are played, at least 8."""
+FUZZED, LONG_FUZZED = 1000, 10_000
 
 
 def cases() -> list[Any]:
@@ -50,7 +50,7 @@ def test_every_environment_can_be_checked(name: str) -> None:
 @cache
 def _probe(name: str, config: tuple[tuple[str, Any], ...], episodes: int) -> Probe:
     env: Env[Any] = sonde.make(name, **dict(config))
-    return Probe(env=env, episodes=episodes)
+    return Probe(env=env, episodes=max(8, min(episodes, TURNS * episodes // EPISODES // env.spec.max_turns)))
 
 
 def probe(name: str, config: dict[str, Any], episodes: int) -> Probe:
@@ -60,29 +60,32 @@ def probe(name: str, config: dict[str, Any], episodes: int) -> Probe:
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("name", "config"), cases())
 def test_contract(name: str, config: dict[str, Any], rule: str) -> None:
-    RULES[rule](probe(name, config, _episodes(name, config, rule)))
-
-
-def _episodes(name: str, config: dict[str, Any], rule: str) -> int:
-    """How many episodes a rule plays."""
-    if rule == "interleaved_episodes_equal_sequential_ones":
-        return min(WOVEN, max(200, WOVEN_TURNS // sonde.make(name, **config).spec.max_turns))
-    return 500 if rule == "hostile_text_is_harmless" else 100
+    RULES[rule](probe(name, config, EPISODES))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("name", "config"), cases())
 def test_contract_at_length(name: str, config: dict[str, Any], rule: str) -> None:
-    RULES[rule](probe(name, config, 1000))
+    RULES[rule](probe(name, config, LONG))
 
 
 @pytest.mark.parametrize(("name", "config"), cases())
+def test_hostile_replies_do_no_harm(name: str, config: dict[str, Any]) -> None:
+    fuzz(name, config, FUZZED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "config"), cases())
 def test_ten_thousand_hostile_replies_do_no_harm(name: str, config: dict[str, Any]) -> None:
-    p = probe(name, config, 200)
+    fuzz(name, config, LONG_FUZZED)
+
+
+def fuzz(name: str, config: dict[str, Any], most: int) -> None:
+    p = probe(name, config, LONG)
     low, high = p.env.spec.reward_range
     replies, i, rng = 0, 0, Rng(1, "fuzz", name)
-    while replies < FUZZED:
+    while replies < most:
         for before, after in pairwise(p.walk(i % p.episodes, lambda view, _: hostile(view, rng), "fuzz")):
             turn = after.turns[-1]
             assert low <= turn.rewards.get("agent", 0.0) <= high
@@ -96,7 +99,8 @@ import sonde
 from sonde.testing import digest
 for name in sonde.names():
     for preset in sonde.find(name).presets:
-        print(name, preset, digest(sonde.make(name, preset=preset), episodes=20))
+        env = sonde.make(name, preset=preset)
+        print(name, preset, digest(env, episodes=max(2, min(20, 1000 // env.spec.max_turns))))
 """
 
 

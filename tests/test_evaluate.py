@@ -5,16 +5,33 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sonde
-from sonde.core import AGENT, Action, Completion, Env, Episode, Filter, Task, Trajectory, Usage, UserError
+from sonde.core import (
+    AGENT,
+    Action,
+    Completion,
+    Env,
+    Episode,
+    Filter,
+    Task,
+    Trajectory,
+    Usage,
+    UserError,
+    advance,
+    default_policies,
+)
+from sonde.core.sync import run_sync
+from sonde.curves import CALLED, called
 from sonde.envs.mastermind import Mastermind
 from sonde.evaluate import Evaluation, compare, evaluate, macro, row
-from sonde.metrics import unseen
+from sonde.metrics import MeanAt, rate, unseen
+from sonde.train.rewards import named_rewards
 
 HERE = __name__
 ENV = sonde.make("mastermind", length=2, digits=2, max_turns=3)
@@ -66,11 +83,21 @@ def test_success_and_pass_at_k() -> None:
     assert e.metrics["pass@1"] == success
 
 
+def test_mean_at_k_with_both_deviations() -> None:
+    """Columns: (1, 0, 1) and (0, 0, missing); the tasks' means are 1/2, 0 and 1/2."""
+    found = by_hand().mean_at
+    assert found is not None and astuple(found) == pytest.approx((2, 1 / 3, 1 / 3, 1 / 6))
+    a = tasks(ENV, "01")[0]
+    assert evaluate([played(ENV, a, 0, "01")]).mean_at is None, "one sample is no mean"
+    surplus = evaluate([played(ENV, a, i, *(["01"] if i < 2 else ["00"] * 3)) for i in range(3)], k=2).mean_at
+    assert surplus == MeanAt(2, 1.0, 0.0, None), "the first two"
+
+
 def test_turns() -> None:
     e = by_hand()
     assert value(e, "turns") == pytest.approx((2.5 + 3 + 2) / 3), "what was not won counts with all turns"
     assert value(e, "turns_to_win") == 1.5
-    assert e.within == pytest.approx((1 / 6, 2 / 6, 2 / 6))
+    assert [point.mean for point in e.within] == pytest.approx((1 / 6, 2 / 6, 2 / 6))
     assert [(r.index, r.sample, r.kind, r.turns, r.score) for r in e.rows] == [
         (0, 0, "win", 2, 1.0), (0, 1, "timeout", 3, 0.0), (1, 0, "format", 1, 0.0), (2, 0, "win", 1, 1.0),
         (2, 1, "error", 1, 0.0),
@@ -92,6 +119,65 @@ def test_information() -> None:
     assert value(e, "bits_per_turn") == pytest.approx((2 / 3 + 0 + 1.5) / 3)
     assert value(e, "efficiency") == pytest.approx((2 / 3 + 0 + 1) / 3), "asking 00 again is worth nothing"
     assert e.entropy == pytest.approx((2, 5 / 5, 4 / 5, 4 / 5)), "episodes that ended keep their last entropy"
+
+
+# --- turn by turn ----------------------------------------------------------------------------------------------------
+
+
+def asked(sample: int, *questions: str, index: int = 0) -> Trajectory:
+    """A game of twenty questions against its own user, which then breaks off."""
+    env = sonde.make("twenty_questions", preset="delta_belief", max_turns=5)
+    ep = Episode.begin(env, env.tasks("test")[index], sample=sample)
+    users = default_policies(env)
+    for question in questions:
+        ep = run_sync(advance(ep.step(question), users))
+    return ep.trajectory(policies={AGENT: sonde.make("agents:random")}, error="WorldError: cut")
+
+
+def test_invalid_and_repeated_questions_are_counted_by_turn() -> None:
+    """Two tasks; the second sample of the first one breaks off after two turns, so later turns have one task each."""
+    alive, large = "Is it alive?", "Is it larger than a car?"
+    e = evaluate(
+        [
+            asked(0, alive, "Tell me more.", alive),
+            asked(1, "Hello.", large),
+            asked(0, alive, large, large, index=1),
+            asked(1, index=1),
+        ],
+        gains=False,
+    )
+    assert [dict(r.called) for r in e.rows] == [
+        {"invalid": (1,), "repeated": (2,)},
+        {"invalid": (0,)},
+        {"repeated": (2,)},
+        {},
+    ]
+    assert [point.mean for point in e.wasted["invalid"]] == [0.25, 0.25, 0.0]
+    assert [point.mean for point in e.wasted["repeated"]] == [0.0, 0.0, 1.0]
+    assert [point.n for point in e.wasted["repeated"]] == [2, 2, 2]
+    assert e.wasted["invalid"][0] == rate([[0.0, 1.0], [0.0]]), "an episode without turns came to none"
+    assert value(e, "invalid") == pytest.approx(((1 / 3 + 1 / 2) / 2 + 0) / 2)
+    assert value(e, "repeated") == pytest.approx((1 / 3 / 2 + 1 / 3) / 2)
+    plain = by_hand()
+    assert {name: [point.mean for point in found] for name, found in plain.wasted.items()} == dict.fromkeys(
+        CALLED, [0.0] * 3
+    )
+    assert value(plain, "invalid") == 0.0, "an answer that cannot be read is not called so: it ends the game"
+    assert Evaluation.from_json(json.loads(json.dumps(e.to_json()))) == e
+
+
+def test_the_training_rewards_read_the_same_turns() -> None:
+    t = asked(0, "Is it alive?", "Tell me more.", "Is it alive?")
+    rewards = named_rewards(t)
+    assert {name: tuple(np.flatnonzero(rewards[name])) for name in CALLED} == called(t)
+
+
+def test_one_set_of_long_games_is_read_at_every_budget() -> None:
+    e = by_hand()
+    assert e.within[-1] == e.metrics["success"]
+    short = evaluate([played(sonde.make("mastermind", length=2, digits=2, max_turns=1), t, 0, a) for t, a in zip(
+        tasks(ENV, "01", "11", "10"), ("00", "00", "10"), strict=True)])  # fmt: skip
+    assert short.within == (short.metrics["success"],)
 
 
 def test_tokens_are_counted_per_episode() -> None:
@@ -123,7 +209,7 @@ def test_missing_samples_are_counted_task_by_task() -> None:
     e = evaluate(surplus, k=2)
     assert e.kinds["missing"] == 1
     assert value(e, "success") == pytest.approx((1 + 0.5) / 2)
-    assert e.within[0] == pytest.approx(4 / 5)
+    assert e.within[0] == e.metrics["success"], "task by task, as all shares are"
 
 
 def test_a_task_that_was_never_played_is_a_failure() -> None:
@@ -180,15 +266,10 @@ def test_json_holds_everything() -> None:
         assert e.summary() == {**e.to_json(), "rows": ()}
 
 
-def test_an_evaluation_from_before_turns_played_is_read() -> None:
-    old = by_hand().to_json()
-    del old["turns_played"]
-    assert replace(Evaluation.from_json(old), turns_played=by_hand().turns_played) == by_hand()
-
-
-def test_another_schema_is_refused() -> None:
-    with pytest.raises(UserError, match="evaluation: got schema 99, allowed: at most 1"):
-        Evaluation.from_json({**by_hand().to_json(), "schema": 99})
+@pytest.mark.parametrize("schema", [1, 99])
+def test_another_schema_is_refused(schema: int) -> None:
+    with pytest.raises(UserError, match=f"evaluation: got schema {schema}, allowed: 2; `sonde rescore` after removing"):
+        Evaluation.from_json({**by_hand().to_json(), "schema": schema})
 
 
 def test_a_claimed_win_that_was_judged_wrong_is_a_loss() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from itertools import combinations
 
 import numpy as np
@@ -18,6 +19,7 @@ from sonde.metrics import (
     difference_over_seeds,
     estimate,
     mean,
+    mean_at,
     pass_at,
     rate,
     unseen,
@@ -44,6 +46,17 @@ def test_pass_at_counts_subsets(case: tuple[int, int, int]) -> None:
     n, wins, k = case
     subsets = list(combinations(range(n), k))
     assert pass_at(n, wins, k) == pytest.approx(sum(min(s) < wins for s in subsets) / len(subsets))
+
+
+@pytest.mark.parametrize(("n", "k"), [(128, 128), (128, 64), (256, 128), (3000, 128), (3000, 1500)])
+def test_pass_at_holds_for_many_samples(n: int, k: int) -> None:
+    """Against the product form, 1 - prod(1 - k / i) for i from n - wins + 1 to n (Chen et al. 2021, figure 3)."""
+    chances = [pass_at(n, wins, k) for wins in range(n + 1)]
+    for wins in range(0, n + 1, 7):
+        lost = np.prod(1.0 - k / np.arange(n - wins + 1, n + 1)) if n - wins >= k else 0.0
+        assert chances[wins] == pytest.approx(1.0 - lost, rel=1e-11, abs=1e-15)
+    assert chances[0] == 0.0 and chances[1] == pytest.approx(k / n) and chances[-1] == 1.0
+    assert chances == sorted(chances)
 
 
 @pytest.mark.parametrize(("n", "wins", "k"), [(4, 1, 0), (4, 1, 5), (4, 5, 1), (4, -1, 1)])
@@ -290,15 +303,40 @@ def test_an_average_of_rates_holds_the_truth_in_95_of_100_runs() -> None:
 
 
 def test_within_by_hand() -> None:
-    assert within([2, None, 1, 2], 4) == [0.25, 0.75, 0.75, 0.75]
-    assert within([], 2) == [0.0, 0.0]
+    found = within([[2, None], [1, 2]], 4)
+    assert [point.mean for point in found] == [0.25, 0.75, 0.75, 0.75]
+    assert found[2] == found[1] == rate([[1, 0], [1, 1]])
+    assert within([[None]], 2)[1].mean == 0.0
 
 
-@given(st.lists(st.none() | st.integers(1, 6), min_size=1, max_size=20))
-def test_within_grows_to_the_rate_of_success(turns: list[int | None]) -> None:
+@given(st.lists(st.lists(st.none() | st.integers(1, 6), min_size=2, max_size=2), min_size=1, max_size=10))
+def test_within_grows_to_the_rate_of_success(turns: list[list[int | None]]) -> None:
     curve = within(turns, 6)
-    assert curve == sorted(curve)
-    assert curve[-1] == sum(t is not None for t in turns) / len(turns)
+    assert [point.mean for point in curve] == sorted(point.mean for point in curve)
+    assert curve[-1] == rate([[float(t is not None) for t in row] for row in turns])
+    assert curve[:3] == within(turns, 3), "the games of a smaller budget are the same ones, cut short"
+
+
+# --- mean@k ----------------------------------------------------------------------------------------------------------
+
+
+def test_mean_at_by_hand() -> None:
+    """Columns 2/3 and 1/3 are 1/6 from their mean; task means 1/2, 1, 0 deviate by 1/2, over the root of 3."""
+    found = mean_at([[1, 0], [1, 1], [0, 0]])
+    assert astuple(found) == pytest.approx((2, 0.5, 1 / 6, 0.5 / 3**0.5))
+    assert astuple(mean_at([[1, 0, 1]])) == pytest.approx((3, 2 / 3, 2**0.5 / 3, None))
+    with pytest.raises(UserError, match=r"mean_at: samples: got \[1, 2\], allowed: the same number of each task"):
+        mean_at([[1], [1, 0]])
+
+
+@given(st.integers(1, 6), st.data())
+def test_the_two_deviations_of_mean_at_are_independent(k: int, data: st.DataObject) -> None:
+    """Tasks that are won always or never differ between tasks alone; samples alike in all tasks, between columns."""
+    bits = data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=2, max_size=8))
+    by_task, by_sample = mean_at([[bit] * k for bit in bits]), mean_at([bits] * (k + 1))
+    assert (by_task.over_samples, by_sample.over_tasks) == pytest.approx((0.0, 0.0), abs=1e-12)
+    assert by_task.over_tasks == pytest.approx(np.std(bits, ddof=1) / len(bits) ** 0.5)
+    assert by_sample.over_samples == pytest.approx(np.std(bits))
 
 
 def test_difference_over_seeds_resamples_seeds_and_tasks() -> None:

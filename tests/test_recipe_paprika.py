@@ -235,6 +235,7 @@ def test_report_of_objectives(recipe: SimpleNamespace, tmp_path: Path) -> None:
 # --- run small -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rounds_train_play_and_count(recipe: SimpleNamespace, tmp_path: Path) -> None:
     rounds, size = recipe.rounds, recipe.common.Budget(tasks=3, k=6, tests=4, test_k=1, seeds=1)
     result = rounds.one_seed(0, recipe.common.MAZE, size, tmp_path, 1)

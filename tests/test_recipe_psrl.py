@@ -42,6 +42,7 @@ def test_lock() -> None:
     assert found["posterior sampling"]["more"]["in"] > found["Bayes-optimal"]["more"]["in"] + 0.3
 
 
+@pytest.mark.slow
 def test_informative() -> None:
     found = rows("informative.py", "--trials", "100")
     ids = found["information-directed"]
@@ -59,6 +60,7 @@ def test_letter_wordle_as_a_table() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_river_swim() -> None:
     tables = run("river_swim.py", "--trials", "3").split("\n\n")
     titles = [table.split(", H")[0].split(": ")[1] for table in tables[:4]]

@@ -299,7 +299,7 @@ def test_episodes_without_an_evaluation_can_be_scored(tmp_path: Path) -> None:
 
 def test_a_broken_evaluation_is_named(tmp_path: Path) -> None:
     execute(small(), tmp_path)
-    for text in ("{", "[]", '{"schema": 1}'):
+    for text in ("{", "[]", '{"schema": 2}'):
         (tmp_path / EVALUATION).write_text(text)
         with pytest.raises(StoreError, match=f"{EVALUATION}: not an evaluation"):
             load_evaluation(tmp_path)

@@ -51,6 +51,8 @@ LEARNER = "sonde-tiny-maze"
 STEPS = 20
 """Optimizer steps of 64 episodes."""
 TESTS = 200
+TEMPERATURES = (1.0, 0.0)
+"""A model may gain at 1 by saying more often what it would have said at 0 anyway; what it learned shows at 0 too."""
 
 
 def main(folder: Path = Path("runs/demo")) -> None:
@@ -95,29 +97,31 @@ def play(env: str, policy: dict[str, Json], folder: Path) -> Path:
 def learn(folder: Path) -> tuple[list[Path], Path]:
     """Test, train by GRPO, test again: the run folders of the tests, and that of the training."""
     env, trained = make("maze", preset="pairs"), folder / "maze-grpo"
-    tests = [_test(folder, LEARNER, "base")]
+    tests = [_test(folder, LEARNER, "base", t) for t in TEMPERATURES]
     if not (trained / MODEL).is_dir():
         training = preset("tiny_grpo", folder=str(trained), max_steps=STEPS)
         learn_online(LEARNER, training, [Game(env, env.tasks("train"), "maze")], resume=True)
-    tests.append(_test(folder, str(trained / MODEL), "after GRPO"))
+    tests += [_test(folder, str(trained / MODEL), "after GRPO", t) for t in TEMPERATURES]
     return tests, trained
 
 
 def _learned(tests: list[Path]) -> str:
-    """What training changed."""
-    before, after = map(load_evaluation, tests)
-    gain = compare(after, before).success
-    success = [100 * found.metrics["success"].mean for found in (before, after) if found.metrics["success"]]
-    won = f"{success[0]:.0f} % of held-out walks won before, {success[1]:.0f} % after"
-    return f"sonde-tiny-maze learned from its own play: {won}; difference, paired by task: {gain}"
+    """What training changed, a line per temperature."""
+    n, found = len(TEMPERATURES), [load_evaluation(test) for test in tests]
+    lines = [f"{LEARNER} learned from its own play; held-out walks won before and after, and the difference by task:"]
+    for temperature, before, after in zip(TEMPERATURES, found[:n], found[n:], strict=True):
+        won = [f"{100 * m.mean:.0f} %" for e in (before, after) if (m := e.metrics["success"])]
+        lines.append(f"    temperature {temperature:g}: {', '.join(won)}; {compare(after, before).success}")
+    return "\n".join(lines)
 
 
-def _test(folder: Path, model: str, label: str) -> Path:
-    """The learner on held-out tasks, drawing from all that it would say."""
+def _test(folder: Path, model: str, label: str, temperature: float) -> Path:
+    """The learner on held-out tasks: drawing from all that it would say, twice, or saying what is likeliest."""
     backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
-    policy = {"name": "agents:llm", "model": backend, "temperature": 1.0, "min_p": 0.0, "max_new_tokens": 8}
-    env = {"name": "maze", "preset": "pairs"}
-    run = prepare(RunConfig(env=env, seats={AGENT: policy}, n_tasks=TESTS, k=2, label=label))
+    policy = {"name": "agents:llm", "model": backend, "temperature": temperature, "min_p": 0.0, "max_new_tokens": 8}
+    env, k = {"name": "maze", "preset": "pairs"}, 2 if temperature else 1
+    named = f"{label}, temperature {temperature:g}"
+    run = prepare(RunConfig(env=env, seats={AGENT: policy}, n_tasks=TESTS, k=k, label=named))
     execute(run, folder / run.folder_name)
     return folder / run.folder_name
 

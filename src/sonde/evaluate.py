@@ -12,19 +12,20 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import metrics, reference, replies
+from . import curves, labels, metrics, reference, replies
 from .core import AGENT, EMPTY, Env, Gain, Spec, Trajectory, UserError, build, identity
 from .core.checked import checked
 from .core.types import Json
-from .metrics import Estimate
+from .metrics import Estimate, MeanAt
 from .replies import Replies
 from .rollout import OnDone, tokens
 from .scoring import NOTHING, Information, measured
 
-SCHEMA = 1
+SCHEMA = 2
 KINDS = ("win", "loss", "format", "timeout", "error", "missing")
 UNPLAYED = ("format", "error")
 """Kinds of episodes that broke off. Like missing ones they get the worst score, whatever they had earned: where every
@@ -56,6 +57,8 @@ class Row:
     error: str = ""
     entropy: tuple[float, ...] | None = None
     gains: tuple[Gain, ...] | None = None
+    called: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The turns, from 0, that the environment called `invalid` or `repeated`."""
 
     @property
     def win(self) -> bool:
@@ -64,7 +67,8 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What an agent achieved in one environment. `metrics` maps a name to an estimate, or to None for n/a."""
+    """What an agent achieved in one environment. `metrics` maps a name to an estimate, or to None for n/a; `others` are
+    the policies in other seats that are not the environment's own, as they are called."""
 
     env: Mapping[str, Json]
     env_name: str
@@ -81,14 +85,28 @@ class Evaluation:
     rows: tuple[Row, ...]
     metrics: Mapping[str, Estimate | None]
     kinds: Mapping[str, int]
-    within: tuple[float, ...]
+    within: tuple[Estimate, ...]
+    """The share of episodes won within 1, 2, ..., max_turns turns."""
     entropy: tuple[float, ...] | None
     """Mean posterior entropy after 0, 1, ..., max_turns turns; finished episodes keep their last value."""
     turns_played: Mapping[str, float] = field(default_factory=dict)
     """Mean, median and 90th percentile of the turns of all episodes, won or not."""
+    wasted: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
+    """`invalid`, `repeated`: of the episodes that came to turn 1, 2, ..., the share in which it was called so."""
+    mean_at: MeanAt | None = None
+    """mean@k with two deviations; None of one sample per task."""
+    others: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     schema: int = field(default=SCHEMA)
+
+    @property
+    def players(self) -> str:
+        """The agent, and whoever sits opposite in place of the environment's own policies.
+
+        A table of the same agent against several users (ΔBelief-RL, table 2) tells its rows apart by it.
+        """
+        return " ".join([self.label, *(f"{seat}={name}" for seat, name in sorted(self.others.items()))])
 
     def to_json(self) -> dict[str, Json]:
         """Everything, as JSON."""
@@ -100,19 +118,26 @@ class Evaluation:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Evaluation:
-        if data.get("schema", 0) > SCHEMA:
-            raise UserError(f"evaluation: got schema {data['schema']}, allowed: at most {SCHEMA}")
+        if (schema := data.get("schema", 0)) != SCHEMA:
+            raise UserError(f"evaluation: got schema {schema}, allowed: {SCHEMA}; `sonde rescore` after removing it")
         rows = tuple(_row_from_json(row) for row in data["rows"])
         found = {name: value and Estimate(**value) for name, value in data["metrics"].items()}
         entropy = None if data["entropy"] is None else tuple(data["entropy"])
-        plain = {**data, "within": tuple(data["within"]), "notes": tuple(data["notes"])}
+        mean_at = data["mean_at"] and MeanAt(**data["mean_at"])
+        curves = {"within": _curve(data["within"]), "wasted": {k: _curve(v) for k, v in data["wasted"].items()}}
+        plain = {**data, **curves, "mean_at": mean_at, "notes": tuple(data["notes"])}
         return cls(**{**plain, "rows": rows, "metrics": found, "entropy": entropy})
+
+
+def _curve(points: Sequence[Mapping[str, Any]]) -> tuple[Estimate, ...]:
+    return tuple(Estimate(**point) for point in points)
 
 
 def _row_from_json(row: Mapping[str, Any]) -> Row:
     gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
     entropy = None if row["entropy"] is None else tuple(row["entropy"])
-    return Row(**{**row, "gains": gains, "entropy": entropy, "replies": Replies(**row["replies"])})
+    called = {name: tuple(turns) for name, turns in row["called"].items()}
+    return Row(**{**row, "gains": gains, "entropy": entropy, "called": called, "replies": Replies(**row["replies"])})
 
 
 def rows_of(
@@ -153,6 +178,7 @@ def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
         error=trajectory.error,
         entropy=known.entropy,
         gains=known.gains,
+        called=curves.called(trajectory),
     )
 
 
@@ -166,13 +192,14 @@ def summarise(
     seed: int,
     k: int,
     tasks: Sequence[str],
-    others: Mapping[str, str] = EMPTY,
+    others: Mapping[str, Mapping[str, Json]] = EMPTY,
     privileged: bool = False,
     seconds: float = 0.0,
 ) -> Evaluation:
     """The evaluation of rows over the tasks (given by id) that were to be played k times; what is missing failed.
 
-    `others` holds the fingerprints of the policies in the other seats; by default they are the environment's.
+    `others` holds the configurations of the policies in the other seats, each with its fingerprint; by default they are
+    the environment's.
     """
     spec = env.spec
     rows = tuple(sorted(rows, key=lambda r: (r.index, r.task, r.sample)))
@@ -195,11 +222,14 @@ def summarise(
         n_tasks=len(by_task),
         privileged=privileged,
         rows=rows,
-        metrics=_metrics(env, by_task, k, split, others),
+        metrics=_metrics(env, by_task, k, split, {seat: str(p["fingerprint"]) for seat, p in others.items()}),
         kinds={kind: kinds[kind] for kind in KINDS},
-        within=tuple(_within(by_task, k, spec.max_turns)),
-        entropy=_mean_entropy(rows, spec.max_turns),
-        turns_played=_turns_played([r.turns for r in rows]),
+        within=curves.within(by_task, k, spec.max_turns),
+        entropy=curves.entropy(rows, spec.max_turns),
+        turns_played=curves.turns_played([r.turns for r in rows]),
+        wasted=curves.wasted(by_task),
+        mean_at=metrics.mean_at([row[:k] for row in _wins(by_task, k)]) if k > 1 else None,
+        others=labels.swapped(env, others),
         seconds=seconds,
         notes=replies.notes(rows),
     )
@@ -217,7 +247,7 @@ def _metrics(
     found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
     for n in range(1, k + 1):
         chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
-        found[f"pass@{n}"] = metrics.rate([[chance] * k for chance in chances])
+        found[f"pass@{n}"] = metrics.rate([[chance] * (k // n) for chance in chances])  # so many draws share no sample
     score = metrics.estimate(_scores(by_task, k, _worst(spec)), bounds=reference.returns(spec))
     found["score"] = score
     found["reference_score"] = reference.scaled(env, split, score, others)
@@ -229,7 +259,9 @@ def _metrics(
     found["bits_per_turn"] = _mean_of(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
-    found["efficiency"] = _mean_of(by_task, _efficiency, (0.0, 1.0))
+    found["efficiency"] = _mean_of(by_task, curves.efficiency, (0.0, 1.0))
+    for name in curves.CALLED:
+        found[name] = _mean_of(by_task, partial(curves.share, name=name), (0.0, 1.0))
     for name, table in replies.shares(by_task).items():
         found[name] = metrics.rate(table) if table else None
     found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
@@ -259,21 +291,6 @@ def _turns(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[fl
     return _table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
 
 
-def _turns_played(turns: Sequence[int]) -> dict[str, float]:
-    """A percentile is a number of turns that was played: the least one that so many episodes kept within."""
-    if not turns:
-        return {}
-    ordered = sorted(turns)
-    least = {name: ordered[math.ceil(share * len(ordered)) - 1] for name, share in (("median", 0.5), ("p90", 0.9))}
-    return {"mean": sum(ordered) / len(ordered), **least}
-
-
-def _efficiency(r: Row) -> float | None:
-    """Mean over the turns at which something was left to learn."""
-    found = [e for g in r.gains or () if (e := g.efficiency) is not None]
-    return sum(found) / len(found) if found else None
-
-
 def _table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: float) -> list[list[float]]:
     """One row per task with k values or more; missing episodes get `missing`."""
     return [[value(r) for r in rows] + [missing] * (k - len(rows)) for rows in by_task.values()]
@@ -284,19 +301,6 @@ def _mean_of(by_task: Mapping[str, list[Row]], value: Any, bounds: metrics.Bound
     table = [[v for r in rows if (v := value(r)) is not None] for rows in by_task.values()]
     table = [values for values in table if values]
     return metrics.mean(table, bounds=bounds) if table else None
-
-
-def _within(by_task: Mapping[str, list[Row]], k: int, max_turns: int) -> list[float]:
-    won = [r.turns if r.win else None for rows in by_task.values() for r in rows]
-    return metrics.within(won + [None] * _missing(by_task, k), max_turns)
-
-
-def _mean_entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | None:
-    curves = [r.entropy for r in rows if r.entropy is not None]
-    if not curves:
-        return None
-    padded = [[*c, *[c[-1]] * (max_turns + 1 - len(c))] for c in curves]
-    return tuple(sum(column) / len(padded) for column in zip(*padded, strict=True))
 
 
 @checked
@@ -338,7 +342,7 @@ def evaluate(
         seed=first.seed,
         k=k or max(per_task.values()),
         tasks=tasks or sorted({t.task.id for t in found}),
-        others={seat: str(p.get("fingerprint")) for seat, p in first.policies.items() if seat != AGENT},
+        others={seat: policy for seat, policy in first.policies.items() if seat != AGENT},
         privileged=any(t.privileged for t in found),
         seconds=seconds,
     )
@@ -385,8 +389,8 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
 
     return Comparison(
         env_name=a.env_name,
-        a=a.label,
-        b=b.label,
+        a=a.label if a.others == b.others else a.players,
+        b=b.label if a.others == b.others else b.players,
         n_tasks=len(shared),
         success=gap(_wins, (0.0, 1.0)),
         score=gap(lambda rows, k: _scores(rows, k, scores[0]), scores),

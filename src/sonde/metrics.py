@@ -6,14 +6,14 @@ Pure functions of plain numbers. Arrays are shaped `(tasks, samples)` and may be
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from .core import UserError, derive
+from .core import UserError, derive, invalid
 
 Table = Sequence[Sequence[float]]
 """One row per task, one value per sample."""
@@ -126,6 +126,34 @@ def difference_over_seeds(
     return Estimate(float(gaps_ST.mean()), max(limits[0], float(low)), min(limits[1], float(high)), n)
 
 
+def of_sums(
+    sums: Any, statistic: Callable[[Any], Any], *, seed: int = 0, bounds: Bounds = _UNBOUNDED
+) -> Estimate | None:
+    """A ratio, a slope, a correlation: whatever is a function of sums, with a bootstrap interval over whole tasks.
+
+    `sums` holds one row per task, shape `(tasks, S)`; `statistic` maps sums of shape `(..., S)` to values of shape
+    `(...)`, not a number where it has none. None where that is so for all tasks together. Resamples without a value are
+    left out. The limits are stretched for few tasks, and where resampling sees no spread, as in `mean`.
+    """
+    sums_TS = np.asarray(sums, np.float64)
+    n = len(sums_TS)
+    if not n:
+        return None
+    with np.errstate(all="ignore"):
+        centre = float(statistic(sums_TS.sum(axis=0)))
+        rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
+        drawn = rng.integers(0, n, (_RESAMPLES, n))
+        counts = np.stack([np.bincount(row, minlength=n) for row in drawn])
+        found = np.asarray(statistic(counts @ sums_TS), np.float64)
+    if not math.isfinite(centre):
+        return None
+    found = found[np.isfinite(found)]
+    if n == 1 or not len(found) or np.ptp(found) <= _SAME:
+        return Estimate(centre, *_around(centre, n, bounds), n)
+    low, high = _stretched(centre, found, n)
+    return Estimate(centre, min(centre, max(bounds[0], low)), max(centre, min(bounds[1], high)), n)
+
+
 def average(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of estimates from independent samples, every one with the same weight; `n` is the sum of theirs.
 
@@ -194,8 +222,11 @@ def _bootstrap(values: Any, seed: int) -> tuple[float, float]:
     """
     n = len(values)
     rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
-    found = values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1)
-    centre = float(values.mean())
+    return _stretched(float(values.mean()), values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1), n)
+
+
+def _stretched(centre: float, found: Any, n: int) -> tuple[float, float]:
+    """The limits that resamples of n tasks put about the value of all of them."""
     low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     stretch = student(n - 1) / student(math.inf) * math.sqrt(n / (n - 1)) if n > 1 else 1.0
     return centre - stretch * max(0.0, centre - float(low)), centre + stretch * max(0.0, float(high) - centre)
@@ -224,12 +255,46 @@ def student(freedom: float) -> float:
 def pass_at(n: int, wins: int, k: int) -> float:
     """Unbiased probability that k of n samples, drawn without replacement, include a win (Chen et al. 2021, eq. 1).
 
+    Both counts of draws are exact integers and divided once, so the last digit is right for any n and k; the product
+    form of the source is what floating point needs in their place.
+
     >>> pass_at(4, 1, 2)
     0.5
     """
     if not 1 <= k <= n or not 0 <= wins <= n:
         raise UserError(f"pass_at: got n={n}, wins={wins}, k={k}, allowed: 1 <= k <= n and 0 <= wins <= n")
     return 1.0 - math.comb(n - wins, k) / math.comb(n, k)
+
+
+@dataclass(frozen=True)
+class MeanAt:
+    """mean@k, the mean over all samples, with two deviations that answer different questions (`mean_at`)."""
+
+    k: int
+    mean: float
+    over_samples: float
+    over_tasks: float | None
+
+
+def mean_at(table: Table) -> MeanAt:
+    """mean@k of a table with k samples of each task.
+
+    `over_samples` is what ΔBelief-RL prints behind its mean@8 (by its code; table 1): sample j of all tasks is column
+    j, and this is the population deviation of the k means of columns. It says how much one column would differ from
+    another on *these* tasks, with one sample of each; the mean of k columns varies less, by a root of k.
+
+    `over_tasks` is ours, the standard error of the mean: the deviation (n - 1) of the n means of tasks, over a root of
+    n. It says how much other tasks would change the mean, as intervals do. None for a single task.
+
+    >>> mean_at([[1, 0], [1, 1], [0, 0]])
+    MeanAt(k=2, mean=0.5, over_samples=0.16666666666666666, over_tasks=0.2886751345948129)
+    """
+    means, k = _task_means(table), len(table[0])
+    if any(len(row) != k for row in table):
+        raise invalid("mean_at: samples", sorted({len(row) for row in table}), "the same number of each task")
+    columns, n = np.mean(np.asarray(table, np.float64), axis=0), len(means)
+    error = float(np.std(means, ddof=1)) / math.sqrt(n) if n > 1 else None
+    return MeanAt(k, float(np.mean(means)), float(np.std(columns)), error)
 
 
 def anchored_score(raw: float, *, low: float, average: float, high: float) -> float:
@@ -248,11 +313,20 @@ def anchored_score(raw: float, *, low: float, average: float, high: float) -> fl
     return 50.0 + 50.0 * (raw - average) / (high - average)
 
 
-def within(turns_to_win: Sequence[int | None], max_turns: int) -> list[float]:
+def within(turns_to_win: Sequence[Sequence[int | None]], max_turns: int) -> list[Estimate]:
     """The share of episodes won within 1, 2, ..., max_turns turns; None marks an episode that was not won.
 
-    >>> within([1, 3, None, None], 3)
-    [0.25, 0.25, 0.5]
+    One row per task. All budgets are read off the same games, so the curve never falls. Where agents are told how many
+    turns they have, a game that was cut short by this count need not be what they play with so few turns.
+
+    >>> print(*within([[1, 3], [None, None]], 3))
+    0.250 [0.037, 0.744] 0.250 [0.037, 0.744] 0.500 [0.095, 0.905]
     """
-    n = max(1, len(turns_to_win))
-    return [sum(t is not None and t <= limit for t in turns_to_win) / n for limit in range(1, max_turns + 1)]
+    won = {turns for row in turns_to_win for turns in row}
+    found: list[Estimate] = []
+    for limit in range(1, max_turns + 1):
+        if found and limit not in won:
+            found.append(found[-1])
+        else:
+            found.append(rate([[float(t is not None and t <= limit) for t in row] for row in turns_to_win]))
+    return found

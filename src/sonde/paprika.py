@@ -52,7 +52,6 @@ from .train.curriculum import BANDITS, Curriculum
 from .train.gather import Game, Picks, gather, groups_of, trajectories
 from .train.learn import OFFLINE, learn
 from .train.presets import PRESETS, Training
-from .train.settings import TrainSettings
 from .train.statistics import statistics
 from .train.trials import limits
 
@@ -181,10 +180,10 @@ class Paprika(Checked):
         if name not in PRESETS:
             raise unknown(f"paprika: presets.{stage}", name, PRESETS)
         known = PRESETS[name].of(stage)
-        changes = {**known.settings.to_json(), "seed": self.seed, **self.changes.get(stage, EMPTY)}
+        settings = replace(known.settings, seed=self.seed).changed(self.changes.get(stage, EMPTY))
         shown: dict[str, Any] = {name: value for name, value in self.agent.items() if name in SHOWN}
         shown |= {"template": self.hf.get("template", EMPTY), "encode": bool(self.player), "seed": self.seed}
-        return replace(known, settings=TrainSettings.from_json(changes), learning=replace(known.learning, **shown))
+        return replace(known, settings=settings, learning=replace(known.learning, **shown))
 
     def to_json(self) -> dict[str, Json]:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -237,7 +236,7 @@ def _unwatched(title: str, total: int, before: int) -> AbstractContextManager[On
 class _Pipeline:
     def __init__(self, config: Paprika, folder: Path, watch: Watch, callbacks: Sequence[Any]) -> None:
         self.config, self.folder, self.watch, self.callbacks = config, folder, watch, callbacks
-        self.configs = [_judged(env, config.seats) for env in (*config.envs, *config.held_out)]
+        self.configs = [judged(env, config.seats) for env in (*config.envs, *config.held_out)]
         everyone = [_env(env) for env in self.configs]
         self.envs, self.names = everyone[: len(config.envs)], _names(everyone)
         self._check(everyone)
@@ -367,7 +366,7 @@ def _held(folder: Path) -> int:
     return len(Run.load(folder)) if (folder / "config.json").is_file() else 0
 
 
-def _judged(config: Mapping[str, Json], seats: Mapping[str, Any]) -> Mapping[str, Json]:
+def judged(config: Mapping[str, Json], seats: Mapping[str, Any]) -> Mapping[str, Json]:
     """The environment with a seat for the judge, where there is one and it can have it."""
     takes = "judge" in seats and "judge" in (f.name for f in fields(find(str(config["name"]))))  # type: ignore[arg-type]
     return {"judge": "seat", **config} if takes else config

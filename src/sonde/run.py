@@ -24,9 +24,11 @@ import yaml
 
 from .core import (
     AGENT,
+    EMPTY,
     AnyPolicy,
     Env,
     EpisodePolicy,
+    Frozen,
     Policy,
     StoreError,
     Task,
@@ -43,7 +45,7 @@ from .core import (
 from .core.checked import Checked, checked
 from .core.types import Json
 from .evaluate import Evaluation, rows_of, summarise
-from .models.weights import short_name
+from .labels import label
 from .rollout import Key, OnDone, Plan, record, seated
 from .store import Run, discard
 from .task_files import read_tasks
@@ -81,6 +83,22 @@ class RunConfig(Checked):
 
     def plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a suite is evaluated unless one says otherwise: samples of each task, and settings of the agent if it has
+    them."""
+
+    k: int = RunConfig.k
+    agent: Mapping[str, Json] = EMPTY
+
+
+PROTOCOLS: Mapping[str, Protocol] = {"delta_belief": Protocol(8, Frozen(temperature=0.7, top_p=0.8, min_p=0.0))}
+"""Those of suites whose paper does not evaluate as PAPRIKA does.
+
+Of ΔBelief-RL (by its code) top-k 20 is left out, which `Sampling` does not have, and so is its user, a language model
+at the same temperature: users are the environments' own rules unless there is a `--user`."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +172,7 @@ def prepare(config: RunConfig) -> Prepared:
     if config.n_tasks is not None and config.n_tasks > len(tasks):
         raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
     chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
-    run = Prepared(config, env, policies, chosen, config.label or _label(policies[AGENT].config))
+    run = Prepared(config, env, policies, chosen, config.label or label(policies[AGENT].config))
     return replace(run, fingerprint=content_hash(identity(run.resolved)))
 
 
@@ -206,7 +224,11 @@ def rescore(
         seed=run.config.seed,
         k=run.config.k,
         tasks=[task.id for task in run.tasks],
-        others={seat: policy.fingerprint for seat, policy in run.policies.items() if seat != AGENT},
+        others={
+            seat: {"fingerprint": policy.fingerprint, **policy.config}
+            for seat, policy in run.policies.items()
+            if seat != AGENT
+        },
         privileged=any(p.privileged for p in run.policies.values()),
         seconds=seconds,
     )
@@ -288,21 +310,31 @@ def config_from(values: Mapping[str, Json]) -> RunConfig:
 
 def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
     """`values` with one dotted assignment applied, such as `seats.agent.examples=2`; values read as YAML."""
-    path, sign, text = assignment.partition("=")
-    if not sign or not path:
-        raise invalid("override", assignment, "KEY.KEY=VALUE")
-    *parents, last = path.strip().split(".")
+    (*parents, last), value = assigned(assignment)
     at = result = _copied(values)
     for key in parents:
         at = at.setdefault(key, {})
         if not isinstance(at, dict):
-            raise UserError(f"override: {path}: {key} is not a mapping")
+            raise UserError(f"override: {'.'.join((*parents, last))}: {key} is not a mapping")
+    at[last] = value
+    return result
+
+
+def assigned(assignment: str) -> tuple[list[str], Json]:
+    """The dotted path of an assignment, and its value.
+
+    >>> assigned("settings.lr=1e-4")
+    (['settings', 'lr'], 0.0001)
+    """
+    path, sign, text = assignment.partition("=")
+    if not sign or not path:
+        raise invalid("override", assignment, "KEY.KEY=VALUE")
     try:
-        at[last] = _value(text)
+        value = _value(text)
     except (ValueError, RecursionError, yaml.YAMLError) as e:  # an impossible date is a ValueError
         raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
-    _check_keys(f"override: {path}", at[last])
-    return result
+    _check_keys(f"override: {path}", value)
+    return path.strip().split("."), value
 
 
 def _value(text: str) -> Json:
@@ -312,23 +344,6 @@ def _value(text: str) -> Json:
 
 def _copied(values: Json) -> Json:
     return {k: _copied(v) for k, v in values.items()} if isinstance(values, Mapping) else values
-
-
-def _label(config: Mapping[str, Json]) -> str:
-    """`llm (smollm2)` for a model's policy, `llm (rpo@1c9f03)` where it was trained; the name of a program."""
-    name = str(config["name"]).removeprefix("agents:")
-    inner = config.get("model")
-    if inner is None:
-        return name
-    while isinstance(inner, Mapping) and isinstance(inner.get("model"), Mapping):  # a cache around a model
-        inner = inner["model"]
-    return f"{name} ({_model_name(inner)})"
-
-
-def _model_name(config: Mapping[str, Json] | str) -> str:
-    if not isinstance(config, Mapping):
-        return short_name(str(config), None)
-    return short_name(str(config.get("model", config["name"].removeprefix("models:"))), config.get("weights"))
 
 
 def _slug(text: str) -> str:

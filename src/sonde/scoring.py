@@ -48,7 +48,7 @@ NOTHING = Information(None, None)
 
 def information(env: Env[Any], trajectory: Trajectory) -> Information:
     """By replaying the trajectory through the exact filter and weighing every question asked against the best."""
-    prior = env.filter(trajectory.task.public) if _as_assumed(env.spec, trajectory) else None
+    prior = env.filter(trajectory.task.public) if as_assumed(env.spec, trajectory) else None
     found = prior and Episode.replay(env, trajectory).gains(expected=True)
     return NOTHING if prior is None or found is None else _from(float(prior.entropy), found)
 
@@ -60,7 +60,7 @@ def _from(prior: float, gains: Sequence[Gain]) -> Information:
     return Information(tuple(entropy), tuple(gains))
 
 
-def _as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
+def as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
     """Whether the policies that the filter takes for granted were the ones that played."""
     played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
     return played == dict(spec.assumes)

@@ -12,6 +12,7 @@ from sonde.envs._rules.twenty_questions.repeats import repeats
 from sonde.envs.twenty_questions import TwentyQuestions
 
 
+@pytest.mark.slow
 def test_every_question_has_five_phrasings_that_mean_the_same() -> None:
     few: list[str] = []
     for question in questions():

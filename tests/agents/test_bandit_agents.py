@@ -81,6 +81,7 @@ def test_thompson_plays_arms_as_often_as_they_may_be_best() -> None:
     assert found["A"] / 3000 == pytest.approx(0.6, abs=0.03)
 
 
+@pytest.mark.slow
 def test_regret_in_the_order_that_is_known() -> None:
     """Uniform play loses 0.2 * 4/5 a pull; Thompson sampling less than UCB1, which explores long (appendix B)."""
     found = {name: total(name) for name in ("random", "ucb1", "thompson", "epsilon_greedy")}
@@ -89,6 +90,7 @@ def test_regret_in_the_order_that_is_known() -> None:
     assert found["epsilon_greedy"] < found["random"] - 2.0
 
 
+@pytest.mark.slow
 def test_posterior_sampling_with_the_true_prior_beats_beta_priors() -> None:
     assert total("psrl") < total("thompson") - 0.5
 

@@ -40,6 +40,7 @@ def test_five_rows_are_always_won() -> None:
     assert sum(k * n for k, n in counts.items()) / 1968 == pytest.approx(4.306, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_six_rows_are_won_in_seven_games_of_ten() -> None:
     counts = misses_over_all_boards(6)
     assert sum(n for misses, n in counts.items() if misses <= 9) == 14_779

@@ -69,6 +69,7 @@ def test_one_informative_pull_then_the_best_arm() -> None:
         assert [turn.info["reward"] for turn in t.turns[1:]] == [1.0] * 4
 
 
+@pytest.mark.slow
 def test_regret_on_the_lock_is_that_of_exact_ids() -> None:
     env = sonde.make("combination_lock")
     rows = [

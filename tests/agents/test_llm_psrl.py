@@ -87,6 +87,7 @@ def test_each_sub_call_has_its_own_model_and_temperature() -> None:
 # --- what it does on a model that makes no mistakes ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "preset", "n", "updates"),
     [

@@ -65,6 +65,7 @@ def test_regret_flattens() -> None:
     assert found["psrl"][:5].mean() > 2 * found["psrl"][-5:].mean()
 
 
+@pytest.mark.slow
 def test_knowing_how_the_current_flows_helps() -> None:
     told = sonde.make("river_swim", downstream_known=True)
     rows = [

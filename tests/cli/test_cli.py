@@ -10,15 +10,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from typer.testing import CliRunner, Result
 
 import sonde
 from sonde.cli.app import app
-from sonde.core import SondeError
+from sonde.core import Env, SondeError
 from sonde.guards import BudgetWarning
 from sonde.store import Run
 
@@ -123,6 +124,62 @@ def test_several_environments_make_one_table_that_fits() -> None:
     assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in sonde.names())
     assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith("written"))
     assert text.count("written: ") == len(sonde.names())
+
+
+def test_many_samples_show_mean_at_k_and_pass_at_powers_of_two() -> None:
+    args = ["eval", "mastermind", "--agent", "random", "-n", "3", "-k", "128", "--no-gains", *SMALL]
+    (found,) = as_json(*args)
+    passes = [found["metrics"][f"pass@{j}"]["mean"] for j in range(1, 129)]
+    assert passes == sorted(passes) and passes[0] < passes[-1] and "pass@129" not in found["metrics"]
+    mean = found["mean_at"]
+    assert (mean["k"], mean["mean"]) == (128, found["metrics"]["success"]["mean"])
+    text = run(*args)
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith("written"))
+    lines = text.splitlines()
+    head = next(i for i, line in enumerate(lines) if "mean@k" in line)
+    assert lines[head].split() == ["environment", "agent", "mean@k", "sd", "se", *(f"@{2**i}" for i in range(1, 8))]
+    shown = [f"{100 * mean[name]:.1f}" for name in ("mean", "over_samples", "over_tasks")]
+    assert lines[head + 2].split()[2:] == [*shown, *(f"{100 * passes[2**i - 1]:.0f}" for i in range(1, 8))]
+    few = run("eval", "mastermind", "--agent", "random", "-n", "2", "-k", "7", "--no-gains", *SMALL)
+    assert "mean@k" not in few
+
+
+def test_a_budget_beyond_the_own_limit_gives_success_at_every_budget() -> None:
+    args = ["eval", "mastermind", "--agent", "random", "-n", "4", "-k", "4", "--no-gains", *SMALL]
+    (long,) = as_json(*args, "--max-turns", "30")
+    assert (long["max_turns"], len(long["within"])) == (30, 30)
+    assert long["within"][-1] == long["metrics"]["success"]
+    assert long["within"][0]["mean"] < long["within"][-1]["mean"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endless(Env[None]):
+    """An environment whose turns cannot be set."""
+
+    presets: ClassVar[tuple[str, ...]] = ("one",)
+
+
+def test_an_environment_without_a_turn_limit_of_its_own_says_so() -> None:
+    said = mistake("eval", f"{__name__}:Endless", "--agent", "random", "--max-turns", "5")
+    assert "Endless: unknown name 'max_turns'" in said
+
+
+def test_another_user_is_named_wherever_runs_are_shown() -> None:
+    """Table 2 of ΔBelief-RL: the same agent against several users."""
+    ask = ["eval", "twenty_questions", "--agent", "asker", "-n", "2", "-k", "1", "--no-gains", "--max-turns", "3"]
+    (own,) = as_json(*ask)
+    swap = ["-o", "seats.user.name=users:llm", "-o", "seats.user.model.name=models:fake"]
+    (other,) = as_json(*ask, *swap, "-o", "seats.user.model.script=['no']")
+    assert (own["others"], other["others"]) == ({}, {"user": "llm (fake)"})
+    assert own["label"] == other["label"] == "asker"
+    said = " ".join(run(*ask, *swap, "-o", "seats.user.model.script=['no']").split())
+    assert "twenty_questions, asker: the user is llm (fake), not the environment's own." in said
+    found = as_json("compare", own["folder"], other["folder"])
+    assert (found["a"], found["b"]) == ("asker", "asker user=llm (fake)")
+    run("report", own["folder"], other["folder"], "--out", "page.html")
+    page = Path("page.html").read_text("utf-8")
+    assert "asker user=answerer" in page and "asker user=llm (fake)" in page
+    assert page.count("floor and ceiling were measured against the environment&#39;s own user") == 1
 
 
 def test_the_same_command_plays_nothing_twice() -> None:

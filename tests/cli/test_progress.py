@@ -46,3 +46,14 @@ def test_scoring_shows_how_far_it_is(terminal: bool, tmp_path: Path, monkeypatch
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
     assert (f"{n}/{n}" if terminal else f"mastermind: scored {n} episodes in ") in shown
     assert "mastermind: scor" in shown
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_counts_what_was_there_before(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = StringIO()
+    monkeypatch.setattr(progress_module, "stderr", Console(file=screen, force_terminal=terminal, width=80))
+    with progress_module.bar("best_arm: eliciting", 8, 3) as done:
+        for _ in range(5):
+            done()
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert ("8/8" if terminal else "best_arm: eliciting: 5 of 8, 3 were there already, ") in shown

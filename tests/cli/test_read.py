@@ -6,29 +6,19 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
 from sonde.core import AGENT
 from sonde.rollout import Plan
 from sonde.rollout import record as record_run
 from sonde.store import Run
 
+from .invoke import failure, run
+
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "100"})
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
-
-
-def failure(*args: str) -> str:
-    return str(CliRunner().invoke(app, list(args)).exception)
 
 
 def test_a_turn_shows_what_was_said_and_what_it_gave() -> None:

@@ -67,6 +67,27 @@ def test_the_suite_of_delta_belief_plays() -> None:
     assert found["mean"]["success"]["mean"] > 0.5
 
 
+SAYS = ["-o", "seats.agent.model.script=['Is it alive?']"]
+
+
+def test_the_suite_of_delta_belief_samples_as_its_paper_does() -> None:
+    args = ["--suite", "delta_belief", "--model", "fake", "-n", "1", "--no-gains", "--dry-run"]
+    assert {row["episodes"] for row in as_json(*args, *SAYS)} == {8}
+    found = as_json(*args[:-1], *SAYS, "-k", "2", "--max-turns", "1")["environments"]
+    assert {(e["agent"]["temperature"], e["agent"]["top_p"], e["agent"]["min_p"]) for e in found} == {(0.7, 0.8, 0.0)}
+    assert {e["k"] for e in found} == {2}, "what is given comes first"
+    Path("mine.yaml").write_text("k: 1\nseats: {agent: {name: 'agents:llm', top_p: 0.9}}\n")
+    (first, *_) = as_json(*args[:-1], *SAYS, "--config", "mine.yaml", "--max-turns", "1", "--min-p", "0.1")[
+        "environments"
+    ]
+    assert (first["k"], first["agent"]["top_p"], first["agent"]["min_p"]) == (1, 0.9, 0.1), "so does a file"
+
+
+def test_other_suites_keep_the_defaults() -> None:
+    found = as_json("--suite", "mtp", "--model", "fake", "-n", "1", "-k", "1", "--no-gains", "--max-turns", "2", *SAYS)
+    assert {(e["agent"]["top_p"], e["agent"]["min_p"]) for e in found["environments"]} == {(1.0, 0.3)}
+
+
 def test_json_gives_the_mean_of_the_environments() -> None:
     found = as_json("--suite", "mtp", "--agent", "random", *SHORT)
     assert found["suite"] == "mtp"

@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 
 from sonde.cli.app import app
 from sonde.core import SondeError
+from sonde.store import Run
 
+from ..models.tiny import write
 from ..train.asking import WORDS, Asking
 from ..train.tiny import tiny_model, tiny_tokenizer
 
@@ -111,6 +113,64 @@ def test_a_training_is_shown_in_80_columns_and_reported() -> None:
     assert "reinforcement learning by groups of episodes" in page and "<svg" in page
 
 
+SMALL = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]
+
+
+def test_training_by_belief_is_one_command() -> None:
+    """The paper's whole setting, on a model of ten thousand weights and for one step; and parts of it changed."""
+    result = invoke("train", "delta_belief", GAME, "--model", "model", "--out", "d", *SMALL)
+    assert result.exit_code == 0, (result.output, result.exception)
+    told = " ".join(result.stderr.split("settings: ")[1].split()[:2])
+    assert told == "delta_belief, but"
+    data, (row,) = json.loads(Path("d/data.json").read_text()), _history("d")
+    assert data["online"]["credit"]["is"] == "TurnWise" and data["online"]["rewarders"]["belief"]["of"] == "current"
+    assert data["online"]["rewards"]["every"] == {"success": 2.0, "extra_turns": -0.05}
+    assert data["options"]["aggregation"] == "token-mean" and row["belief"] >= 0.0 and row["seconds_measuring"] > 0.0
+    run("train", "tiny_delta_belief", GAME, "--model", "model", "--out", "t", *SMALL[:4],
+        "-o", "online.rewarders.belief.of=start", "-o", "online.rewarders.belief.shaping=tanh",
+        "-o", "online.rewards={success: 1, every: {turns: -0.1, belief: 0.2}}",
+        "-o", "online.credit.as_published=true", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
+    online = json.loads(Path("t/data.json").read_text())["online"]
+    assert online["rewards"] == {"success": 1, "every": {"turns": -0.2, "belief": 0.2}}
+    belief = online["rewarders"]["belief"]
+    assert (belief["of"], belief["shaping"], belief["template"]) == ("start", ["tanh"], "answer")
+    assert online["credit"] == {"is": "TurnWise", "scale": "std", "as_published": True, "eps": 1e-6}
+
+
+def test_models_take_the_other_seats_while_a_model_learns(tmp_path: Path) -> None:
+    """Both are told with their calls when training starts, play, and are part of what a checkpoint is tied to."""
+    write(tmp_path / "asks", max_position_embeddings=4096)
+    asked = ["train", "grpo", "twenty_questions", "--model", "asks", "--out", "q", "--settings", "tiny_grpo", "-n", "1",
+             "-o", "settings.batch_size=2", "-o", "settings.max_steps=1", "-o", "online.k=2",
+             "-o", "online.max_new_tokens=1", "-o", "online.save_episodes=true"]  # fmt: skip
+    seats = ["--user", "fake", "-o", "seats.user.model.script=['no']",
+             "--judge", "fake", "-o", "seats.judge.model.script=['<VALID>']"]  # fmt: skip
+    result = invoke(*asked, *seats)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "user: llm (fake), at most 40 calls in 2 episodes, and " in result.stderr, result.stderr
+    assert "judge: llm (fake), at most " in result.stderr
+    online = json.loads(Path("q/data.json").read_text())["online"]
+    assert online["policies"]["user"]["model"]["script"] == ["no"] and online["games"][0]["env"]["judge"] == "seat"
+    (folder,) = Path("q/episodes").iterdir()
+    said = [act for t in Run.load(folder) for act in t.acts if act.seat == "user"]
+    assert len(said) > 20 and {c.model for act in said for c in act.action.completions} == {"fake"}
+
+
+def test_training_by_exact_gains_is_one_command() -> None:
+    run("train", "tiny_exact_gain", GAME, "--model", "model", "--out", "e", *SMALL[:4])
+    online, (row,) = json.loads(Path("e/data.json").read_text())["online"], _history("e")
+    assert online["credit"] == {"is": "ReturnToGo"} and 0.0 <= row["truth_gain"] <= 1.0
+    run("train", "grpo", GAME, "--model", "model", "--out", "g", "--settings", "tiny_grpo", *SMALL[:4],
+        "-o", "online.credit=turn_wise", "-o", "online.rewarders=[exact_gain]",
+        "-o", "online.rewards={success: 1, exact_gain: 0.5}")  # fmt: skip
+    (row,) = _history("g")
+    assert row["reward"] == pytest.approx(row["success"] + 0.5 * row["exact_gain"])
+
+
+def _history(folder: str) -> list[dict[str, float]]:
+    return [json.loads(line) for line in Path(folder, "history.jsonl").read_text().splitlines()]
+
+
 def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     """Without --settings it is the paper's, whole; only what was asked for differs, and is named."""
     asked = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]
@@ -121,6 +181,10 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     data, settings = (json.loads(Path("g", name).read_text()) for name in ("data.json", "settings.json"))
     assert data["options"]["dual_clip"] == 3.0 and data["online"]["k"] == 16 and settings["lora"]["r"] == 64
     assert data["online"]["rewards"] == {"success": 2.0, "invalid": -5.0, "repeated": -1.0, "extra_turns": -0.05}
+    assert (
+        invoke("train", "starpo", GAME, "--model", "model", "--out", "s", *asked).stderr.splitlines()[0]
+        == (result.stderr.splitlines()[0])
+    )
     played = play()
     result = invoke("train", "dpo", played, "--model", "model", "--out", "d", "--settings", "tiny_rpo")
     assert "settings: tiny_rpo, but objective dpo (rpo)" in result.stderr
@@ -162,15 +226,38 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
             "--settings: unknown name 'big'",
         ),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "lr=1"], "--set: got 'lr=1'"),
-        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.rate=1"], "train: unknown name"),
+        (
+            ["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.rate=1"],
+            "--set settings: unknown name",
+        ),
+        ([*GRPO, "-o", "settings.lora.rank=8"], "--set settings.lora: unknown name 'rank'; known: alpha, dropout, r,"),
+        ([*GRPO, "-o", "settings.lora.r=x"], "lora: r: got 'x', allowed: a whole number"),
+        ([*GRPO, "-o", "settings.lr.r=8"], "--set settings.lr: got a part, allowed: a value"),
+        ([*GRPO, "-o", "settings.loar.r=8"], "--set settings: unknown name 'loar' (did you mean 'lora'?)"),
+        ([*GRPO, "-o", "online.credit.scal=none"], "--set online.credit: unknown name 'scal' (did you mean 'scale'?)"),
+        ([*GRPO, "-o", "online.rewards.succes=1"], "rewards: unknown name 'succes' (did you mean 'success'?)"),
+        ([*GRPO, "-o", "online.rewards=[success]"], "--set online.rewards: got ['success'], allowed: names with"),
+        ([*GRPO, "-o", "online.bandit.alpha=1"], "--set online.bandit: unknown name 'alpha'; known: none"),
         (["train", "rpo", "x", "--model", "model", "--out", "o", "-o", "rule.best=1"], "rule: unknown name"),
         (["train", "grpo", "wordl", "--model", "model", "--out", "o", "--settings", "tiny_grpo"], "did you mean"),
         ([*GRPO, "-o", "online.speed=1"], "online: unknown name 'speed'"),
         ([*GRPO, "-o", "online.bandit=greedy"], "--set online.bandit: unknown name 'greedy'"),
         ([*GRPO, "-o", "online.rewards=all"], "rewards: unknown name 'all'"),
+        ([*GRPO, "-o", "online.rewards=delta_belief"], "online: rewards: unknown name 'belief'"),
+        ([*GRPO, "-o", "online.credit=turnwise"], "--set online.credit: unknown name 'turnwise'"),
+        ([*GRPO, "-o", "online.rewarders=beliefs"], "--set online.rewarders: unknown name 'beliefs'"),
+        ([*GRPO, "-o", "online.rewarders.belief.template=Is it?"], "a text with <target> in it"),
+        ([*GRPO, "-o", "online.rewarders.beliefs.of=start"], "--set online.rewarders: unknown name 'beliefs'"),
+        ([*GRPO, "--user", "fake"], "--set seats: unknown name 'user'; known: none"),
+        ([*GRPO, "-o", "seats.agent.temperature=0"], "--set seats: unknown name 'agent'"),
+        (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: no option of sft"),
+        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "seats.user.x=1"], "-o seats: no option of sft"),
+        (["train", "starpo", *GRPO[2:]], "--settings: got 'tiny_grpo', but 'starpo' names settings already"),
+        (["train", "delta_belif", *GRPO[2:7]], "objective: unknown name 'delta_belif' (did you mean 'delta_belief'?)"),
         (["paprika", "--out", "p", "--model", "model"], "paprika: missing envs"),
         (["paprika", "--out", "p", "wordle"], "paprika: missing model"),
         (["paprika", "--out", "p", "wordle", "--model", "model", "--settings", "huge"], "--settings: unknown name"),
+        ([*PAPRIKA[:-2], "-o", "presets.sft=tiny_rp"], "paprika: presets.sft: unknown name 'tiny_rp'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
         ([*PAPRIKA, "-o", "settings.folder=x"], "paprika: unknown name 'settings'"),
         ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: together with --player"),

@@ -352,6 +352,13 @@ def test_replay_calls_no_policy_and_restores_everything() -> None:
     assert again.memory == ep.memory
 
 
+def test_the_stages_of_a_replay_are_the_episode_after_every_act() -> None:
+    ep = play(9, 4)
+    stages = list(Episode.stages(Parley(), ep.trajectory(policies=HOST)))
+    assert [s.n_acts for s in stages] == list(range(ep.n_acts + 1)) and stages[-1].id == ep.id
+    assert [s.to_act for s in stages[:-1]] == [act.seat for act in ep.acts] and stages[-1].to_act is None
+
+
 def test_replay_of_an_unfinished_episode_goes_on() -> None:
     record = play(9).trajectory(error="endpoint is gone")
     assert record.outcome == Outcome("error")

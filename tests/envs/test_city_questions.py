@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sonde.envs._rules.cities.atlas import atlas, kilometres
 from sonde.envs._rules.cities.game import canonical, knowledge
-from sonde.envs._rules.cities.questions import proposed, query
+from sonde.envs._rules.cities.proposals import proposed
+from sonde.envs._rules.cities.questions import query
 from sonde.envs._rules.cities.replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG
 from sonde.users.resident import replied
 
@@ -54,6 +55,31 @@ YES_NO = [
 @pytest.mark.parametrize(("title", "said", "word"), YES_NO)
 def test_yes_and_no(title: str, said: str, word: str) -> None:
     assert replied(title, said).startswith(f"{word}, "), replied(title, said)
+
+
+IN_THE_CITY_OF = (
+    "Is it located in the city of {}?",
+    "Do you live in the city of {}?",
+    "Is the answer within the city of {}?",
+)
+
+
+@pytest.mark.parametrize("frame", IN_THE_CITY_OF)
+def test_in_the_city_of_names_the_city(frame: str) -> None:
+    """With its country behind it; Washington, too, which is also a state where no city is said."""
+    known = knowledge("paprika")
+    missed = [c.title for c in known.cities if (g := proposed(frame.format(c.title))) is None or g.cities != {c.id}]
+    assert missed == [], len(missed)
+    assert proposed(frame.format("Washington")) == proposed("Is it Washington, D.C.?")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Is it in the city of love?", "Is it in the city of France?", "Is it in the city of Georgia?",
+     "Are there rivers in the city of your birth?", "Is it near the city of Oslo?", "Is it in Washington?"],
+)  # fmt: skip
+def test_not_every_city_of_something_is_a_guess(said: str) -> None:
+    assert proposed(said) is None
 
 
 OPEN = [

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde import Capabilities, Completion, Message, Model, Sampling, Usage, UserError, WorldError
+from sonde import Capabilities, Completion, Message, Model, Probe, Sampling, Usage, UserError, WorldError
 from sonde.models.cache import FILE, Store, cache_key
 from sonde.models.cached import Cached
 from sonde.models.fake import Fake
@@ -205,7 +205,8 @@ def test_score_capabilities_and_config_are_the_models(tmp_path: Path) -> None:
     fake = Fake(script=("x",))
     model = sonde.make("models:cached", model=fake, path=str(tmp_path))
     assert model.capabilities == fake.capabilities
-    assert run(model, lambda m: m.score(HELLO, ["ab"])) == asyncio.run(fake.score(HELLO, ["ab"]))
+    probe = Probe((*HELLO, Message("assistant", "ab")))
+    assert run(model, lambda m: m.score([probe])) == asyncio.run(fake.score([probe]))
     assert model.config == {"name": "models:cached", "model": fake.config, "path": str(tmp_path)}
     assert sonde.build(model.config) == model
     assert "cache" not in sonde.names("models")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sonde.core.errors import SondeError
+from sonde.core.errors import SondeError, StoreError, UserError
 from sonde.models.convert import convert
 
 
@@ -88,3 +89,42 @@ def test_unknown_pre_tokenizer_is_an_error_not_a_guess(tmp_path: Path) -> None:
     write_gguf(tmp_path / "tiny.gguf", pre="qwen2")
     with pytest.raises(SondeError, match=r"tokenizer\.ggml\.pre is 'qwen2'"):
         convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize(
+    ("writer", "error"),
+    [
+        ("LlamaForCausalLM", OSError(errno.ENOSPC, "No space left on device")),
+        ("PreTrainedTokenizerBase", OSError(errno.ENOSPC, "No space left on device")),
+        ("LlamaForCausalLM", RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)")),
+    ],
+)
+def test_a_disk_that_gets_full_leaves_no_half_folder_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str, error: Exception, begun: bool
+) -> None:
+    import transformers
+
+    def full(self: Any, folder: Path, **_: Any) -> None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / "half").write_bytes(b"half")
+        raise error
+
+    write_gguf(tmp_path / "tiny.gguf")
+    if begun:
+        (tmp_path / "model").mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(getattr(transformers, writer), "save_pretrained", full)
+        with pytest.raises(StoreError, match=rf"{tmp_path}/model: cannot be written; is the disk full\? .*No space"):
+            convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert left == {"tiny.gguf", *(["model"] if begun else [])}
+    convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
+    assert (tmp_path / "model" / "config.json").is_file()
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match=r"convert: folder: got .* allowed: one that is empty, or not there"):
+        convert(tmp_path / "none.gguf", tmp_path, dtype="float32")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

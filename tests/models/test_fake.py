@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde import Completion, Message, Sampling, UserError
+from sonde import Completion, Message, Probe, Sampling, UserError
 from sonde.models.fake import END, LOGPROBS, ROLES, SAYABLE, Fake, render
 
 HELLO = (Message("user", "Hello?"),)
@@ -121,13 +121,26 @@ def test_log_probabilities_sum_to_one() -> None:
         assert math.fsum(map(math.exp, following)) == pytest.approx(1.0, abs=1e-12)
 
 
+def scored(text: str, messages: Sequence[Message] = HELLO, **more: Any) -> list[float]:
+    [found] = asyncio.run(Fake(script=("?",)).score([Probe((*messages, Message("assistant", text)), **more)]))
+    return found
+
+
 def test_score_agrees_with_generation() -> None:
     c = ask(Fake(script=("blue",)))
-    [blue, nothing] = asyncio.run(Fake(script=("?",)).score(HELLO, ["blue", ""]))
+    blue = scored("blue")
     assert blue == c.logprobs.tolist()[:4]
-    assert nothing == []
+    assert scored("blue", ending=True) == c.logprobs.tolist()
+    assert scored("") == []
     assert all(math.log(1 / 33153) - 1e-6 <= p < 0 for p in blue)
-    assert asyncio.run(Fake(script=("?",)).score((Message("user", "Hello!"),), ["blue"])) != [blue]
+    assert scored("blue", (Message("user", "Hello!"),)) != blue
+
+
+def test_score_of_a_span_is_that_of_its_bytes() -> None:
+    said = ask(Fake(script=("a né!",))).logprobs.tolist()  # one byte each, but two for the accent
+    assert scored("a né!", span=(2, 4)) == said[2:5]
+    assert scored("a né!", span=(4, 5), ending=True) == said[5:7]
+    assert Probe((*HELLO, Message("assistant", "a né!")), span=(2, 4)).text == "né"
 
 
 @given(st.lists(st.text(st.characters()), min_size=1, max_size=4), st.integers(1, 20))

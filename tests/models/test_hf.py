@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde import Completion, Message, Sampling, UserError
+from sonde import Completion, Message, Probe, Sampling, UserError
 from sonde.core.seeding import derive
 from sonde.models.hf import HF
 
@@ -111,37 +111,6 @@ def test_other_attention_patterns_are_exact_too(tmp_path: Path, kind: str, chang
     check_exact(folder, conversations)
     assert hf.stats.prefilled < hf.stats.needed
     run(hf.close())
-
-
-def test_score_is_the_log_softmax_of_the_plain_pass(tiny_folder: Path) -> None:
-    hf = HF(model=str(tiny_folder))
-    net = transformers.AutoModelForCausalLM.from_pretrained(tiny_folder).eval()
-    tok = tokenizer()
-    chat = (Message("user", TEXT),)
-    texts = ["green", "", "0427", "is it a green thing? no, it is not"]
-    (opening,) = run(play(hf, 1, 1, opening=TEXT))
-
-    async def both() -> list[list[list[float]]]:
-        later = said((Message("user", TEXT + WORDS[0]),), opening[0], "so?")
-        return await asyncio.gather(hf.score(chat, texts), hf.score(later, texts), hf.score(chat, texts[::-1]))
-
-    first, later, backwards = run(both())
-    prompt = tok.apply_chat_template([m.to_json() for m in chat], add_generation_prompt=True)["input_ids"]
-    start = [
-        *sequences(opening)[0],
-        *tok.encode(_between(opening[0]) + "<|im_start|>user\nso?<|im_end|>\n<|im_start|>assistant\n"),
-    ]
-    for text, now, then in zip(texts, first, later, strict=True):
-        ids = tok.encode(text)
-        assert now == pytest.approx(plain_logprobs(net, [*prompt, *ids], len(ids)) if ids else [], abs=1e-4)
-        assert then == pytest.approx(plain_logprobs(net, [*start, *ids], len(ids)) if ids else [], abs=1e-4)
-    assert [pytest.approx(row, abs=1e-4) for row in backwards[::-1]] == first
-    run(hf.close())
-
-
-def _between(c: Completion) -> str:
-    """What the template puts between a completion and the next turn."""
-    return "\n" if c.ids[-1] == 2 else "<|im_end|>\n"
 
 
 def test_pad_is_the_end_token_and_ends_within_prompts_are_not_padding(tiny_folder: Path) -> None:
@@ -459,7 +428,7 @@ def test_smollm2_is_exact_and_knows_a_capital() -> None:
     check_exact(folder, conversations)
     assert hf.stats.prefilled <= 1.05 * hf.stats.needed
     chat = (Message("user", "What is the capital of France? Answer with one word."),)
-    paris, banana = run(hf.score(chat, ["Paris", "Banana"]))
+    paris, banana = run(hf.score([Probe((*chat, Message("assistant", word))) for word in ("Paris", "Banana")]))
     assert sum(paris) > sum(banana)
     run(hf.close())
 

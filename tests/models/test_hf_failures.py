@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 import sonde
-from sonde import Completion, Message, Sampling, UserError, WorldError
+from sonde import Completion, Message, Probe, Sampling, UserError, WorldError
 from sonde.models.hf import HF
 
 torch = pytest.importorskip("torch")
@@ -19,6 +19,10 @@ transformers = pytest.importorskip("transformers")
 
 from .test_hf import WARM, Chat, check_exact, play, run  # noqa: E402 (needs transformers)
 from .tiny import TEXT, model, tokenizer, write  # noqa: E402 (needs transformers)
+
+
+def probes(told: str, *texts: str) -> list[Probe]:
+    return [Probe((Message("user", told), Message("assistant", text))) for text in texts]
 
 
 def test_config_builds_an_equal_model_without_loading() -> None:
@@ -81,7 +85,7 @@ def test_a_prompt_beyond_the_context_fails_alone(tmp_path: Path) -> None:
 
     async def three() -> list[Any]:
         calls = [hf.generate((Message("user", text),), Sampling(max_new_tokens=500)) for text in ("go", TEXT * 2)]
-        return await asyncio.gather(*calls, hf.score((Message("user", TEXT * 2),), ["a"]), return_exceptions=True)
+        return await asyncio.gather(*calls, hf.score(probes(TEXT * 2, "a")), return_exceptions=True)
 
     short, long, scored = run(three())
     assert len(short.prompt_ids) + len(short.ids) <= 64  # as far as the context reaches
@@ -137,8 +141,8 @@ def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: 
         assert [c.ids for c in a] == [c.ids for c in b]
         for c, d in zip(a, b, strict=True):
             assert list(c.logprobs) == pytest.approx(list(d.logprobs), abs=1e-4)
-    chat, texts = (Message("user", TEXT),), [f"green {i}" for i in range(8)]
-    for row, other in zip(run(hf.score(chat, texts)), run(free.score(chat, texts)), strict=True):
+    chat, asked = (Message("user", TEXT),), probes(TEXT, *(f"green {i}" for i in range(8)))
+    for row, other in zip(run(hf.score(asked)), run(free.score(asked)), strict=True):
         assert row == pytest.approx(other, abs=1e-4)
     narrow.widest = 0
     with pytest.raises(WorldError, match="out of memory with one row: no memory left"):
@@ -166,7 +170,7 @@ def test_a_row_that_is_not_numbers_spoils_no_other(tiny_folder: Path) -> None:
 
     async def beside() -> list[Any]:
         bad = [hf.generate((Message("user", "~" + TEXT * 3 + end),), WARM) for end in "ab"]
-        scored = hf.score((Message("user", TEXT + "~"),), ["green"])
+        scored = hf.score(probes(TEXT + "~", "green"))
         spoiled = await asyncio.gather(*bad, scored, return_exceptions=True)
         long = hf.generate((Message("user", TEXT * 3),), WARM)
         return [*spoiled, [[c] for c in await asyncio.gather(long, hf.generate((Message("user", "go"),), WARM))]]

@@ -1,93 +1,31 @@
-"""Credit: every number by hand; and which baselines and scales give the policy gradient, by enumeration."""
+"""Credit: every number by hand."""
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-import sonde
-from sonde.core import Action, Episode, Trajectory, UserError
-from sonde.train import credit
+from sonde.core import UserError
 from sonde.train.credit import (
     GroupRelative,
-    RewardMix,
+    Progress,
+    ReturnToGo,
+    TurnWise,
+    belief_rewards,
     broadcast,
     discounted,
     gae,
     group_advantages,
     has_signal,
-    named_rewards,
     returns,
+    turnwise,
     with_advantages,
 )
 from sonde.train.types import Row, Sample
-
-# --- rewards ---------------------------------------------------------------------------------------------------------
-
-
-def play(name: str, hidden: Any, *texts: str, **options: Any) -> Trajectory:
-    env = sonde.make(name, **options)
-    ep = Episode.begin(env, env.task(hidden), seed=0)
-    for text in texts:
-        ep = ep.step(Action(text))
-    return ep.trajectory()
-
-
-def test_named_rewards_of_a_game_won_in_two_turns() -> None:
-    named = named_rewards(play("wordle", "toast", "<Answer>blank</Answer>", "<Answer>toast</Answer>"))
-    assert {name: values.tolist() for name, values in named.items() if name not in ("env", "score")} == {
-        "turns": [1, 1],
-        "extra_turns": [1, 1],
-        "invalid": [0, 0],
-        "repeated": [0, 0],
-        "success": [0, 1],
-        "loss": [0, 0],
-        "format": [0, 0],
-        "timeout": [0, 0],
-    }
-    assert named["env"].sum() == named["score"][-1] == 1.0
-
-
-def test_named_rewards_of_an_answer_that_cannot_be_read() -> None:
-    named = named_rewards(play("wordle", "toast", "no idea"))
-    assert named["format"].tolist() == [1] and named["success"].tolist() == [0] and named["extra_turns"].tolist() == [0]
-
-
-def test_questions_called_invalid_and_repeated_are_charged_as_published() -> None:
-    """Two good questions, one repeated, one that is two, then the word: 2 - 5 - 1 - 5 * 0.05."""
-    env, user = sonde.make("twenty_questions", preset="delta_belief"), sonde.make("users:answerer")
-    topic = env.tasks("train")[0].hidden
-    ep = Episode.begin(env, env.task(topic), seed=0)
-    for text in ("Is it alive?", "Is it alive?", "Is it big? Is it red?", "Is it an animal?", f"Is it {topic}?"):
-        ep = ep.step(text)
-        ep = ep.step(user.act_now(ep.view("user"))) if ep.to_act == "user" else ep
-    per_turn = RewardMix.published("delta_belief")(named_rewards(ep.trajectory()))
-    assert per_turn == pytest.approx([-0.05, -1.05, -5.05, -0.05, 1.95])
-
-
-def test_a_mix_of_rewards_is_weighted_turn_by_turn() -> None:
-    mix = RewardMix({"success": 1.0, "turns": -0.02, "format": -0.5})
-    named = {"success": [0, 0, 1], "turns": [1, 1, 1], "format": np.zeros(3), "unused": [9]}
-    assert mix(named) == pytest.approx([-0.02, -0.02, 0.98])
-    assert RewardMix()({"success": [0, 1]}).tolist() == [0, 1]
-
-
-def test_bad_mixes_are_refused() -> None:
-    with pytest.raises(UserError, match="at least one name"):
-        RewardMix({})
-    with pytest.raises(UserError, match="turns: got nan"):
-        RewardMix({"turns": math.nan})
-    with pytest.raises(UserError, match="did you mean 'success'"):
-        RewardMix({"sucess": 1.0})({"success": [1], "turns": [1]})
-    with pytest.raises(UserError, match=r"lengths: got \[1, 2\]"):
-        RewardMix({"success": 1.0, "turns": 1.0})({"success": [1], "turns": [1, 1]})
-    with pytest.raises(UserError, match="known: delta_belief, env, success"):
-        RewardMix.published("ppo")
-
 
 # --- returns ---------------------------------------------------------------------------------------------------------
 
@@ -167,6 +105,107 @@ def test_trajectory_credit_gives_every_turn_what_its_trajectory_deserves() -> No
     assert [a.tolist() for a in found["flat"]] == [[0.0], [0.0, 0.0]]
 
 
+# --- per turn --------------------------------------------------------------------------------------------------------
+
+RAGGED = {"g": [[2.0, 1.0, 4.0], [0.0, 3.0], [1.0]], "flat": [[0.1, 5.0], [0.1]], "one": [[7.0, 8.0]], "none": []}
+
+
+def lists(found: Any) -> dict[str, list[list[float]]]:
+    return {group: [row.tolist() for row in rows] for group, rows in found.items()}
+
+
+def test_turnwise_counts_only_who_is_there() -> None:
+    """Turn 0: 2, 0, 1, mean 1, variance (1 + 1 + 0) / 2 = 1. Turn 1: 1, 3, mean 2, variance 2. Turn 2: one alone."""
+    assert lists(turnwise(RAGGED, scale="none")) == {
+        "g": [[1, -1, 0], [-1, 1], [0]], "flat": [[0, 0], [0]], "one": [[0, 0]], "none": [],
+    }  # fmt: skip
+    found = turnwise(RAGGED)["g"]
+    half = 1 / (math.sqrt(2) + 1e-6)
+    assert found[0] == pytest.approx([1 / (1 + 1e-6), -half, 0]) and found[1] == pytest.approx([-1 / (1 + 1e-6), half])
+    assert turnwise(RAGGED, eps=1.0)["g"][0][0] == 0.5
+
+
+def test_turnwise_as_published_counts_ended_games_as_zero() -> None:
+    """Turn 1: 1, 3, 0, mean 4/3, squares 1/9 + 25/9 + 16/9 = 42/9, variance 21/9. Turn 2: 4, 0, 0, mean 4/3, squares
+    64/9 + 16/9 + 16/9 = 96/9, variance 48/9."""
+    found = turnwise(RAGGED, as_published=True, eps=0.0)
+    assert found["g"][0] == pytest.approx([1, -1 / 3 / math.sqrt(21 / 9), 8 / 3 / math.sqrt(48 / 9)])
+    assert found["g"][1] == pytest.approx([-1, 5 / 3 / math.sqrt(21 / 9)]) and found["g"][2] == pytest.approx([0])
+    assert found["flat"][0] == pytest.approx([0, 2.5 / math.sqrt(12.5)])
+    assert found["one"][0].tolist() == [7, 8]  # a group of one keeps its rewards there
+    plain = turnwise(RAGGED, scale="none", as_published=True)
+    assert plain["g"][0] == pytest.approx([1, -1 / 3, 8 / 3]) and plain["flat"][1].tolist() == [0]
+
+
+def test_return_to_go_by_hand() -> None:
+    """Left: (7, 5, 4), (3, 3), (1). The others of the first: (3, 3, 3 again) and (1, 1, 1): means 2; of the second: 7
+    and 1, then 5 and 1; of the third: 7 and 3."""
+    found = lists(ReturnToGo()(arrays(RAGGED)))
+    for row, by_hand in zip(found["g"], [[5, 3, 2], [-1, 0], [-4]], strict=True):
+        assert row == pytest.approx(by_hand)
+    assert found["flat"][0] == pytest.approx([5, 4.9]) and found["flat"][1] == pytest.approx([-5])
+    assert found["one"] == [[0, 0]] and found["none"] == []
+
+
+def arrays(rows: dict[str, list[list[float]]]) -> dict[str, list[np.ndarray]]:
+    return {group: [np.array(row) for row in games] for group, games in rows.items()}
+
+
+def test_return_to_go_of_an_outcome_is_credit_for_the_whole() -> None:
+    games = arrays({"g": [[0.0, 0.0, 1.0], [0.0], [0.0, 1.0], [0.0, 0.0]]})
+    whole = GroupRelative(scale="none", baseline="leave_one_out")(games)
+    assert lists(ReturnToGo()(games))["g"] == [pytest.approx(row.tolist()) for row in whole["g"]]
+
+
+def test_progress_is_what_a_turn_earned() -> None:
+    assert lists(Progress()(arrays(RAGGED)))["g"] == RAGGED["g"]
+
+
+def test_belief_rewards_by_hand() -> None:
+    """Three good questions, one repeated, won on the fifth: end 2 - .25. Gains 1, -2, .5, 0, and none on the last."""
+    rewards, gains = [0.0, 0.0, -1.0, 0.0, 0.0], [1.0, -2.0, 0.5, 0.0, math.nan]
+    won = belief_rewards(rewards, gains, end=1.75, won=True)
+    assert won == pytest.approx([1.85, 1.75, 0.8, 1.75, 1.75])
+    lost = belief_rewards([0.0, -5.0], [0.2, 3.0], end=-0.1, won=False, weight=0.5)
+    assert lost == pytest.approx([0.0, -3.6])
+    assert belief_rewards([], [], end=1.0, won=False).tolist() == []
+    with pytest.raises(UserError, match=r"gains: got 1, allowed: one per turn: 2"):
+        belief_rewards([0.0, 0.0], [1.0], end=0.0, won=True)
+    with pytest.raises(UserError, match="finite"):
+        belief_rewards([0.0, 0.0], [1.0, math.nan], end=0.0, won=False)
+
+
+def test_bad_settings_per_turn_are_refused() -> None:
+    with pytest.raises(UserError, match="scale: got 'max', allowed: std or none"):
+        turnwise({}, scale="max")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="eps: got -1"):
+        TurnWise(eps=-1.0)
+    with pytest.raises(UserError, match=r"scores: got .*nan"):
+        ReturnToGo()({"g": [np.array([math.nan]), np.array([1.0])]})
+
+
+games = st.lists(st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array), min_size=1, max_size=5)
+
+
+ALL = (TurnWise(), TurnWise(scale="none"), TurnWise(as_published=True), ReturnToGo(), Progress())
+
+
+@given(games, st.sampled_from(ALL))
+def test_credit_keeps_the_arrangement(group: list[np.ndarray], estimator: Any) -> None:
+    found = estimator({"g": group, "other": [np.zeros(3)] * 2})
+    assert [len(row) for row in found["g"]] == [len(row) for row in group]
+    assert not np.array(found["other"]).any() and all(np.isfinite(row).all() for row in found["g"])
+    assert found["g"][0].tolist() == estimator({"g": group})["g"][0].tolist()
+
+
+@given(games, st.floats(-3, 3))
+def test_turnwise_sums_to_nothing_and_does_not_feel_what_all_earn(group: list[np.ndarray], price: float) -> None:
+    found, priced = (turnwise({"g": [g + c for g in group]}, scale="none")["g"] for c in (0.0, price))
+    for t in range(max(map(len, group))):
+        assert sum(row[t] for row in found if len(row) > t) == pytest.approx(0.0, abs=1e-9)
+    assert all(a == pytest.approx(b, abs=1e-9) for a, b in zip(found, priced, strict=True))
+
+
 # --- to tokens -------------------------------------------------------------------------------------------------------
 
 
@@ -188,76 +227,3 @@ def test_credit_reaches_the_tokens_of_its_turn_and_no_others() -> None:
         broadcast(sample(), [1.0, 2.0])
     with pytest.raises(UserError, match="trajectory t are not finite"):
         broadcast(sample(), math.inf)
-
-
-# --- bias ------------------------------------------------------------------------------------------------------------
-# Two decisions. First stop (return 1) or continue; then stop (return 0) or continue (return 3). One logit each.
-
-LOGITS = (-1.0, -0.5)
-RETURNS = (1.0, 0.0, 3.0)
-Estimate = Callable[[Sequence[float]], Sequence[float]]
-
-
-def outcomes() -> list[tuple[float, np.ndarray, float]]:
-    """Probability, gradient of its logarithm, and return of the three trajectories."""
-    p, q = (1 / (1 + math.exp(-x)) for x in LOGITS)
-    chances = (1 - p, p * (1 - q), p * q)
-    scores = ((-p, 0.0), (1 - p, -q), (1 - p, 1 - q))
-    return [(c, np.array(s), r) for c, s, r in zip(chances, scores, RETURNS, strict=True)]
-
-
-def gradient() -> np.ndarray:
-    """The derivative of the expected return, exactly."""
-    return np.sum([p * r * score for p, score, r in outcomes()], axis=0)
-
-
-def expected(n: int, **options: Any) -> np.ndarray:
-    """The expectation over all groups of n trajectories of the mean of advantage times score."""
-    total = np.zeros(2)
-    for group in product(outcomes(), repeat=n):
-        advantages = group_advantages({0: [r for _, _, r in group]}, **options)[0]
-        estimate = np.mean([a * score for a, (_, score, _) in zip(advantages, group, strict=True)], axis=0)
-        total += math.prod(p for p, _, _ in group) * estimate
-    return total
-
-
-def compared(estimate: np.ndarray) -> tuple[float, float]:
-    """Length beside the gradient's, and the angle between them in degrees."""
-    exact = gradient()
-    lengths = float(np.linalg.norm(estimate)), float(np.linalg.norm(exact))
-    cosine = min(1.0, float(estimate @ exact) / math.prod(lengths))
-    return lengths[0] / lengths[1], math.degrees(math.acos(cosine))
-
-
-def test_the_gradient_by_hand() -> None:
-    """J = (1 - p) + 3 p q: dJ/dx = p (1 - p) (3 q - 1), dJ/dy = 3 p q (1 - q)."""
-    p, q = (1 / (1 + math.exp(-x)) for x in LOGITS)
-    assert gradient() == pytest.approx([p * (1 - p) * (3 * q - 1), 3 * p * q * (1 - q)])
-    assert sum(chance for chance, _, _ in outcomes()) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_leave_one_out_is_unbiased(n: int) -> None:
-    assert expected(n, scale="none", baseline="leave_one_out") == pytest.approx(gradient(), rel=1e-12)
-
-
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_the_mean_of_the_whole_group_shortens_the_gradient(n: int) -> None:
-    assert expected(n, scale="none", baseline="mean") == pytest.approx((n - 1) / n * gradient(), rel=1e-12)
-
-
-def test_dividing_by_the_deviation_turns_the_gradient() -> None:
-    for baseline in ("mean", "leave_one_out"):
-        assert compared(expected(4, scale="std", baseline=baseline))[1] > 5.0
-
-
-def test_the_numbers_in_the_documentation() -> None:
-    rows: list[str] = []
-    for baseline, scale in (("leave_one_out", "none"), ("mean", "none"), ("mean", "std")):
-        estimate = expected(4, scale=scale, baseline=baseline)
-        share, angle = compared(estimate)
-        shown = f"({estimate[0]:.3f}, {estimate[1]:.3f}) | {share:.2f} | {angle:.1f} degrees |"
-        rows.append(f"| {baseline.replace('_', '-')} | {scale} | {shown}")
-    assert credit.__doc__ is not None
-    assert f"the gradient is ({gradient()[0]:.3f}, {gradient()[1]:.3f})" in " ".join(credit.__doc__.split())
-    assert [row for row in rows if row not in credit.__doc__] == []

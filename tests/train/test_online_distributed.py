@@ -16,11 +16,13 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde.train.algos.grpo import GRPO
-from sonde.train.credit import RewardMix
+from sonde.train.credit import ReturnToGo
 from sonde.train.curriculum import UCB
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings
 from sonde.train.online import OnlineTrainer
+from sonde.train.rewarders import BeliefGain
+from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
 
 
@@ -35,11 +37,14 @@ def neighbour(name: str) -> Any:
 
 
 def train(folder: Path) -> dict[str, Any]:
-    """Three steps of four groups of two, some flat; UCB chooses, so that both processes need all potentials."""
+    """Three steps of four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs
+    are those of the weights' moving average."""
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
-    rewards = RewardMix({"success": 1.0, "turns": -0.1})
-    online = OnlineSettings(k=2, by="difficulty", bandit=UCB(), rewards=rewards)
+    rewards, belief = RewardMix({"success": 1.0, "turns": -0.1, "belief": 0.1}), BeliefGain(of="average")
+    online = OnlineSettings(
+        k=2, by="difficulty", bandit=UCB(), rewards=rewards, rewarders=(belief,), credit=ReturnToGo()
+    )
     settings = TrainSettings(
         folder=str(folder), lr=3e-3, batch_size=8, max_steps=3, warmup=0.0, schedule="constant", micro_batch=4
     )

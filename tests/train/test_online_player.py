@@ -20,12 +20,12 @@ from sonde.core import Env, Message, Sampling, Trajectory, UserError
 from sonde.models.hf import HF
 from sonde.rollout import Plan, collect
 from sonde.train.algos.grpo import GRPO
-from sonde.train.credit import RewardMix
 from sonde.train.curriculum import Choice
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings, chosen_tasks
 from sonde.train.learn import load_model
 from sonde.train.online import OnlineTrainer
+from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from .asking import WORDS, Asking
@@ -163,3 +163,20 @@ def test_frozen_weights_are_in_bfloat16_and_the_adapter_is_not(tmp_path: Path) -
     layer = trainer.model.base_model.model.model.layers[0].self_attn.q_proj
     expected = layer.base_layer.weight.float() + layer.get_delta_weight("default").float()
     torch.testing.assert_close(merged.model.layers[0].self_attn.q_proj.weight, expected, atol=1e-6, rtol=0)
+
+
+def test_where_a_user_is_served_is_no_part_of_what_a_checkpoint_is_tied_to(tmp_path: Path) -> None:
+    """A job that goes on gets another host; another model would be another training."""
+    env, tokenizer = sonde.make("twenty_questions"), tiny_tokenizer(WORDS)
+    settings = TrainSettings(folder=str(tmp_path), batch_size=8, max_steps=1)
+
+    def tied(model: str, host: str) -> dict[str, Any]:
+        served = sonde.make("models:http", model=model, base_url=f"http://{host}/v1")
+        games = [Game(env, env.tasks("train")[:1], "game")]
+        trainer = OnlineTrainer(
+            tiny_model(0, vocab=len(tokenizer)), GRPO(), games, settings, tokenizer=tokenizer,
+            policies={"user": sonde.make("users:llm", model=served)},
+        )  # fmt: skip
+        return trainer.tied
+
+    assert tied("m", "a:8000") == tied("m", "b:8000") != tied("n", "a:8000")

@@ -19,10 +19,12 @@ from sonde.paprika import TINY, Paprika
 from sonde.rollout import Plan, collect
 from sonde.train.algos import objective
 from sonde.train.algos.grpo import GRPO
-from sonde.train.credit import GroupRelative, named_rewards
+from sonde.train.credit import GroupRelative, TurnWise
 from sonde.train.gather import Game
 from sonde.train.learn import DATA, OFFLINE, Learning, learn_online, load_model, prepare
 from sonde.train.presets import PRESETS, Training, preset
+from sonde.train.rewarders import BeliefGain
+from sonde.train.rewards import RewardMix, named_rewards
 from sonde.train.selection import SFTRule
 from sonde.train.settings import LoraSettings, TrainSettings
 
@@ -107,9 +109,21 @@ def test_delta_belief_sft_learns_questions_of_the_shortest_wins(model: str) -> N
     assert len(whole.items) == 12 and whole.rows.agent_tokens == data.rows.agent_tokens
 
 
-def test_what_needs_beliefs_has_no_preset() -> None:
-    with pytest.raises(UserError, match="train: preset: unknown name 'delta_belief'"):
-        preset("delta_belief")
+@pytest.mark.parametrize("name", ["delta_belief", "delta_belief_4b"])
+def test_delta_belief(name: str) -> None:
+    """All that differs from StarPO: equation 3 with lambda .1 (its numbers: `test_rewards.py`), equation 4, the mean
+    over tokens, and the rate, 3e-5 for both sizes."""
+    known, other = preset(name), preset("starpo")
+    made = objective(known.objective, **known.options)
+    assert made == GRPO(clip_low=0.2, clip_high=0.28, dual_clip=3.0, aggregation="token-mean", kl=0.0)
+    assert known.settings == replace(other.settings, lr=3e-5)
+    rewards = RewardMix({"invalid": -5.0, "repeated": -1.0, "belief": 0.1}, {"success": 2.0, "extra_turns": -0.05})
+    belief = BeliefGain(template="statement", aggregate="sum", of="current", shaping=("relu",))
+    differing = {"rewards": rewards, "rewarders": (belief,), "credit": TurnWise(scale="std", eps=1e-6)}
+    assert known.online == replace(other.online, **differing)
+
+
+def test_there_is_no_preset_for_everything() -> None:
     with pytest.raises(UserError, match="did you mean 'paprika_rpo'"):
         preset("paprika_dpo")
 

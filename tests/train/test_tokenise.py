@@ -32,6 +32,7 @@ class FakeTokenizer:
     chat_template = "as in models:fake"
     eos_token_id = fake.END
     all_special_ids = (fake.END, *fake.ROLES.values())
+    added_tokens_decoder: Mapping[int, Any] = {}
 
     def __init__(self, lossy: str = "") -> None:
         self.lossy = lossy

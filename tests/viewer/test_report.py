@@ -266,6 +266,22 @@ def test_the_scale_is_shown_or_its_absence_explained(folders: list[Path], tmp_pa
     assert "measured on the test split only" in report([train], tmp_path)
 
 
+def test_curves_over_samples_and_turns_are_drawn_where_there_are_any(folders: list[Path], tmp_path: Path) -> None:
+    """Eight samples give pass@k; a hostile model's turns are invalid, and a code asked twice is not called repeated."""
+    titles = ("Won by one of k samples", "Turns that were invalid", "Questions that were repeated")
+    few, wrong = report([folders[0]], tmp_path), report([folders[2]], tmp_path)
+    assert [title in few for title in titles] == [False, False, False]
+    assert [title in wrong for title in titles] == [False, True, False]
+    many = report([play(tmp_path, {"name": "agents:random"}, n_tasks=2, k=8, gains=False)], tmp_path)
+    assert [title in many for title in titles] == [True, False, False]
+    game = {"name": "twenty_questions", "preset": "delta_belief", "max_turns": 3}
+    same = {"name": "agents:llm", "model": {"name": "models:fake", "script": ("Is it alive?",)}}
+    found = report([play(tmp_path, same, game, n_tasks=2, k=1, gains=False)], tmp_path)
+    assert [title in found for title in titles] == [False, False, True]
+    assert "Share of repeated turns by turn in twenty questions" in found
+    Reader(found)
+
+
 def test_long_episodes_are_shown_in_part_and_the_page_says_so(tmp_path: Path) -> None:
     said = "<think>" + "a thought that goes on " * 60 + "</think> <Answer>up</Answer>"
     llm = {"name": "agents:llm", "model": {"name": "models:fake", "script": (said,)}}

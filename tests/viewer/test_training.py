@@ -269,6 +269,7 @@ def test_stages_are_known_by_the_labels_of_a_pipeline(pipeline: tuple[list[Path]
     assert "Before and after" not in page(copies[1:], tmp_path, transcripts=0)
 
 
+@pytest.mark.slow
 def test_equal_trainings_give_equal_bytes(pipeline: tuple[list[Path], list[Path]], tmp_path: Path) -> None:
     first, second = (page(pipeline[0], tmp_path, training=pipeline[1]) for _ in range(2))
     assert first == second

@@ -16,6 +16,7 @@ from sonde.core.types import Kind
 from sonde.store import compact
 
 from . import tables
+from .elicit import elicit
 from .options import environment, model_seats
 from .runs import audit, compare, evaluate, rescore, rollout
 from .shared import (
@@ -137,7 +138,7 @@ def play(
 
 for name, command in (
     ("eval", evaluate), ("rollout", rollout), ("rescore", rescore), ("compare", compare), ("audit", audit),
-    ("train", train), ("paprika", paprika),
+    ("elicit", elicit), ("train", train), ("paprika", paprika),
 ):  # fmt: skip
     app.command(name)(command)
 

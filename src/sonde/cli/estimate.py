@@ -1,18 +1,19 @@
-"""What a run would cost: `--dry-run`."""
+"""What a run would cost: `--dry-run`, and what is told of it when a training starts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
 from sonde.agents._calls import Composed
 from sonde.agents.llm import LLM
-from sonde.core import AGENT, AnyPolicy, Episode
+from sonde.core import AGENT, AnyPolicy, Env, Episode
 from sonde.core.types import Json
+from sonde.labels import label
 from sonde.run import Prepared
 
 CHARACTERS_PER_TOKEN = 4
@@ -48,6 +49,16 @@ def costs(run: Prepared) -> dict[str, Json]:
         "completion_tokens": sum(s.completion_tokens for s in seats.values()),
         "seats": {seat: s._asdict() for seat, s in seats.items()},
     }
+
+
+def speakers(envs: Sequence[Env[Any]], policies: Mapping[str, AnyPolicy], episodes: int) -> Iterator[str]:
+    """A line for every seat in which a model speaks besides the one that is trained, with the calls at most."""
+    for seat, policy in policies.items():
+        if _speaks(policy):
+            acts = [env.acts(seat) for env in envs if seat in env.spec.seats]
+            usual, again = (episodes * max(counts) for counts in zip(*acts, strict=True))
+            more = f", and {again:,} where it is asked again" if again else ""
+            yield f"{seat}: {label(policy.config)}, at most {usual:,} calls in {episodes:,} episodes{more}"
 
 
 def _speaks(policy: AnyPolicy) -> bool:

@@ -104,9 +104,11 @@ def agent_config(
     base_url: str | None,
     cache: Path | None = None,
     known: Mapping[str, Json] = EMPTY,
+    defaults: Mapping[str, Json] = EMPTY,
     **settings: Json,
 ) -> dict[str, Json]:
-    """The configuration of the agent's policy: `known` (a file's), changed by what is given.
+    """The configuration of the agent's policy: `known` (a file's), changed by what is given; below it those `defaults`
+    that the agent has.
 
     `settings` that are None are left as they are. Another agent than the known one starts from its defaults.
     """
@@ -114,8 +116,9 @@ def agent_config(
     name = known_name if agent is None else agent if ":" in agent else f"agents:{agent}"
     changed = {k: v for k, v in settings.items() if v is not None}
     config: dict[str, Json] = {**(known if name == known_name else {}), "name": name, **changed}
-    fields: Any = find(name)
-    takes_model = "model" in getattr(fields, "__dataclass_fields__", {})
+    fields = getattr(find(name), "__dataclass_fields__", {})
+    config = {**{k: v for k, v in defaults.items() if k in fields}, **config}
+    takes_model = "model" in fields
     short = name.removeprefix("agents:")
     if model is not None and not takes_model:
         raise UserError(f"--model: agent {short!r} takes no model")

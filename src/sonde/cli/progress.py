@@ -68,6 +68,26 @@ def scored(run: Prepared, stored: Run, folder: Path, seconds: float = 0.0) -> Ev
 
 
 @contextmanager
+def bar(title: str, total: int, before: int) -> Iterator[Callable[[], None]]:
+    """A bar over `total` things, of which `before` were done earlier; call what it yields for each. Off a terminal, one
+    line at the end."""
+    columns = (_words("{task.description}"), BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
+    n, begun = 0, time.monotonic()
+    with Progress(*columns, console=stderr, disable=not stderr.is_terminal) as shown:
+        task = shown.add_task(title, total=total, completed=before)
+
+        def done() -> None:
+            nonlocal n
+            n += 1
+            shown.advance(task)
+
+        yield done
+    if not stderr.is_terminal:
+        earlier = f", {before} were there already" if before else ""
+        stderr.print(f"{title}: {n} of {total}{earlier}, {time.monotonic() - begun:.0f} s", highlight=False)
+
+
+@contextmanager
 def training(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], None]]:
     """A bar over optimizer steps with the newest numbers; call what it yields with steps done, steps in all, and the
     newest entry of the history. Off a terminal, a line at every tenth of the run."""

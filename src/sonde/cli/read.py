@@ -9,8 +9,10 @@ from pathlib import Path
 from rich.console import Console, Group
 from rich.text import Text
 
+from sonde import believed
 from sonde.core import AGENT, Trajectory, Turn, UserError, invalid
 from sonde.core.plain import plain
+from sonde.elicit import Elicited
 from sonde.evaluate import Row
 from sonde.run import EVALUATION, load_evaluation
 from sonde.store import Run
@@ -41,10 +43,12 @@ def chosen(folder: Path, n: int, task: int | None, kind: str | None) -> Sequence
 
 
 def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console) -> None:
-    """Print episodes, with the information of every turn where the run has been evaluated."""
+    """Print episodes, with the information of every turn where the run has been evaluated, and with what a model
+    believed where that was elicited."""
     rows = {r.trajectory: r for r in load_evaluation(folder).rows} if (folder / EVALUATION).is_file() else {}
+    beliefs = believed.read(folder).beliefs
     for t in episodes:
-        out.print(_episode(t, rows.get(t.id)), soft_wrap=False)
+        out.print(_episode(t, rows.get(t.id), beliefs.get(t.id, ())), soft_wrap=False)
         out.print()
 
 
@@ -52,8 +56,8 @@ def _kind(t: Trajectory) -> str:
     return "error" if t.outcome is None else t.outcome.kind
 
 
-def _episode(t: Trajectory, row: Row | None) -> Group:
-    said = [line for turn in t.turns for line in (*_lines(turn), Text(_facts(turn, row), style="dim"))]
+def _episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited]) -> Group:
+    said = [line for turn in t.turns for line in (*_lines(turn), Text(_facts(turn, row, beliefs), style="dim"))]
     return Group(Text(_title(t), style="bold"), *said)
 
 
@@ -81,10 +85,13 @@ def _line(who: str, said: str, style: str) -> Text:
     return Text.assemble((f"{who[:_WIDE]:{_WIDE}} ", style), first, *(f"\n{pad}{line}" for line in rest))
 
 
-def _facts(turn: Turn, row: Row | None) -> str:
-    """The turn's number, reward, information gained and record."""
+def _facts(turn: Turn, row: Row | None, beliefs: Sequence[Elicited]) -> str:
+    """The turn's number, reward, information gained, change of belief and record."""
     parts = [f"turn {turn.index + 1}", f"reward {turn.rewards.get(AGENT, 0.0):g}"]
     if row and row.gains and turn.index < len(row.gains):
         parts.append(f"{row.gains[turn.index].realised:+.2f} bits")
+    if turn.index + 1 < len(beliefs):
+        before, after = (beliefs[turn.index + i].target for i in (0, 1))
+        parts.append(f"ln b {before:.2f} to {after:.2f}")
     parts += [f"{name} {value}" for name, value in turn.info.items() if value not in _NOTHING and name != "reply"]
     return f"{' ' * (_WIDE + 1)}{' · '.join(parts)}"

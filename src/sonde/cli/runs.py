@@ -15,7 +15,7 @@ from sonde.core import AGENT, build
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
-from sonde.run import Prepared, begin_anew, load_evaluation, missing, prepare, reopen
+from sonde.run import PROTOCOLS, Prepared, Protocol, begin_anew, load_evaluation, missing, prepare, reopen
 from sonde.run import play as play_run
 from sonde.store import Run
 
@@ -96,18 +96,19 @@ def evaluate(
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
     file = with_models(config_file(config), user, judge, user_url, base_url, cache)
     played, preset = environments(envs, suite, preset)
+    protocol = PROTOCOLS.get(suite or "", Protocol())
 
     def prepared_for(env: str | None) -> Prepared:
         acting = in_role(agent, env or file.get("env", {}).get("name"), preset)
         policy = agent_config(
-            acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}),
+            acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}), protocol.agent,
             temperature=temperature, min_p=min_p, max_new_tokens=max_new_tokens, examples=examples, context=context,
         )  # fmt: skip
         return prepare(
             run_config(
-                env, file=file, preset=preset, max_turns=max_turns, agent=policy, overrides=overrides, split=split,
-                tasks_file=tasks_file, n_tasks=n_tasks, k=k, seed=seed, concurrency=concurrency, budget=budget,
-                gains=gains,
+                env, file=file, preset=preset, max_turns=max_turns, agent=policy, overrides=overrides,
+                defaults={"k": protocol.k}, split=split, tasks_file=tasks_file, n_tasks=n_tasks, k=k, seed=seed,
+                concurrency=concurrency, budget=budget, gains=gains,
                 label=agent if agent in ROLES else None,
             )
         )  # fmt: skip

@@ -23,7 +23,8 @@ def completing(kind: str) -> Callable[[str], list[str]]:
     return begin
 
 
-def _models(incomplete: str) -> list[str]:
+def models_begun(incomplete: str) -> list[str]:
+    """The models that begin as what is typed."""
     return [name for name in (*known(), "fake", "hf:", "http:") if name.startswith(incomplete)]
 
 
@@ -41,17 +42,19 @@ ModelOpt = Annotated[
     str | None,
     typer.Option(
         help="hf:NAME, http:NAME, fake, a name of `sonde models list` or a folder, for agents that take a model.",
-        autocompletion=_models,
+        autocompletion=models_begun,
     ),
 ]
 UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
 UserOpt = Annotated[
     str | None,
-    typer.Option(help="A language model as the user, as in --model; by default the rule user.", autocompletion=_models),
+    typer.Option(
+        help="A language model as the user, as in --model; by default the rule user.", autocompletion=models_begun
+    ),
 ]
 JudgeOpt = Annotated[
     str | None,
-    typer.Option(help="A language model as the judge of claimed goals; else the rules.", autocompletion=_models),
+    typer.Option(help="A language model as the judge of claimed goals; else the rules.", autocompletion=models_begun),
 ]
 UserUrlOpt = Annotated[str | None, typer.Option(help="Address of the endpoint of --user and --judge.")]
 CacheOpt = Annotated[Path | None, typer.Option(help="Keep replies here: a call made before costs nothing again.")]

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from sonde.audit import Audit
 from sonde.core import find
+from sonde.curves import MANY, passes
 from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
 from sonde.paprika import Outcome
@@ -39,7 +40,8 @@ def evaluations(rows: Sequence[Evaluation]) -> Group:
     """One line per evaluation, and what the columns mean."""
     names = ["tasks", "success %", "pass@k", "score", "turns", "bits", "fmt %"]
     table = _table(names, rows, agent=True)
-    return Group(table, *_notes(rows, "bits: information gained per turn. fmt %: episodes without a readable answer."))
+    notes = _notes(rows, "bits: information gained per turn. fmt %: episodes without a readable answer.")
+    return Group(table, *_samples(rows, agent=True), *notes)
 
 
 def audit(found: Audit) -> Group:
@@ -72,7 +74,7 @@ def suite(name: str, rows: Sequence[Evaluation]) -> Group:
         "return: mean reward of an episode. played: mean turns, won or not.",
         "fmt %: episodes without a readable answer. mean: over the environments.",
     )
-    return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *notes)
+    return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *_samples(rows, agent=False), *notes)
 
 
 def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> Table:
@@ -91,11 +93,36 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
     return table
 
 
+def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
+    """mean@k with both deviations, and pass@j; only of what was played with many samples."""
+    found = [(e, e.mean_at) for e in rows if e.mean_at is not None and e.k >= MANY]
+    if not found:
+        return []
+    at = sorted({j for e, _ in found for j in passes(e.metrics, e.k)} - {1})
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for column in ("environment", *(["agent"] if agent else []), "mean@k", "sd", "se", *(f"@{j}" for j in at)):
+        words = column in ("environment", "agent")
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    for e, mean in found:
+        shares = (mean.mean, mean.over_samples, mean.over_tasks)
+        cells = [NOT_AVAILABLE if value is None else f"{100 * value:.1f}" for value in shares]
+        passed = passes(e.metrics, e.k)
+        cells += [f"{100 * passed[j].mean:.0f}" if j in passed else "" for j in at]
+        table.add_row(_title(e, agent), *([e.label] if agent else []), *cells)
+    told = "In %. sd: of k one-sample runs (as in ΔBelief-RL). se: over tasks. @j: pass@j."
+    return [table, Text(told, style="dim")]
+
+
 def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
     notes = ["±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.", *columns]
     notes += [f"{name}: {what}" for name, what in _IF_ANY_MEANS.items() if _any(rows, name)]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
+    notes += [
+        f"{e.env_name}, {e.label}: the {seat} is {name}, not the environment's own."
+        for e in rows
+        for seat, name in e.others.items()
+    ]
     notes += [f"{e.env_name}, {e.label}: {note}" for e in rows for note in e.notes]
     failures = [Text(note, style="bold red") for e in rows if (note := _failures(e))]
     return [*(Text(note, style="dim") for note in notes), *failures]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,37 +11,34 @@ from typing import Annotated, Any
 
 import typer
 
-from sonde.core import Env, UserError, build, invalid, names, unknown
+from sonde.core import AGENT, AnyPolicy, Env, UserError, build, invalid, names, unknown
 from sonde.core.extras import need
 from sonde.core.types import Json
-from sonde.paprika import PAPER, TINY, Outcome, Paprika
+from sonde.paprika import PAPER, TINY, Outcome, Paprika, judged
 from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
-from sonde.train.credit import RewardMix
-from sonde.train.curriculum import BANDITS
 from sonde.train.gather import Game, trajectories
-from sonde.train.groups import OnlineSettings
-from sonde.train.learn import NEEDED, OFFLINE, PAIRED, Learning, learn, learn_online
+from sonde.train.learn import NEEDED, OFFLINE, PAIRED, learn, learn_online
 from sonde.train.presets import PRESETS, Training
-from sonde.train.settings import TrainSettings
 from sonde.viewer.histories import HISTORY
 
 from . import tables
-from .options import model_config, trained_model, with_models
+from .changes import PARTS, Changes, changed, changes_of, with_changes
+from .estimate import speakers
+from .options import model_config, model_seats, trained_model, with_models
 from .progress import progress, training
-from .shared import JsonOpt, PresetOpt, ReportOpt
+from .shared import JsonOpt, JudgeOpt, PresetOpt, ReportOpt, UserOpt, UserUrlOpt
 from .terminal import out, stderr
 
 ONLINE = ("grpo",)
-PARTS = ("settings", "objective", "online", "rule")
 
 ModelOpt = Annotated[str, typer.Option(help="The model to train: a name of `sonde models list`, hf:NAME, or a folder.")]
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder for checkpoints, history and the trained model.")]
 SetOpt = Annotated[
     list[str],
-    typer.Option("--set", "-o", help="PART.KEY=VALUE with PART settings, objective, online or rule: settings.lr=1e-4."),
+    typer.Option("--set", "-o", help=f"PART.KEY=VALUE with PART {', '.join(PARTS)}: settings.lora.r=8."),
 ]
 SettingsOpt = Annotated[str | None, typer.Option("--settings", help=f"Settings to begin from: {', '.join(PRESETS)}.")]
 TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N training tasks of each.")]
@@ -51,14 +48,21 @@ FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier
 
 
 def train(
-    objective: Annotated[str, typer.Argument(help=f"{', '.join((*OFFLINE, *ONLINE))}.")],
-    sources: Annotated[list[str], typer.Argument(help="Run folders to learn from; for grpo: environments to play.")],
+    objective: Annotated[
+        str, typer.Argument(help=f"{', '.join((*OFFLINE, *ONLINE))}, or settings by name, such as delta_belief.")
+    ],
+    sources: Annotated[
+        list[str], typer.Argument(help="Run folders to learn from; for grpo and the like: environments to play.")
+    ],
     model: ModelOpt,
     folder: OutOpt,
     settings: SettingsOpt = None,
     preset: PresetOpt = None,
     n_tasks: TasksOpt = None,
     context: ContextOpt = "full",
+    user: UserOpt = None,
+    judge: JudgeOpt = None,
+    user_url: UserUrlOpt = None,
     encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
     resume: ResumeOpt = False,
     fresh: FreshOpt = False,
@@ -66,27 +70,36 @@ def train(
     report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
-    """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo)."""
-    parts, model = _parts(overrides), trained_model(model)
-    if objective not in (*OFFLINE, *ONLINE):
-        raise unknown("objective", objective, (*OFFLINE, *ONLINE))
+    """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo; with
+    all settings of a paper: starpo, delta_belief)."""
+    changes, model = changes_of(overrides), trained_model(model)
+    objective, settings = _chosen(objective, settings)
     online = objective in ONLINE
+    others = {"--user": user, "--judge": judge, "--user-url": user_url, "-o seats": changes["seats"]}
     _check_used(
         objective,
         {
-            "-o online": parts["online"] and not online,
-            "-o rule": parts["rule"] and online,
+            "-o online": changes["online"] and not online,
+            "-o rule": changes["rule"] and online,
             "--preset": preset and not online,
             "--tasks": n_tasks is not None and not online,
             "--encode": encode and online,
+            **{option: value and not online for option, value in others.items()},
         },
     )
-    chosen = _training(settings or _usual(objective), objective, folder, parts, context, encode)
+    chosen = _training(settings or _usual(objective), objective, folder, changes, context, encode)
     stderr.print(f"settings: {chosen.told()}", highlight=False)
-    if objective in ONLINE:
-        games = [_game(name, preset, n_tasks) for name in sources]
+    if online:
+        seats = with_changes(model_seats(user, judge, user_url, None), changes["seats"], "seats")
+        games = [_game(judged(_named(name, preset), seats), n_tasks) for name in sources]
+        envs = [game.env for game in games]
+        policies = _others(seats, envs)
+        for line in speakers(envs, policies, chosen.episodes):
+            stderr.print(line, highlight=False, markup=False)
         with _watched(objective) as callbacks:
-            done = learn_online(model, chosen, games, resume=resume, fresh=fresh, callbacks=callbacks)
+            done = learn_online(
+                model, chosen, games, policies=policies, resume=resume, fresh=fresh, callbacks=callbacks
+            )
     else:
         played = trajectories([Run.load(source) for source in sources])
         with _watched(objective) as callbacks:
@@ -130,13 +143,9 @@ def paprika(
         str | None, typer.Option(help="Another backend that plays what is learned from: http:NAME, say.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of the endpoint of --player.")] = None,
-    user: Annotated[
-        str | None, typer.Option(help="A language model as the user: hf:NAME, http:NAME; by default the rule user.")
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option(help="A language model as the judge of claimed goals; else the rules.")
-    ] = None,
-    user_url: Annotated[str | None, typer.Option(help="Address of the endpoint of --user and --judge.")] = None,
+    user: UserOpt = None,
+    judge: JudgeOpt = None,
+    user_url: UserUrlOpt = None,
     config: Annotated[Path | None, typer.Option(help="YAML, TOML or JSON file; options override it.")] = None,
     overrides: Annotated[
         list[str], typer.Option("--set", "-o", help="KEY.KEY=VALUE, such as agent.context=render, changes.sft.lr=1e-4.")
@@ -160,6 +169,7 @@ def paprika(
     if base_url is not None and player is None:
         raise UserError("--base-url: allowed: together with --player http:NAME")
     values = with_models(values, user, judge, user_url, base_url, None)
+    values = {"presets": dict(PAPER), **values}  # of which one may be changed alone
     for assignment in overrides:
         values = override(values, assignment)
     asked = Paprika.from_json(values)
@@ -211,23 +221,23 @@ def _stage(title: str) -> Iterator[OnDone | None]:
     yield None
 
 
-def _parts(overrides: list[str]) -> dict[str, dict[str, Json]]:
-    """Assignments by the part that they change."""
-    values: dict[str, Json] = {part: {} for part in PARTS}
-    for assignment in overrides:
-        part, dot, _ = assignment.partition("=")[0].partition(".")
-        if not dot or part not in PARTS:
-            raise invalid("--set", assignment, "PART.KEY=VALUE with PART one of " + ", ".join(PARTS))
-        values = override(values, assignment)
-    return values
-
-
 def _check_used(objective: str, given: Mapping[str, object]) -> None:
     """Refuse options that this objective has no use for."""
     for option, value in given.items():
         if value and objective in (*OFFLINE, *ONLINE):
             what = "recorded episodes" if objective in OFFLINE else "its own play"
             raise UserError(f"{option}: no option of {objective}, which learns from {what}")
+
+
+def _chosen(name: str, settings: str | None) -> tuple[str, str | None]:
+    """The objective and the settings that were asked for: settings have an objective of their own."""
+    if name in PRESETS:
+        if settings is not None:
+            raise UserError(f"--settings: got {settings!r}, but {name!r} names settings already; allowed: one of them")
+        return PRESETS[name].objective, name
+    if name not in (*OFFLINE, *ONLINE):
+        raise unknown("objective", name, (*OFFLINE, *ONLINE, *PRESETS))
+    return name, settings
 
 
 def _usual(objective: str) -> str:
@@ -237,48 +247,34 @@ def _usual(objective: str) -> str:
     return "paprika_rpo" if objective in PAIRED or objective == "kto" else "paprika_sft"
 
 
-def _training(
-    name: str, objective: str, folder: Path, parts: Mapping[str, Mapping[str, Json]], context: str, encode: bool
-) -> Training:
+def _training(name: str, objective: str, folder: Path, changes: Changes, context: str, encode: bool) -> Training:
     """The preset, with everything that was asked for in its place."""
     if name not in PRESETS:
         raise unknown("--settings", name, PRESETS)
-    if "folder" in parts["settings"]:
-        raise UserError("--set settings.folder: allowed: --out, which is that folder")
     known = PRESETS[name].of(objective)
-    settings = TrainSettings.from_json({**known.settings.to_json(), **parts["settings"], "folder": str(folder)})
-    learning = _rules(known.learning, objective, parts["rule"])
-    return replace(
+    known = replace(
         known,
-        settings=settings,
-        options={**known.options, **parts["objective"]},
-        learning=replace(learning, context=context, encode=encode, seed=settings.seed),
-        online=_online(known.online, {"context": context, **parts["online"]}),
+        settings=replace(known.settings, folder=str(folder)),
+        learning=replace(known.learning, context=context, encode=encode),
+        online=replace(known.online, context=context),
     )
+    asked = changed(known, changes)
+    return replace(asked, learning=replace(asked.learning, seed=asked.settings.seed))
 
 
-def _rules(learning: Learning, objective: str, rule: Mapping[str, Json]) -> Learning:
-    name = "pairs" if objective in PAIRED else "sft"
-    return replace(learning, **{name: replace(getattr(learning, name), **rule)})
+def _others(configs: Mapping[str, Mapping[str, Json]], envs: Sequence[Env[Any]]) -> dict[str, AnyPolicy]:
+    """Who sits in the other seats, where that is not whom the environments name."""
+    seats = {seat for env in envs for seat in env.spec.seats if seat != AGENT}
+    for seat in configs:
+        if seat not in seats:
+            raise unknown("--set seats", seat, seats)
+    return {seat: build(config) for seat, config in configs.items()}
 
 
-def _online(online: OnlineSettings, values: Mapping[str, Json]) -> OnlineSettings:
-    """`rewards` are names with their weights, or one of the published mixes; `bandit` is a name."""
-    made = dict(values)
-    if "rewards" in made:
-        mix = made["rewards"]
-        made["rewards"] = RewardMix(mix) if isinstance(mix, Mapping) else RewardMix.published(mix)
-    if "bandit" in made:
-        if made["bandit"] not in BANDITS:
-            raise unknown("--set online.bandit", made["bandit"], BANDITS)
-        made["bandit"] = BANDITS[made["bandit"]]()
-    return replace(online, **made)
-
-
-def _game(name: str, preset: str | None, n: int | None) -> Game:
-    env = build(_named(name, preset))
+def _game(config: Mapping[str, Json], n: int | None) -> Game:
+    env = build(config)
     if not isinstance(env, Env):
-        raise UserError(f"{name!r} is not an environment")
+        raise UserError(f"{config['name']!r} is not an environment")
     tasks = env.tasks("train")
     if n is not None and n < 1:
         raise invalid("--tasks", n, "1 or more")

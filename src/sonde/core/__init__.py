@@ -19,7 +19,7 @@ from .errors import (
     unknown,
 )
 from .frozen import Frozen, freeze
-from .model import Capabilities, Model, Sampling
+from .model import Capabilities, Model, Probe, Sampling
 from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
 from .record import Trajectory
 from .registry import build, find, identity, make, names
@@ -68,6 +68,7 @@ __all__ = [
     "Outage",
     "Outcome",
     "Policy",
+    "Probe",
     "ProgramPolicy",
     "ReplayError",
     "Rng",

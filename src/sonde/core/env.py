@@ -104,6 +104,11 @@ class Env(Configured, ABC, Generic[S]):
     def hypothesis(self, state: S) -> Hashable:
         """What the agent must identify, as a function of the hidden state; fixed over an episode."""
 
+    def in_words(self, hypothesis: Hashable) -> str | None:
+        """A hypothesis as text that a model can be asked about: the answer that names it, where there is one (`say`
+        puts that into the answer syntax), else words for it; None where it has none. Text stands for itself."""
+        return hypothesis if isinstance(hypothesis, str) else None
+
     def private(self, state: S, seat: str) -> Mapping[str, Any]:
         """Facts only this seat may see."""
         return EMPTY
@@ -113,7 +118,8 @@ class Env(Configured, ABC, Generic[S]):
         return None
 
     def say(self, answer: str) -> str:
-        """A text that this environment reads as `answer`."""
+        """A text that this environment reads as `answer`, one of those that it lists. Any other text is said as it is,
+        with no more than the answer syntax around it."""
         return answer
 
     def acts(self, seat: str) -> tuple[int, int]:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -198,11 +198,18 @@ class Episode:
     @classmethod
     def replay(cls, env: Env[Any], trajectory: Trajectory) -> Episode:
         """The episode that a trajectory records, by feeding its acts to the environment; no policy is called."""
+        *_, last = cls.stages(env, trajectory)
+        return last
+
+    @classmethod
+    def stages(cls, env: Env[Any], trajectory: Trajectory) -> Iterator[Episode]:
+        """The same episode at its beginning and after every act."""
         if trajectory.version != env.spec.version:
             raise ReplayError(f"recorded on {env.name} version {trajectory.version}, this is {env.spec.version}")
         if trajectory.env != env.config:
             raise ReplayError(f"recorded with configuration {trajectory.env}, this environment has {env.config}")
         ep = cls.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
+        yield ep
         for n, act in enumerate(trajectory.acts):
             if ep.to_act != act.seat:
                 raise ReplayError(f"act {n}: recorded seat {act.seat!r}, replay expects {ep.to_act!r}")
@@ -212,9 +219,9 @@ class Episode:
                 raise ReplayError(f"act {n}: recorded {dict(act.told)!r}, replay told {dict(again.told)!r}")
             if again.rewards != act.rewards:
                 raise ReplayError(f"act {n}: recorded rewards {dict(act.rewards)}, replay gave {dict(again.rewards)}")
+            yield ep
         if trajectory.outcome != _ended(ep, trajectory.error):
             raise ReplayError(f"recorded outcome {trajectory.outcome}, replay ended with {ep.outcome}")
-        return ep
 
     def __repr__(self) -> str:
         end = self.outcome.kind if self.outcome else f"{self.to_act} to act"

@@ -1,6 +1,6 @@
 """What a language model backend is. Backends live in `sonde.models`, one file each.
 
-A model turns chat messages into a `Completion` and, where it can, scores given continuations. It says in
+A model turns chat messages into a `Completion` and, where it can, scores what others put into its mouth. It says in
 `capabilities` what it can do; asking for more is an error that names the backends that can.
 """
 
@@ -20,7 +20,7 @@ from .types import Completion, Message
 CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "ids": ("fake", "hf"),
     "logprobs": ("fake", "hf", "http where the endpoint returns them"),
-    "score": ("fake", "hf"),
+    "score": ("fake", "hf", "http where the endpoint returns prompt_logprobs"),
     "steer": ("hf",),
     "deterministic": ("fake",),
 }
@@ -71,6 +71,44 @@ class Capabilities(Checked):
     deterministic: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Probe(Checked):
+    """A conversation whose last message is put into the assistant's mouth, to be scored by `Model.score`.
+
+    `span` holds the characters of that message that count, from the first up to but not including the second; None is
+    all of it. With `ending` the token that ends the message counts too, as the last one.
+
+    >>> told = Message("user", "yes"), Message("assistant", "Is it an apple?")
+    >>> Probe(told, span=(9, 14)).text
+    'apple'
+    """
+
+    called = "probe"
+
+    messages: tuple[Message, ...]
+    span: tuple[int, int] | None = None
+    ending: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "messages", tuple(self.messages))
+        if not self.messages or self.messages[-1].role != "assistant":
+            raise invalid("probe: messages", [m.role for m in self.messages], "an assistant message last")
+        n = len(self.messages[-1].content)
+        if self.span is not None and not 0 <= self.span[0] < self.span[1] <= n:
+            raise invalid("probe: span", self.span, f"characters of the last message, which has {n}: 0 <= a < b <= {n}")
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The span, spelt out."""
+        return self.span or (0, len(self.messages[-1].content))
+
+    @property
+    def text(self) -> str:
+        """The characters that count."""
+        a, b = self.bounds
+        return self.messages[-1].content[a:b]
+
+
 class Model(Configured, ABC):
     """A backend. Async, because a model is the one thing that is slow; safe to call from many episodes at once."""
 
@@ -82,8 +120,11 @@ class Model(Configured, ABC):
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         """The assistant message that follows. Raises `WorldError` when the backend fails."""
 
-    async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
-        """Natural log-probabilities, per token, of each continuation as the next assistant message."""
+    async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
+        """For each probe the natural log-probabilities, at temperature 1, of the tokens that overlap its span.
+
+        A backend computes what its probes have in common once, so ask for many in one call, and many calls at once.
+        """
         raise self.lacks("score")
 
     def lacks(self, capability: str) -> CapabilityError:

@@ -10,10 +10,13 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "step", task.id, act)` | environment noise of the act-th act of an episode |
 | `(seed, "policy", task.id, sample, seat, act)` | everything a policy draws for that act (`View.seed`) |
 | `(view.seed, "call", n)` | the n-th model call of one act |
+| `(view.seed, "candidate", i)` | the sample in which the i-th candidate of an act is made (`agents/best_of_n`) |
+| `(view.seed, "pick")` | whether, and at random which, a candidate is taken (`agents/best_of_n`) |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
 | `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |
 | `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
+| `(0, "candidates", task.id)` | the candidates that a belief is elicited over, where some are drawn (`elicit`) |
 | `(seed, "bootstrap", ...)` | resampling in `metrics` |
 | `(seed, "pair", task.id, world seed)` | the rejected trajectories of a task (`train.selection`) |
 | `(seed, "curriculum", n, "group")` or `"task"` at its end | the n-th choice of a curriculum (`train.curriculum`) |

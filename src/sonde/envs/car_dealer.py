@@ -38,6 +38,8 @@ from ._rules.prompts import pieces
 
 _NAME = "car_dealer"
 _SIZES = {"train": 500, "test": 200}
+_PAIRS = tuple(f"{a} and {b}" for a, b in combinations(FEATURES, 2))
+_PRICE = re.compile(r"\$\d{1,3}(?:,\d{3})+")
 _BRANDS = ("Arden", "Belvoir", "Castellan", "Dunmore", "Elara", "Fenwick", "Galant", "Halden")
 _BODIES = ("sedan", "minivan", "estate car", "coupe", "pickup truck")
 _LISTED = (18_000, 80_000)
@@ -234,16 +236,16 @@ def _actions(listed: int) -> tuple[str, ...]:
         "What features are you looking for?",
         "What is your budget?",
         "What features are you looking for, and what is your budget?",
-        *(f"{a} and {b}" for a, b in combinations(FEATURES, 2)),
+        *_PAIRS,
         *(f"${price:,}" for price in prices),
     )
 
 
 def _message(answer: str) -> str:
     """A legal answer as a sentence; other texts as they are."""
-    if answer.startswith("$"):
+    if _PRICE.fullmatch(answer):
         return f"I can offer it to you for {answer}."
-    return f"This one has {answer}." if answer.partition(" and ")[0] in FEATURES else answer
+    return f"This one has {answer}." if answer in _PAIRS else answer
 
 
 @lru_cache(maxsize=256)

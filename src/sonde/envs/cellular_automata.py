@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, cast
@@ -175,6 +175,10 @@ class CellularAutomata(TabularEnv[State]):
 
     def hypothesis(self, state: State) -> int:
         return state.rule
+
+    def in_words(self, hypothesis: Hashable) -> str:
+        """The rule's number, which is a legal answer."""
+        return str(hypothesis)
 
     def intro(self, state: State, seat: str) -> str:
         say = pieces("cellular_automata")

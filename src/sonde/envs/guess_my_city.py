@@ -27,7 +27,7 @@ it may propose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -155,6 +155,14 @@ class GuessMyCity(Dialogue):
     def hypothesis(self, state: Talk) -> str:
         return str(state.world)
 
+    def in_words(self, hypothesis: Hashable) -> str:
+        """The city's name, with its country where another one has the same, or where it is in no list."""
+        return self._names.get(str(hypothesis), str(hypothesis))
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {title: name for name, title in self.known.proposals.items()}
+
     def intro(self, state: Talk, seat: str) -> str:
         if seat == AGENT:
             return self.say_pieces["intro"].format(turns=self.max_turns)
@@ -181,7 +189,7 @@ class GuessMyCity(Dialogue):
     # --- what a message is -------------------------------------------------------------------------------------------
 
     def solves(self, state: Talk) -> bool:
-        from ._rules.cities.questions import names_it, proposed
+        from ._rules.cities.proposals import names_it, proposed
 
         city = self.city(state)
         if city is None:
@@ -191,13 +199,14 @@ class GuessMyCity(Dialogue):
         return found is not None and found.count == 1 and city.id in found.cities
 
     def candidates(self, said: str) -> int:
-        from ._rules.cities.questions import proposed
+        from ._rules.cities.proposals import proposed
 
         found = proposed(said)
         return 0 if found is None else found.count
 
     def understood(self, state: Talk) -> Verdict | None:
-        from ._rules.cities.questions import names_another, query
+        from ._rules.cities.proposals import names_another
+        from ._rules.cities.questions import query
         from ._rules.cities.replies import Guess
 
         city, found = self.city(state), query(state.said)
@@ -224,7 +233,8 @@ class GuessMyCity(Dialogue):
         return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.secrets
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        from ._rules.cities.questions import proposed, query
+        from ._rules.cities.proposals import proposed
+        from ._rules.cities.questions import query
 
         found = proposed(state.said)
         named = {} if found is None else {"guess": self._titles(found.cities)}

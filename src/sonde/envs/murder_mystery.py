@@ -37,7 +37,7 @@ from ._rules.checks import Candidates
 from ._rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
 from ._rules.mystery.accusing import accused, is_accusation, may_accuse
 from ._rules.mystery.belief import MysteryFilter
-from ._rules.mystery.cases import TASKS, Case, Frame, case
+from ._rules.mystery.cases import TASKS, Case, Frame, case, is_name
 from ._rules.mystery.ending import ending
 from ._rules.mystery.filter import Truth
 from ._rules.mystery.reading import LONGEST, Reading, read
@@ -198,7 +198,8 @@ class MurderMystery(Dialogue):
         return _actions(world.name) if world.truth else None
 
     def say(self, answer: str) -> str:
-        return f"I accuse {answer} of the murder." if answer and answer[-1] not in ".?!" else answer
+        """An accusation of whoever is named; other texts as they are."""
+        return f"I accuse {answer} of the murder." if is_name(answer) else answer
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

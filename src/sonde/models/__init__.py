@@ -1,7 +1,8 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
 HELPERS = (
-    *("batching", "cache", "chat", "convert", "decode", "draw", "fetch", "hub"),
-    *("masking", "reply", "retry", "saving", "shipped", "slots", "templates", "weights"),
+    *("batching", "cache", "chat", "convert", "decode", "draw", "echo", "fetch", "hub"),
+    *("masking", "pool", "reply", "requests", "retry", "saving", "score", "shipped"),
+    *("slots", "templates", "tree", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

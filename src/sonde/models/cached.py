@@ -2,7 +2,8 @@
 
 The key of a call is the model's configuration (of a local model with the fingerprint of its weights), the messages and
 the sampling with its seed. Seeds differ between the k samples of a task, so samples never collapse into one. How a
-reply is got (the address of an endpoint, retries, timeouts: `core.config.HOW`) is no part of it. Errors are not kept.
+reply is got (the address of an endpoint, retries, timeouts: `core.config.HOW`) is no part of it. Errors and scores are
+not kept.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sonde.core import HOW, Completion, Message, Model, Sampling, UserError, identity, invalid
+from sonde.core import HOW, Completion, Message, Model, Probe, Sampling, UserError, identity, invalid
 
 from .cache import Store, cache_key
 from .retry import Stats
@@ -86,8 +87,8 @@ class Cached(Model):
         if not done.cancelled():
             done.exception()  # seen, even when everyone who waited has been cancelled
 
-    async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
-        return await self.model.score(messages, continuations)
+    async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
+        return await self.model.score(probes)
 
     def _store(self) -> Store:
         if not self._stores:

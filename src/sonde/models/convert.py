@@ -12,18 +12,36 @@ Needs the `hf` extra; every heavy import is inside a function.
 
 from __future__ import annotations
 
+import shutil
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from sonde.core.errors import SondeError
+from sonde.core.errors import SondeError, invalid
+
+from .saving import saving
 
 DTYPES = ("float32", "bfloat16")
 
 
 def convert(gguf: Path, folder: Path, *, dtype: str) -> None:
-    """Write model (safetensors), config, tokenizer and chat template of `gguf` to `folder`, as one of `DTYPES`."""
+    """Write model (safetensors), config, tokenizer and chat template of `gguf` to `folder`, as one of `DTYPES`.
+
+    The folder, which must be empty or not there, is whole or as it was: where the disk gets full, say, which is told.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        raise invalid("convert: folder", str(folder), "one that is empty, or not there")
+    partial = folder.with_name(f".{folder.name}.partial")
+    try:
+        with saving(folder):
+            _write(gguf, partial, dtype)
+        partial.replace(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _write(gguf: Path, folder: Path, dtype: str) -> None:
     import transformers  # noqa: F401 (first, because it keeps the stderr it finds for its log)
 
     with redirect_stderr(StringIO()):  # progress bars, which would cross the caller's own report; errors still raise

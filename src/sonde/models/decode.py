@@ -14,17 +14,18 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from sonde.core.errors import WorldError
-from sonde.core.model import Sampling
 
-from .batching import Batcher, Ticket
+from .batching import Ticket
 from .chat import common
 from .draw import draw
+from .requests import Feed, Generate, Generated, Score, Stats, mark
+from .score import Scorer, out_of_memory
 from .slots import Deck, Slots
 
 SHARED_MIN = 32
@@ -33,72 +34,8 @@ SHARED_MIN = 32
 PREFILL_TOKENS = 4096
 """Most tokens in one prefill pass."""
 
-SCORED_LOGITS = 1 << 26
-"""Most logits kept in one scoring pass (256 MiB in float32)."""
-
 Steer = Callable[[Tensor, Tensor], Tensor]
 """From the last hidden states (rows, hidden size) and logits (rows, vocabulary) to the logits that are drawn from."""
-
-
-@dataclass(slots=True)
-class Stats:
-    """Counts since the model was loaded, in tokens unless said otherwise.
-
-    `needed` is what prompts held beyond the tokens that an earlier call of the same conversation had computed;
-    `prefilled` is how many prompt tokens were in fact computed because they were not kept. Columns that were computed
-    only to make rows equally long are in `padding`. `rewritten` counts prompts whose template changed history.
-    """
-
-    requests: int = 0
-    needed: int = 0
-    prefilled: int = 0
-    padding: int = 0
-    decoded: int = 0
-    steps: int = 0
-    scored: int = 0
-    rewritten: int = 0
-    evicted: int = 0
-    kept_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Generate:
-    """Continue `ids`. `known` of them were computed by an earlier call of the conversation; `rewritten` as in `Prompt`.
-    Both are for `Stats` only. `follows` is the `mark` of the conversation's last completion."""
-
-    ids: array[int]
-    sampling: Sampling
-    known: int = 0
-    rewritten: bool = False
-    follows: int | None = None
-
-
-def mark(ids: array[int], logprobs: array[float]) -> int:
-    """What tells a completion from others."""
-    return hash((ids.tobytes(), logprobs.tobytes()))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Score:
-    """Log-probabilities of every token of each continuation after `ids`."""
-
-    ids: array[int]
-    continuations: tuple[array[int], ...]
-
-
-@dataclass(slots=True, eq=False)
-class Generated:
-    """Sampled ids with log-probabilities, why it ended, the text, and how many prompt tokens were kept ones."""
-
-    ids: array[int]
-    logprobs: array[float]
-    finish: Literal["stop", "length"] = "stop"
-    text: str = ""
-    cached: int = 0
-
-
-Answer = Generated | list[list[float]]
-Feed = Batcher[Generate | Score, Answer]
 
 
 @dataclass(slots=True, eq=False)
@@ -152,6 +89,7 @@ class Engine:
         self.steer = steer
         self.slots = Slots(kv_bytes)
         self.deck = Deck(n_layers)
+        self.scorer = Scorer(model, n_layers=n_layers, stats=self.stats)
         self.rows: list[_Row] = []
         self._most = max_batch  # rows at once, less where memory did not suffice for more
         self._again: list[Ticket[Any, Any]] = []  # those that did not fit
@@ -178,7 +116,7 @@ class Engine:
                     if not self.rows and not self._wave and not self._again:
                         return
                 except RuntimeError as error:
-                    if not (isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)):
+                    if not out_of_memory(error):
                         self._forget()
                         raise
                     self._shrink(new, error)
@@ -229,7 +167,8 @@ class Engine:
 
     def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         self.slots.tick(len(tickets))
-        self._score([t for t in tickets if isinstance(t.request, Score)])
+        if scores := [t for t in tickets if isinstance(t.request, Score)]:
+            self._score(scores)
         jobs: list[_Job] = []
         for ticket in tickets:
             request = ticket.request
@@ -238,13 +177,17 @@ class Engine:
                 if request.follows is not None:
                     self.slots.back(request.follows)
         self._warm(jobs)
-        for chunk in self._chunks(jobs, 1):
+        for chunk in self._chunks(jobs):
             first = len(self.rows)
-            logits_BTV = self._prefill(chunk, 1)
+            logits_BTV = self._prefill(chunk)
             self.rows += [self._row(job) for job in chunk]
             for row, job in enumerate(chunk, first):
                 self._keep(job.ids, row)  # now, because others with the same opening may come before this row leaves
             self._sample(first, logits_BTV[:, -1])
+
+    def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        longest = (max((row.ids for row in t.request.rows), key=len, default=()) for t in tickets)
+        self.scorer.serve([t for t, ids in zip(tickets, longest, strict=True) if self._fits(t, ids)])
 
     def _fits(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:
         fits = len(ids) < self.context
@@ -260,8 +203,8 @@ class Engine:
     def _warm(self, jobs: Sequence[_Job]) -> None:
         """Compute, once each, the prefixes that several jobs share and nobody keeps; shorter ones first."""
         while prefixes := self._fitting(self._shared(jobs)):
-            for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes], 1):
-                self._prefill(chunk, 1)
+            for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes]):
+                self._prefill(chunk)
                 self._keep_and_drop([job.ids for job in chunk])
             if any(self.slots.match(ids)[0] < len(ids) for ids in prefixes):
                 return  # the budget cannot hold them
@@ -301,33 +244,6 @@ class Engine:
         self.slots.insert(ids, lambda a, b: self.deck.take(row, a, b))
         self.stats.evicted, self.stats.kept_bytes = self.slots.evicted, self.slots.nbytes
 
-    # --- scoring -----------------------------------------------------------------------------------------------------
-
-    def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
-        jobs: list[_Job] = []
-        scores: dict[int, list[list[float]]] = {}
-        for ticket in tickets:
-            request: Score = ticket.request
-            if self._fits(ticket, max((request.ids + c for c in request.continuations), key=len, default=())):
-                scores[id(ticket)] = [[] for _ in request.continuations]
-                jobs += [_Job(request.ids + c, len(request.ids) - 1, (ticket, i))
-                         for i, c in enumerate(request.continuations) if c]  # fmt: skip
-        self._warm(jobs)
-        longest = max((len(job.ids) - job.most for job in jobs), default=0)
-        for chunk in self._chunks(jobs, longest):
-            logits_BTV = self._prefill(chunk, longest)
-            self._keep_and_drop([job.ids[: job.most + 1] for job in chunk])
-            for job, logits_TV in zip(chunk, logits_BTV, strict=True):
-                ticket, i = job.tag
-                scores[id(ticket)][i] = _logprobs(logits_TV, job.ids[job.most + 1 :])
-        self.stats.scored += sum(len(job.ids) - job.most - 1 for job in jobs)
-        for ticket in tickets:
-            rows = scores.get(id(ticket))
-            if rows is not None and any(math.isnan(x) for row in rows for x in row):
-                self._spoiled(ticket)
-            elif rows is not None:
-                ticket.finish(rows)
-
     # --- decoding ----------------------------------------------------------------------------------------------------
 
     def _step(self) -> None:
@@ -338,7 +254,7 @@ class Engine:
         deck.lengths = [length + 1 for length in deck.lengths]
         self.stats.steps += 1
         self.stats.decoded += n
-        self._sample(0, self._forward([[row.out.ids[-1]] for row in self.rows], 0, 1)[:, -1])
+        self._sample(0, self._forward([[row.out.ids[-1]] for row in self.rows], 0)[:, -1])
 
     def _sample(self, first: int, logits_BV: Tensor) -> None:
         """Draw a token for the rows from `first` on; those that end leave."""
@@ -390,12 +306,11 @@ class Engine:
 
     # --- forward passes ----------------------------------------------------------------------------------------------
 
-    def _chunks(self, jobs: Sequence[_Job], logits: int) -> Iterator[list[_Job]]:
+    def _chunks(self, jobs: Sequence[_Job]) -> Iterator[list[_Job]]:
         """Jobs with a similar number of missing tokens together, within the limits of one pass."""
         for job in jobs:
             job.kept = min(job.most, self.slots.match(job.ids)[0])
-        rows_scored = SCORED_LOGITS // (max(1, logits) * self.model.config.get_text_config().vocab_size)
-        most_rows = max(1, min(rows_scored, self._most - len(self.rows)))
+        most_rows = max(1, self._most - len(self.rows))
         chunk: list[_Job] = []
         for job in sorted(jobs, key=lambda job: job.missing, reverse=True):
             if chunk:
@@ -408,8 +323,8 @@ class Engine:
         if chunk:
             yield chunk
 
-    def _prefill(self, chunk: Sequence[_Job], keep: int) -> Tensor:
-        """Add these jobs to the deck as its last rows; the logits of their last `keep` tokens, (B, keep, V)."""
+    def _prefill(self, chunk: Sequence[_Job]) -> Tensor:
+        """Add these jobs to the deck as its last rows; the logits of their last token, (B, 1, V)."""
         paths = [self.slots.match(job.ids[: job.most]) for job in chunk]
         for job, (kept, _) in zip(chunk, paths, strict=True):
             job.kept = kept
@@ -423,10 +338,10 @@ class Engine:
         self.stats.prefilled += missing
         self.stats.padding += fed * len(chunk) - missing
         tokens = [[0] * (fed - len(job.ids)) + job.ids[-fed:].tolist() for job in chunk]
-        return self._forward(tokens, first, keep)
+        return self._forward(tokens, first)
 
-    def _forward(self, tokens: Sequence[Sequence[int]], first: int, keep: int) -> Tensor:
-        """Logits of the last `keep` columns after feeding `tokens` to the deck's rows from `first` on."""
+    def _forward(self, tokens: Sequence[Sequence[int]], first: int) -> Tensor:
+        """Logits of the last column after feeding `tokens` to the deck's rows from `first` on, (B, 1, V)."""
         fed, device = len(tokens[0]), self.model.device
         lengths_B1 = torch.tensor(self.deck.lengths[first : first + len(tokens)], device=device)[:, None]
         width = max(fed, *self.deck.lengths[first : first + len(tokens)])
@@ -440,7 +355,7 @@ class Engine:
             position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),
             past_key_values=self.deck.open(first, first + len(tokens), width, fed),
             use_cache=True,
-            logits_to_keep=keep,
+            logits_to_keep=1,
         )
         return out.logits
 
@@ -451,10 +366,3 @@ class Engine:
 def _rank(ticket: Ticket[Any, Any]) -> int:
     """An order that does not depend on who came first: by the seed of the call."""
     return ticket.request.sampling.seed if isinstance(ticket.request, Generate) else -1
-
-
-def _logprobs(logits_TV: Tensor, ids: Sequence[int]) -> list[float]:
-    """Log-probabilities of `ids`, whose last token is predicted by the last column but one of `logits_TV`."""
-    n = len(ids)
-    logprobs_TV = torch.log_softmax(logits_TV[-n - 1 : -1].float(), -1)
-    return logprobs_TV.gather(-1, torch.tensor(ids, device=logits_TV.device)[:, None])[:, 0].tolist()

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from zlib import crc32
 
-from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError, invalid
+from sonde.core import Capabilities, Completion, Message, Model, Probe, Rng, Sampling, Usage, UserError, invalid
 
 from .retry import Stats
 
@@ -80,9 +80,16 @@ class Fake(Model):
             return _CHOICE.sub(lambda m: m[1].partition("|")[0], self.pattern[0])
         return _CHOICE.sub(lambda m: rng.choice(m[1].split("|")), rng.choice(self.pattern))
 
-    async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
-        context = _context(messages)
-        return [_logprobs(context, _encode(c)).tolist() for c in continuations]
+    async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
+        return [_scored(probe) for probe in probes]
+
+
+def _scored(probe: Probe) -> list[float]:
+    """Tokens are bytes, so those of the span are the ones between the bytes before it and those up to its end."""
+    said = probe.messages[-1].content
+    first, last = (len(_encode(said[:at])) for at in probe.bounds)
+    found = _logprobs(_context(probe.messages[:-1]), _encode(said) + array("i", [END])).tolist()
+    return found[first:last] + (found[-1:] if probe.ending else [])
 
 
 def _encode(text: str) -> array[int]:

@@ -176,10 +176,11 @@ def _build(weights: Weights, target: Path, dtype: str, stage: _Stages) -> None:
     model = partial / "model"
     model.mkdir(parents=True)
     try:
-        gguf = _source(weights, partial, stage)
+        with saving(partial):
+            gguf = _source(weights, partial, stage)
         with stage("check"):
             _verify(gguf, weights)
-        with stage("convert"), saving(partial):
+        with stage("convert"):
             convert(gguf, model, dtype=dtype)
         _write_manifest(model, weights, dtype, stage.seconds)
         _replace(model, target, partial / "stale")

@@ -3,7 +3,8 @@
 Token-in token-out: `Completion.ids` are what was sampled, and later prompts contain them as they are (`chat.py`).
 Requests of all episodes share batches (`batching.py`, `decode.py`); keys and values of past tokens stay in slots under
 a byte budget, so a conversation pays for each token once (`slots.py`); log-probabilities, which are at the temperature
-of the call, equal those of one plain forward pass within 1e-4 in float32.
+of the call, equal those of one plain forward pass within 1e-4 in float32. The probes of all calls to `score` that wait
+share one tree of tokens, in which equal beginnings are computed once (`tree.py`, `score.py`).
 
 Every token is drawn with a random number that depends on `Sampling.seed` and its position alone, so what else is in the
 batch never changes which number is used. Batch shapes do change rounding, so the backend does not declare itself
@@ -30,16 +31,18 @@ from sonde.core.config import HOW
 from sonde.core.errors import UserError, invalid
 from sonde.core.extras import need
 from sonde.core.frozen import freeze
-from sonde.core.model import Capabilities, Model, Sampling
+from sonde.core.model import Capabilities, Model, Probe, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from . import fetch
 from .hub import locate, unloadable
+from .requests import Generate, Score, Stats, mark
 from .weights import weights_of
 
 if TYPE_CHECKING:
     from .chat import Chat
-    from .decode import Engine, Feed, Generated, Stats, Steer
+    from .decode import Engine, Steer
+    from .requests import Feed, Generated
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -131,8 +134,6 @@ class HF(Model):
         return config if steer is None else {**config, "steer": f"{steer.__module__}:{steer.__qualname__}"}
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        from .decode import Generate, mark
-
         loaded, batcher = await self._ready()
         prompt = loaded.chat.prompt(messages)
         known = min(prompt.shared, max(0, prompt.previous - 1))  # the last token sampled was never fed
@@ -154,23 +155,14 @@ class HF(Model):
             usage=Usage(len(prompt.ids), len(out.ids), out.cached),
         )
 
-    async def score(self, messages: Sequence[Message], continuations: Sequence[str]) -> list[list[float]]:
-        """Natural log-probabilities, per token, of each continuation right after the generation prompt.
-
-        The token that would end the message is not included. Continuations share the prompt's computation.
-        """
-        from .decode import Score
-
+    async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
         loaded, batcher = await self._ready()
-        rows = tuple(loaded.chat.encode(text) for text in continuations)
-        request = Score(loaded.chat.prompt(messages).ids, rows)
+        request = Score(tuple(loaded.chat.scored(probe) for probe in probes))
         return cast("list[list[float]]", await batcher.submit(request))
 
     @property
     def stats(self) -> Stats:
-        """Counts of tokens computed and saved since loading; see `decode.Stats`."""
-        from .decode import Stats
-
+        """Counts of tokens computed and saved since loading; see `requests.Stats`."""
         return self._lazy[0].engine.stats if self._lazy else Stats()
 
     async def close(self) -> None:

@@ -21,11 +21,10 @@ import json
 import math
 import os
 import re
-import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -35,19 +34,26 @@ from sonde.core import (
     EMPTY,
     HOW,
     Capabilities,
+    CapabilityError,
     Completion,
     Message,
     Model,
+    Probe,
     Sampling,
     UserError,
     WorldError,
     freeze,
     invalid,
 )
+from sonde.core.model import CAPABILITIES
 
+from .echo import Echo, echo, largest_echo, scores
 from .masking import hide
-from .reply import ROOM, completion, largest
-from .retry import Backoff, Stats, Transient, retry_after, retrying
+from .pool import Pool, fine
+from .reply import completion, largest
+from .retry import Backoff, Stats, Transient, retrying
+
+T = TypeVar("T")
 
 MAX_TOKENS = ("max_tokens", "max_completion_tokens")
 """The two names that endpoints have for the same limit."""
@@ -55,7 +61,8 @@ OMITTABLE = ("logprobs", "min_p", "seed", "stop", "temperature", "top_p")
 SECRET = 8
 """Characters of the shortest key that is hidden in what a model says."""
 
-_NOT_EXTRA = {*OMITTABLE, *MAX_TOKENS, "api_key", "authorization", "messages", "model", "n", "stream"}
+_NOT_EXTRA = {*OMITTABLE, *MAX_TOKENS, "api_key", "authorization", "messages", "model", "n", "stream",
+              "prompt_logprobs", "add_generation_prompt", "continue_final_message"}  # fmt: skip
 _MAY_PASS = {408, 409, 425, 429}
 _THIS_CONVERSATION = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|(prompt|input) is too long|longer than the m|too many tokens"
@@ -74,8 +81,9 @@ class Http(Model):
     last byte, `connect_timeout` its start (seconds). Up to `retries` further attempts wait `backoff` seconds, then
     twice that and so on, plus what the endpoint asks for, at most `max_wait`. `max_tokens_field` is one of
     `MAX_TOKENS`; `omit` names fields (of `OMITTABLE`) that the endpoint would refuse, `extra` adds others to the
-    request; `logprobs` asks for log-probabilities, which come without token ids. A reply larger than what was asked
-    for can be (`reply.largest`) is not read to its end.
+    request; `logprobs` asks for log-probabilities, which come without token ids; `prompt_logprobs` says that the
+    endpoint gives those of a prompt, which `score` needs (vLLM does). A reply larger than what was asked for can be
+    (`reply.largest`) is not read to its end.
 
     >>> Http(base_url="http://localhost:8000/v1", model="qwen").config["concurrency"]
     64
@@ -93,11 +101,12 @@ class Http(Model):
     max_wait: float = field(default=60.0, metadata=HOW)
     max_tokens_field: str = "max_tokens"
     logprobs: bool = False
+    prompt_logprobs: bool = field(default=False, metadata=HOW)
     omit: tuple[str, ...] = ()
     extra: Mapping[str, Any] = EMPTY
     stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
-    _pools: dict[asyncio.AbstractEventLoop, _Pool] = field(
-        default_factory=dict[asyncio.AbstractEventLoop, "_Pool"], init=False, repr=False, compare=False
+    _pools: dict[asyncio.AbstractEventLoop, Pool] = field(
+        default_factory=dict[asyncio.AbstractEventLoop, Pool], init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
@@ -107,7 +116,7 @@ class Http(Model):
             raise invalid("extra", self.extra, "a mapping of names of fields to JSON values")
         object.__setattr__(self, "omit", tuple(self.omit))
         object.__setattr__(self, "extra", freeze(self.extra))
-        object.__setattr__(self, "capabilities", Capabilities(logprobs=self.logprobs))
+        object.__setattr__(self, "capabilities", Capabilities(logprobs=self.logprobs, score=self.prompt_logprobs))
         _check_url(self.base_url)
         _check_request(self)
         _check_numbers(self)
@@ -147,22 +156,75 @@ class Http(Model):
         others = self.extra.get("top_logprobs", 0)
         return 1 + others if self.logprobs and isinstance(others, int) else int(self.logprobs)
 
-    async def _attempt(self, pool: _Pool, body: bytes, most: int) -> Completion:
+    async def _attempt(self, pool: Pool, body: bytes, most: int) -> Completion:
+        found = await self._post(pool, body, most, lambda reply, key: _without(key, completion(reply, self.model)))
+        if self.logprobs and found.text and not found.logprobs:
+            raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
+        return found
+
+    async def _post(self, pool: Pool, body: bytes, most: int, read: Callable[[bytes, str], T]) -> T:
+        """One attempt: what `read` finds in the reply, which may repeat the key."""
         await pool.pace()
         key = _key(self.api_key_env, self.base_url)
         try:
             status, after, reply = await pool.post(self._url, body, _headers(key), most)
         except (aiohttp.ClientError, OSError) as e:
             raise self._unanswered(e, key, pool.answered) from e
-        if not _fine(status):
+        if not fine(status):
             raise _refusal(status, f"{status} from {self._path}: {_clean(reply, key)}", after)
         try:
-            found = _without(key, completion(reply, self.model))
+            return read(reply, key)
         except ValueError as e:
             raise Transient(f"{status} from {self._path}: {e}: {_clean(reply, key)}") from e
-        if self.logprobs and found.text and not found.logprobs:
-            raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
-        return found
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
+        if not self.prompt_logprobs:
+            raise self.lacks("score")
+        tasks = [asyncio.ensure_future(self._score(probe, i)) for i, probe in enumerate(probes)]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _score(self, probe: Probe, seed: int) -> list[float]:
+        """Two calls where the end of the message counts too: only without it is known where the message stops."""
+        said = await self.stats.counting(self._echo(probe, seed, ends=False))
+        ended = await self.stats.counting(self._echo(probe, seed, ends=True)) if probe.ending else None
+        return scores(probe, said, ended)
+
+    async def _echo(self, probe: Probe, seed: int, *, ends: bool) -> Echo:
+        body = _dumps(self.echo_body(probe, ends=ends))
+        backoff = Backoff(self.retries, self.backoff, self.max_wait)
+        pool = await self._pool()
+
+        async def attempt() -> Echo:
+            found = await self._post(pool, body, largest_echo(len(body)), lambda reply, key: echo(reply))
+            if found is None:
+                raise CapabilityError(
+                    f"prompt_logprobs: got True, but {self._path} returns none; "
+                    f"backends that can score: {', '.join(CAPABILITIES['score'])}"
+                )
+            return found
+
+        async with pool.slots:
+            return await retrying(attempt, backoff, seed, self.stats)
+
+    def echo_body(self, probe: Probe, *, ends: bool) -> dict[str, Any]:
+        """The request for the log-probabilities of a prompt that stops where the probe's last message does, or, if it
+        `ends`, after what the template puts there."""
+        fields: dict[str, Any] = {
+            "model": self.model,
+            "messages": [m.to_json() for m in probe.messages],
+            self.max_tokens_field: 1,
+            "temperature": 1.0,
+            "prompt_logprobs": 0,
+            "add_generation_prompt": False,
+            "continue_final_message": not ends,
+        }
+        return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
 
     def _unanswered(self, error: Exception, key: str, answered: bool) -> WorldError | UserError:
         """The error for an attempt that got no whole reply. An address at which nothing has `answered` yet is taken for
@@ -186,13 +248,18 @@ class Http(Model):
     def _path(self) -> str:
         return urlsplit(self._url).path
 
-    async def _pool(self) -> _Pool:
+    async def _pool(self) -> Pool:
         """The connections of the running event loop; those of loops that have ended are let go."""
         loop = asyncio.get_running_loop()
         if loop not in self._pools:
             await self.close()
         if loop not in self._pools:  # another task may have been here meanwhile
-            self._pools[loop] = _Pool(self)
+            self._pools[loop] = Pool(
+                slots=self.concurrency,
+                per_minute=self.requests_per_minute,
+                total=self.timeout,
+                connect=self.connect_timeout,
+            )
             await anext(self._pools[loop].until_the_end)
         return self._pools[loop]
 
@@ -202,58 +269,6 @@ class Http(Model):
         for loop in [loop for loop in self._pools if loop is running or loop.is_closed()]:
             if pool := self._pools.pop(loop, None):  # another task may close at the same time
                 await pool.session.close()
-
-
-class _Pool:
-    """Connections, slots and pace of one event loop."""
-
-    def __init__(self, config: Http) -> None:
-        self.slots = asyncio.Semaphore(config.concurrency)
-        self.interval = 60.0 / config.requests_per_minute if config.requests_per_minute else 0.0
-        self.next = 0.0
-        self.answered = False
-        """Whether anything has ever answered at the endpoint's address."""
-        self.session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),  # `slots` is the limit
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # or a few bytes become many
-            timeout=aiohttp.ClientTimeout(total=config.timeout, sock_connect=config.connect_timeout),
-        )
-
-        self.until_the_end = self._until_the_end()
-
-    async def _until_the_end(self) -> AsyncGenerator[None, None]:
-        """Close the connections with the event loop, which ends its generators: a policy that is kept open for the next
-        play may meet another loop there, and sockets can only be closed in their own."""
-        try:
-            yield
-        finally:
-            await self.session.close()
-
-    async def pace(self) -> None:
-        """Wait for this attempt's place in the even spacing of attempts."""
-        if self.interval:
-            now = asyncio.get_running_loop().time()
-            start = max(now, self.next)
-            self.next = start + self.interval
-            await asyncio.sleep(start - now)
-
-    async def post(
-        self, url: str, body: bytes, headers: Mapping[str, str], most: int
-    ) -> tuple[int, float | None, bytes]:
-        """Status, seconds asked for by `Retry-After`, and body of the reply: of a completion `most` bytes or fewer, of
-        anything else what `ROOM` holds."""
-        async with self.session.post(url, data=body, headers=headers, allow_redirects=False) as response:
-            self.answered, reply = True, bytearray()
-            after = retry_after(response.headers.get("Retry-After"), time.time())
-            limit = most if _fine(response.status) else ROOM
-            async for chunk in response.content.iter_any():
-                reply += chunk
-                if len(reply) > limit and _fine(response.status):
-                    raise aiohttp.ClientPayloadError(f"more than {limit} bytes, the most for what was asked")
-                if len(reply) > limit:
-                    break
-            return response.status, after, bytes(reply[:limit])
 
 
 def _check_url(url: str) -> None:
@@ -346,10 +361,6 @@ def _without(key: str, c: Completion) -> Completion:
     said = {name: getattr(c, name) for name in ("text", "reasoning", "model", "weights")}
     hidden = {name: hide(text, key) for name, text in said.items()}
     return c if hidden == said else replace(c, **hidden)
-
-
-def _fine(status: int) -> bool:
-    return 200 <= status < 300
 
 
 def _refusal(status: int, line: str, after: float | None) -> UserError | WorldError:

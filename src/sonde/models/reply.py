@@ -44,14 +44,14 @@ def completion(reply: bytes, model: str) -> Completion:
     if not reply.strip():
         raise ValueError("no content")
     try:
-        data = _mapping(json.loads(reply))
+        data = mapping(json.loads(reply))
     except (ValueError, RecursionError):
         raise ValueError("not JSON") from None
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices:
         raise ValueError("no choices")
-    choice = _mapping(cast("list[object]", choices)[0])
-    message = _mapping(choice.get("message"))
+    choice = mapping(cast("list[object]", choices)[0])
+    message = mapping(choice.get("message"))
     finish = _FINISH.get(_text(choice.get("finish_reason")), "stop")
     text = _text(message.get("content"))
     reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or ""
@@ -65,11 +65,12 @@ def completion(reply: bytes, model: str) -> Completion:
         reasoning=reasoning,
         model=_text(data.get("model")) or model,
         weights=_text(data.get("system_fingerprint")) or "",
-        usage=_usage(_mapping(data.get("usage"))),
+        usage=usage(mapping(data.get("usage"))),
     )
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value, or an empty mapping for what is none."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
@@ -77,23 +78,24 @@ def _text(value: object) -> str | None:
     """A string as any file can hold it: lone surrogates, which JSON can carry, become question marks. Content that
     comes in parts is joined."""
     if isinstance(value, list):
-        parts = [_mapping(part).get("text") for part in cast("list[object]", value)]
+        parts = [mapping(part).get("text") for part in cast("list[object]", value)]
         value = "".join(part for part in parts if isinstance(part, str))
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
 def _logprobs(choice: Mapping[str, Any]) -> array[float]:
     """The log-probability of each token; none at all unless all are there."""
-    content = _mapping(choice.get("logprobs")).get("content")
+    content = mapping(choice.get("logprobs")).get("content")
     rows = cast("list[object]", content) if isinstance(content, list) else []
-    values = [_mapping(row).get("logprob") for row in rows]
+    values = [mapping(row).get("logprob") for row in rows]
     numbers = [float(v) for v in values if isinstance(v, int | float) and abs(v) < 1e30]
     return array("f", numbers if len(numbers) == len(values) else [])
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    cached = _mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
-    return Usage(*map(_count, (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)))
+def usage(told: Mapping[str, Any]) -> Usage:
+    """The tokens that a reply says it took; 0 where it does not say."""
+    cached = mapping(told.get("prompt_tokens_details")).get("cached_tokens")
+    return Usage(*map(_count, (told.get("prompt_tokens"), told.get("completion_tokens"), cached)))
 
 
 def _count(value: object) -> int:

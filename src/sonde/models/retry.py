@@ -15,11 +15,19 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from itertools import count
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from sonde.core import Completion, Outage, Rng, WorldError
+from sonde.core import Outage, Rng, Usage, WorldError
 
 T = TypeVar("T")
+
+
+class _Counted(Protocol):
+    @property
+    def usage(self) -> Usage: ...
+
+
+C = TypeVar("C", bound=_Counted)
 
 
 @dataclass(slots=True)
@@ -46,19 +54,19 @@ class Stats:
             self.warned = True
             warnings.warn(f"an attempt failed: {error}", TroubleWarning, stacklevel=2)
 
-    async def counting(self, call: Awaitable[Completion]) -> Completion:
-        """The completion of `call`, counted with its tokens, or its error, counted as a failure."""
+    async def counting(self, call: Awaitable[C]) -> C:
+        """The result of `call`, counted with its tokens, or its error, counted as a failure."""
         self.calls += 1
         try:
-            completion = await call
+            result = await call
         except Exception:
             self.failures += 1
             raise
-        usage = completion.usage
+        usage = result.usage
         self.prompt += usage.prompt
         self.completion += usage.completion
         self.cached += usage.cached
-        return completion
+        return result
 
 
 class TroubleWarning(UserWarning):

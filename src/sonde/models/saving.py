@@ -1,10 +1,12 @@
-"""What torch and safetensors raise while they write to a disk that is full or fails, as an error that names the folder.
+"""What is raised while models are written to a disk that is full or fails, as an error that names the folder.
 
-They have types of their own for it (`RuntimeError`, `SafetensorError`), which nothing tells from defects but the text.
+torch and safetensors have types of their own for it (`RuntimeError`, `SafetensorError`), which nothing tells from
+defects but the text; the system's errors name no file where one that is open cannot be written.
 """
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from pathlib import Path
 from sonde.core.errors import StoreError
 
 _DISK = re.compile(r"No space left|StorageFull|File too large|FileTooLarge|PytorchStreamWriter|file write failed")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -20,9 +23,7 @@ def saving(folder: Path) -> Iterator[None]:
     """Around everything that saves models or checkpoints to `folder`."""
     try:
         yield
-    except OSError:
-        raise
     except Exception as e:
-        if not _DISK.search(str(e)):
+        if not (e.errno in _FULL if isinstance(e, OSError) else _DISK.search(str(e))):
             raise
         raise StoreError(f"{folder}: cannot be written; is the disk full? ({' '.join(str(e).split())[:200]})") from e

@@ -13,7 +13,7 @@ annotations, failed episodes are superseded by a later record of the same key, a
 what had not been flushed.
 """
 
-from .annotations import Annotation, Annotator, annotation_names, read_annotations
+from .annotations import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
 from .compaction import compact
 from .dataset import TrajectoryDataset
 from .folder import discard
@@ -34,4 +34,5 @@ __all__ = [
     "compact",
     "discard",
     "read_annotations",
+    "remove_annotations",
 ]

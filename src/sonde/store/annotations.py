@@ -90,6 +90,12 @@ def read_annotations(folder: Path | str, name: str) -> dict[tuple[str, int | Non
     return found
 
 
+def remove_annotations(folder: Path | str, name: str) -> None:
+    """Remove the annotations called `name`, if there are any."""
+    read_config(Path(folder))
+    _path(Path(folder), name).unlink(missing_ok=True)
+
+
 def _path(folder: Path, name: str) -> Path:
     if not _NAME.fullmatch(name):
         raise invalid("annotation name", name, "lower-case letters, digits, and _ . - between them")

@@ -91,6 +91,8 @@ def _check_belief(p: Probe, ep: Episode, known: Filter) -> None:
     require(len(belief.probs) == len(belief.hypotheses), "a belief has more probabilities than hypotheses, or fewer")
     require(abs(total - 1.0) < _CLOSE, f"the posterior sums to {total} after {len(ep.turns)} turns")
     require(min(belief.probs) > 0.0, "a belief lists hypotheses of probability 0")
+    text = p.env.in_words(truth)
+    require(text is None or bool(text.strip()), f"the hypothesis {truth!r} has words, but they are empty")
     prob = known.prob(truth)
     require(prob > 0.0, f"the posterior rules out the truth {truth!r} after {len(ep.turns)} turns")
     require(abs(prob - belief.prob(truth)) < _CLOSE, f"filter.prob is {prob}, belief().prob is {belief.prob(truth)}")

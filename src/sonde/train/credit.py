@@ -1,43 +1,66 @@
 """Credit: from rewards per turn to an advantage per token. Pure functions; numpy only.
 
     rewards = {group: [mix(named_rewards(t)) for t in trajectories] for group, trajectories in groups.items()}
-    advantages = GroupRelative()(rewards)                     # per group, trajectory and turn
+    advantages = ReturnToGo()(rewards)                        # per group, trajectory and turn
     sample = with_advantages(sample, advantages[sample.group][i])
 
 Every way of giving credit is an `Estimator`: a function of the rewards per turn of all trajectories, grouped by world,
-that returns an advantage per turn in the same arrangement. `GroupRelative` judges whole trajectories; credit per turn
-is one more such function.
+that returns an advantage per turn in the same arrangement. `GroupRelative` judges whole trajectories; per turn, take
+`ReturnToGo`. `TurnWise` is what ΔBelief-RL does.
 
 Sources: returns and GAE, Schulman et al. (2016); GRPO, DeepSeekMath (arXiv 2402.03300), equation 3 with the standard
 deviation of n - 1; no scaling, Dr. GRPO (arXiv 2503.20783); leave-one-out baseline, RLOO (arXiv 2402.14740); groups
-without signal, DAPO (arXiv 2503.14476), section 3.2; reward weights, ΔBelief-RL, equation 3 and its configuration.
+without signal, DAPO (arXiv 2503.14476), section 3.2; turn-wise GRPO, ΔBelief-RL, equation 4 and appendix F.
 
-**Bias.** Only the leave-one-out baseline without scaling gives the policy gradient itself. With the mean over the whole
-group, the trajectory's own reward is in its baseline, and the expected estimate is (n - 1) / n of the gradient: the
-same direction, shorter. Dividing by the standard deviation changes the direction: in the stop/continue problem of
-`tests/train/test_credit.py` (two decisions; returns 1, 0 and 3; groups of 4) the gradient is (0.026, 0.190), and the
-expected estimates are
+**Bias**, enumerated in `tests/train/test_credit_bias.py` on two problems of two decisions each, for groups of 4. In the
+first, stopping at once earns 1, stopping then 0, and not stopping 3; in the second, whoever asks earns a part of what
+they learn at once and pays for every turn, and one question is worth its turn but not two. The gradients are (0.026,
+0.190) and (0.018, -0.010). For each problem: the expected estimate, its angle to the gradient in degrees, and what it
+pays for a turn, that is the c for which it has the direction of the gradient of return + c turns (-: it is opposed to
+all of these). Equation 3: the outcome of the game is in the reward of every turn.
 
-| baseline | scale | expected estimate | share of its length | angle |
-|---|---|---|---|---|
-| leave-one-out | none | (0.026, 0.190) | 1.00 | 0.0 degrees |
-| mean | none | (0.020, 0.142) | 0.75 | 0.0 degrees |
-| mean | std | (-0.054, 0.150) | 0.84 | 27.8 degrees |
+| estimator | settings | two decisions | angle | pays | asking | angle | pays |
+|---|---|---|---|---|---|---|---|
+| GroupRelative | leave one out, no scale | (0.026, 0.190) | 0 | 0 | (0.018, -0.010) | 0 | 0 |
+| GroupRelative | no scale | (0.020, 0.142) | 0 | 0 | (0.013, -0.008) | 0 | 0 |
+| GroupRelative | default | (-0.054, 0.150) | 28 | -0.482 | (0.027, -0.020) | 7 | -0.008 |
+| ReturnToGo | default | (0.026, 0.190) | 0 | 0 | (0.018, -0.010) | 0 | 0 |
+| TurnWise | no scale | (-0.147, 0.064) | 74 | -2.365 | (-0.045, -0.022) | 124 | -0.330 |
+| TurnWise | default | (-0.279, 0.033) | 91 | -8.403 | (-0.337, -0.089) | 135 | - |
+| TurnWise | no scale; equation 3 | (0.020, 0.064) | 9 | +0.163 | (0.011, -0.005) | 4 | +0.005 |
+| TurnWise | default; equation 3 | (-0.054, 0.033) | 67 | -1.745 | (0.024, -0.032) | 23 | -0.022 |
+| TurnWise | as published, no scale; equation 3 | (0.020, 0.142) | 0 | 0 | (0.011, -0.008) | 5 | -0.005 |
+| TurnWise | as published; equation 3 | (-0.054, 0.092) | 38 | -0.701 | (0.024, -0.069) | 41 | -0.034 |
+| Progress | default | (-0.197, 0.190) | 54 | -1.133 | (-0.059, -0.041) | 115 | -0.170 |
+| gae | values of the policy | (0.026, 0.190) | 0 | 0 | (0.018, -0.010) | 0 | 0 |
+| gae | values 0 | (0.015, 0.190) | 3 | -0.057 | (0.012, -0.012) | 13 | -0.014 |
+
+- A baseline made of the others alone is independent of what the trajectory did, so it cannot turn the gradient, however
+  the others end: `ReturnToGo`, and trajectory-level credit that leaves one out. On both problems `ReturnToGo` varies
+  least of those compared; which does depends on the problem. With a trajectory's own reward in the mean, the estimate
+  is (n - 1) / n as long.
+- Dividing by a standard deviation turns the gradient, most of all turn by turn, where few are left to compare with.
+- `TurnWise` takes the mean of every turn away, so what all turns cost or earn is not felt: a price of c per turn, put
+  on the turns, leaves the estimate as it is, which is to pay -c for each of them. That is how turn-wise credit comes
+  to favour long games where turns cost, and short ones where they earn. Beyond it: a turn answers for no later one
+  (as earned, it points away from asking) unless equation 3 has it answer for the outcome; and later turns count less,
+  as fewer reach them. Without a scale it is then near the gradient, and with the zeros of the published padding nearer
+  in one problem and further in the other; with a scale it charges for turns in both.
+- `Progress` and `gae` are as good as the values behind their differences.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.core import AGENT, Frozen, Trajectory, UserError, invalid, unknown
+from sonde.core import UserError, invalid
 from sonde.core.checked import Checked
-from sonde.core.frozen import frozen
 
 from .types import Floats, Sample
 
@@ -50,88 +73,6 @@ EPS = 1e-6
 """Added to the standard deviation, as in ΔBelief-RL's code."""
 
 K = TypeVar("K")
-
-
-# --- rewards ---------------------------------------------------------------------------------------------------------
-
-
-def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
-    """What rewards can be mixed from: one array per name, one number per turn.
-
-    `env`: the environment's own reward (any before the first turn is the first turn's). `turns`: 1 per turn;
-    `extra_turns`: the same, but 0 where one turn was all. `invalid`, `repeated`: 1 on turns that the environment called
-    so. On the last turn only: `success`, 1 if won (and judged so, where there is a judge); `loss`, `format` and
-    `timeout`, 1 for that outcome; `score`, the outcome's.
-    """
-    turns, outcome = trajectory.turns, trajectory.outcome
-    n, kind = len(turns), outcome.kind if outcome else "error"
-    called = [{turn.info.get("result"), turn.info.get("answer")} for turn in turns]
-    earned = np.array([turn.rewards.get(AGENT, 0.0) for turn in turns], np.float64)
-    earned[:1] += sum(act.rewards.get(AGENT, 0.0) for act in trajectory.opening)
-    return {
-        "env": earned,
-        "turns": np.ones(n),
-        "extra_turns": np.full(n, float(n > 1)),
-        "invalid": np.array([float("invalid" in names) for names in called]),
-        "repeated": np.array([float("repeated" in names) for names in called]),
-        "success": _last(n, float(outcome is not None and outcome.success)),
-        **{name: _last(n, float(kind == name)) for name in ("loss", "format", "timeout")},
-        "score": _last(n, outcome.score if outcome else 0.0),
-    }
-
-
-def _last(n: int, value: float) -> Values:
-    values = np.zeros(n)
-    values[-1:] = value
-    return values
-
-
-_PUBLISHED: Mapping[str, Mapping[str, float]] = {
-    "success": {"success": 1.0},  # PAPRIKA: trajectories are told apart by success
-    "delta_belief": {"success": 2.0, "invalid": -5.0, "repeated": -1.0, "extra_turns": -0.05},  # and StarPO beside it
-    "env": {"env": 1.0},  # LMRL-Gym: the environment's return
-}
-
-
-@dataclass(frozen=True)
-class RewardMix(Checked):
-    """Named arrays of rewards with their weights; the environment's rewards on the record stay as they are.
-
-    >>> RewardMix({"success": 1.0, "turns": -0.02})({"success": [0, 1], "turns": [1, 1]}).tolist()
-    [-0.02, 0.98]
-    """
-
-    called = "rewards"
-
-    weights: Mapping[str, float] = field(default_factory=lambda: Frozen(_PUBLISHED["success"]))
-
-    def __post_init__(self) -> None:
-        for name, weight in self.weights.items():
-            if not np.isfinite(weight):
-                raise invalid(f"rewards: {name}", weight, "a finite number")
-        if not self.weights:
-            raise invalid("rewards", dict(self.weights), "at least one name with its weight")
-        object.__setattr__(self, "weights", frozen(self.weights))
-
-    @classmethod
-    def published(cls, name: str) -> RewardMix:
-        """`success` (PAPRIKA), `delta_belief` (ΔBelief-RL's environment rewards, StarPO's too) or `env` (LMRL-Gym)."""
-        if name not in _PUBLISHED:
-            raise unknown("rewards", name, _PUBLISHED)
-        return cls(_PUBLISHED[name])
-
-    def __call__(self, named: Mapping[str, Sequence[float] | Values]) -> Values:
-        """The reward per turn. `named` is that of `named_rewards`, with any further arrays (gains, say) added."""
-        arrays = [weight * np.asarray(self._of(name, named), np.float64) for name, weight in self.weights.items()]
-        lengths = sorted({len(a) for a in arrays})
-        if len(lengths) > 1:
-            raise invalid("rewards: lengths", lengths, "one number per turn in every array")
-        return np.sum(arrays, axis=0)
-
-    def _of(self, name: str, named: Mapping[str, Sequence[float] | Values]) -> Sequence[float] | Values:
-        if name not in named:
-            raise unknown("rewards", name, named)
-        return named[name]
 
 
 # --- returns ---------------------------------------------------------------------------------------------------------
@@ -261,8 +202,7 @@ class GroupRelative(Checked):
     def __post_init__(self) -> None:
         _among("scale", self.scale, ("std", "none"))
         _among("baseline", self.baseline, ("mean", "leave_one_out"))
-        if not 0.0 <= self.eps < np.inf:
-            raise invalid("eps", self.eps, "0 or more")
+        _check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
         scores = {group: returns(rows) for group, rows in rewards.items()}
@@ -271,6 +211,134 @@ class GroupRelative(Checked):
             group: [np.full(len(r), a) for r, a in zip(rows, above[group], strict=True)]
             for group, rows in rewards.items()
         }
+
+
+def _check_eps(eps: float) -> None:
+    if not 0.0 <= eps < np.inf:
+        raise invalid("eps", eps, "0 or more")
+
+
+# --- per turn --------------------------------------------------------------------------------------------------------
+
+
+def turnwise(
+    rewards: Mapping[K, Sequence[Sequence[float] | Values]],
+    *,
+    scale: Scale = "std",
+    as_published: bool = False,
+    eps: float = EPS,
+) -> dict[K, list[Values]]:
+    """ΔBelief-RL, equation 4: what each turn's own reward is above those that the group earned on the same turn.
+
+    Only trajectories that reach a turn count there; where one is alone, or all are equal, it gets 0. `as_published`, as
+    in the paper's code: all of the group count on every turn, those that have ended as 0, and the reward of a group of
+    one stays as it is (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus `eps`.
+
+    >>> [a.tolist() for a in turnwise({"g": [[1.0, 5.0], [3.0]]}, scale="none")["g"]]
+    [[-1.0, 0.0], [1.0]]
+    """
+    _among("scale", scale, ("std", "none"))
+    _check_eps(eps)
+    return {
+        group: _by_turn([_scores(row) for row in rows], scale, as_published, eps) for group, rows in rewards.items()
+    }
+
+
+def _by_turn(rows: list[Values], scale: Scale, padded: bool, eps: float) -> list[Values]:
+    if padded and len(rows) == 1:
+        return [row / (1.0 + eps) if scale == "std" else row.copy() for row in rows]
+    out = [np.zeros(len(row)) for row in rows]
+    for t in range(max(map(len, rows), default=0)):
+        there = [i for i, row in enumerate(rows) if len(row) > t]
+        ended = len(rows) - len(there) if padded else 0
+        values = np.array([rows[i][t] for i in there] + [0.0] * ended)
+        for i, value in zip(there, _relative(values, scale, "mean", eps), strict=False):
+            out[i][t] = value
+    return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnWise(Checked):
+    """Turn-wise GRPO (ΔBelief-RL, equation 4); see `turnwise`. A turn answers for its own reward and no later one, so
+    what a turn makes possible has to be in its reward: the paper adds the whole outcome to every turn (equation 3)."""
+
+    called = "credit"
+
+    scale: Scale = "std"
+    as_published: bool = False
+    eps: float = EPS
+
+    def __post_init__(self) -> None:
+        _among("scale", self.scale, ("std", "none"))
+        _check_eps(self.eps)
+
+    def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
+        return turnwise(rewards, scale=self.scale, as_published=self.as_published, eps=self.eps)
+
+
+@dataclass(frozen=True)
+class ReturnToGo(Checked):
+    """What a trajectory earned from a turn on, above what the others of its group earned from that turn on; one that
+    had ended by then stands with its last reward. The choice for credit per turn: the baseline is made of other
+    trajectories alone, so the expected estimate is the policy gradient itself, whatever stops them and when; see the
+    module. A group of one gives 0.
+
+    >>> [a.tolist() for a in ReturnToGo()({"g": [np.array([1.0, 5.0]), np.array([3.0])]})["g"]]
+    [[3.0, 2.0], [-3.0]]
+    """
+
+    called = "credit"
+
+    def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
+        return {group: _to_go([discounted(_scores(row)) for row in rows]) for group, rows in rewards.items()}
+
+
+def _to_go(left: list[Values]) -> list[Values]:
+    turns = max(map(len, left), default=0)
+    filled_NT = np.array([np.append(row, np.full(turns - len(row), row[-1] if len(row) else 0.0)) for row in left])
+    above_NT = (
+        np.stack([_relative(column, "none", "leave_one_out", 0.0) for column in filled_NT.T], 1) if turns else filled_NT
+    )
+    return [above[: len(row)] for above, row in zip(above_NT, left, strict=True)]
+
+
+@dataclass(frozen=True)
+class Progress(Checked):
+    """Every turn gets its own reward and nothing else. Where rewards are differences of a potential (`truth_gain`, raw
+    `belief`), advantages sum to its last value less its first. Unbiased where the potential is the value of the policy
+    itself; with any other, turns answer for nothing that comes later."""
+
+    called = "credit"
+
+    def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
+        return {group: [_scores(row).copy() for row in rows] for group, rows in rewards.items()}
+
+
+def belief_rewards(
+    rewards: Sequence[float] | Values, gains: Sequence[float] | Values, *, end: float, won: bool, weight: float = 0.1
+) -> Values:
+    """ΔBelief-RL, equation 3, for one game: rewards[t] + end + weight max(gains[t], 0). `rewards` are the turns' own
+    (penalties), `end` that of the whole game, on every turn. The last gain is 0 where the game was won: nobody is asked
+    for a belief after that, so it may be NaN.
+
+    >>> belief_rewards([0.0, -1.0, 0.0], [2.0, -3.0, 9.0], end=1.5, won=True).tolist()
+    [1.7, 0.5, 1.5]
+    """
+    r, g = _scores(rewards), np.array(gains, np.float64)
+    if r.shape != g.shape:
+        raise invalid("belief_rewards: gains", len(g), f"one per turn: {len(r)}")
+    if won:
+        g[-1:] = 0.0
+    return r + end + weight * np.maximum(_scores(g), 0.0)
+
+
+ESTIMATORS: Mapping[str, Callable[..., Estimator]] = {
+    "group_relative": GroupRelative,
+    "return_to_go": ReturnToGo,
+    "turn_wise": TurnWise,
+    "progress": Progress,
+}
+"""What settings can name."""
 
 
 # --- to tokens -------------------------------------------------------------------------------------------------------

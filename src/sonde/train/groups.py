@@ -14,16 +14,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
-from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, derive, invalid, run_sync
+from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, derive, invalid, run_sync, unknown
 from sonde.core.checked import Checked
 from sonde.core.frozen import freeze
 from sonde.core.types import Json
 from sonde.rollout import Plan, Seats, rollout
 
-from .credit import Estimator, GroupRelative, RewardMix, Values, named_rewards, returns, with_advantages
+from .credit import Estimator, GroupRelative, Values, returns, with_advantages
 from .curriculum import Bandit, Choice, Uniform, potential, variation
 from .data import RowReport, samples
 from .gather import Game
+from .rewarders import Rewarder
+from .rewards import RECORDED, RewardMix, named_rewards
 from .types import Sample
 
 Sums = dict[str, tuple[float, float]]
@@ -36,7 +38,8 @@ class OnlineSettings(Checked):
     no settings: what they cut off cannot be learned about, and the gradient turns away (`algos/grpo.py`).
 
     `k`: samples per task. `updates_per_rollout`: optimizer steps, on a part of the groups each, before the next play.
-    `rewards` and `credit`: see `train.credit`. `drop_flat` leaves groups without signal, in which every advantage is
+    `rewards` and `credit`: see `train.rewards` and `train.credit`; `rewarders` bring rewards that need a model or the
+    environment's filter (`train.rewarders`). `drop_flat` leaves groups without signal, in which every advantage is
     zero, out of what the loss is a mean over (unless all are); they are counted either way. `by`, `bandit`,
     `replacement`, `on`: the curriculum; see `train.curriculum`; its potential is on `turns` or on the mixed `reward`.
     `context` to `max_new_tokens` are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`:
@@ -62,6 +65,7 @@ class OnlineSettings(Checked):
     kv_bytes: int = 2 << 30
     lock_step: bool = False
     rewards: RewardMix = field(default_factory=RewardMix)
+    rewarders: tuple[Rewarder, ...] = ()
     credit: Estimator = field(default_factory=GroupRelative)
     drop_flat: bool = False
     by: str = "env"
@@ -84,12 +88,23 @@ class OnlineSettings(Checked):
         object.__setattr__(self, "template", freeze(self.template))
         if self.on not in ("turns", "reward"):
             raise invalid("online: on", self.on, "turns or reward")
+        self._check_names()
+
+    def _check_names(self) -> None:
+        """Every reward is there to be mixed, and once."""
+        object.__setattr__(self, "rewarders", tuple(self.rewarders))
+        names = [*RECORDED, *(name for rewarder in self.rewarders for name in rewarder.names)]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise invalid("online: rewarders", sorted(twice), "each name once")
+        for name in sorted(self.rewards.names - set(names)):
+            raise unknown("online: rewards", name, names)
 
     def to_json(self) -> dict[str, Any]:
         """What a checkpoint is tied to."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        parts = {"rewards": dict(self.rewards.weights), "credit": _named(self.credit), "bandit": _named(self.bandit)}
-        return {**plain, **parts}
+        parts = {"rewards": self.rewards.to_json(), "credit": _named(self.credit), "bandit": _named(self.bandit)}
+        return {**plain, **parts, "rewarders": {rewarder.called: rewarder.to_json() for rewarder in self.rewarders}}
 
 
 def _named(part: object) -> dict[str, Any]:
@@ -149,10 +164,27 @@ class Group(NamedTuple):
     sums: Sums
 
 
-def credited(chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]], settings: OnlineSettings) -> list[Group]:
+Brought = Mapping[str, Mapping[str, Values]]
+"""What rewarders bring: arrays by trajectory and name."""
+
+
+def finished(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
+    """The episodes of every group, by its number, that the outside world did not fail."""
+    return {str(i): [t for t in group if not t.error] for i, group in enumerate(played)}
+
+
+def credited(
+    chosen: Sequence[Chosen],
+    played: Sequence[Sequence[Trajectory]],
+    settings: OnlineSettings,
+    brought: Brought = EMPTY,
+) -> list[Group]:
     """Rewards, credit and rows of the groups just played. Episodes that the outside world failed take no part."""
-    valid = {str(i): [t for t in group if not t.error] for i, group in enumerate(played)}
-    rewards = {i: [settings.rewards(named_rewards(t)) for t in group] for i, group in valid.items()}
+    valid = finished(played)
+    rewards = {
+        i: [settings.rewards({**named_rewards(t), **brought.get(t.id, {})}) for t in group]
+        for i, group in valid.items()
+    }
     advantages = settings.credit(rewards)
     groups: list[Group] = []
     for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
@@ -164,12 +196,18 @@ def credited(chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]], s
             samples=ready,
             signal=signal,
             potential=_potential(one, group, rewards[i], settings),
-            sums=_sums(group, rewards[i], report) | {
+            sums=_sums(group, rewards[i], report) | _brought(group, brought) | {
                 "flat_groups": (float(not signal), 1.0),
                 "errors": (float(len(everyone) - len(group)), float(len(everyone))),
             },
         ))  # fmt: skip
     return groups
+
+
+def _brought(group: Sequence[Trajectory], brought: Brought) -> Sums:
+    """Means over the episodes of what each earned in all, before it is weighted."""
+    names = dict.fromkeys(name for t in group for name in brought.get(t.id, ()))
+    return {name: (math.fsum(float(brought[t.id][name].sum()) for t in group), float(len(group))) for name in names}
 
 
 def moves(sample: Sample) -> bool:

@@ -14,9 +14,14 @@ Trajectory-level GRPO as StarPO has it (Wang et al. 2025; ΔBelief-RL, section 4
 with `credit.GroupRelative`. Ours: the curriculum of PAPRIKA's algorithm 1 in the loop (the paper uses it per round of
 offline training); its estimates stay while the model learns, so they lag behind it.
 
+Rewards that need a model or the environment's filter are measured after the games and before credit
+(`train.rewarders`), by the model as it is now, as it was, or as it was on average (`train.versions`). Where episodes
+are saved, what was measured is kept beside them, and `recredit.py` credits them again, without a model.
+
 A log entry has the means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed one),
-`turns`, `format`, `agent_tokens`, ..., `flat_groups` (share of groups without signal), `episodes` so far, and
-`seconds_playing` per rollout and `seconds_training` (forward and backward) per step. The objective's own numbers
+`turns`, `format`, `agent_tokens`, ..., what rewarders brought (`belief`, say, summed over a game), `flat_groups` (share
+of groups without signal), `episodes` so far, and `seconds_playing` per rollout (`seconds_measuring` of these for
+rewarders) and `seconds_training` (forward and backward) per step. The objective's own numbers
 (`ratio`, `nll`, ...) are over the samples that were computed: those of flat groups are not, where they cannot matter.
 
 Processes: each plays and trains on its own groups; every process chooses all tasks alike and learns all potentials.
@@ -32,7 +37,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,21 +48,24 @@ from torch import Tensor
 from transformers import TrainerCallback
 
 from sonde.agents.llm import LLM, SHOWN
-from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, invalid, run_sync
+from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, identity, invalid, run_sync
 from sonde.models.hf import HF
 from sonde.rollout import close
 from sonde.store import RunWriter
 from sonde.store.folder import write_atomically
 
 from .collate import members, rows_of
+from .credit import Values
 from .curriculum import Curriculum, State
 from .folder import EPISODES
 from .gather import Game, groups_of
-from .groups import Chosen, Group, OnlineSettings, chosen_tasks, credited, moves, play_groups
+from .groups import Chosen, Group, OnlineSettings, chosen_tasks, credited, finished, moves, play_groups
 from .reference import Referee
+from .rewarders import Measured, Rewarder, Weights
 from .settings import TrainSettings
 from .trainer import SondeTrainer, TrainResult
 from .types import Item, Objective, Weighted
+from .versions import Versions
 
 PROGRESS = "online.json"
 """In every checkpoint: how far the playing is."""
@@ -114,13 +123,18 @@ class OnlineTrainer(SondeTrainer):
             replacement=self.online.replacement,
         )
         self.progress = Progress(state=self.curriculum.start())
+        for rewarder in self.online.rewarders:
+            for game in self.games:
+                rewarder.check(game.env)
         self._waiting: list[list[Item]] = []
+        self._measured: list[tuple[Game, Rewarder, list[Trajectory], Measured]] = []
         self._runs: dict[str, RunWriter] = {}
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         _check_processes(self)
         self.hf = self._around()
         self._player = self._seated()
         self._referee = self._reference() if "reference" in objective.needs else None
+        self._versions = self._asked_for()
 
     def _reference(self) -> Referee:
         """The model without its adapter, or a copy of it as it is now: a resumed run loads later weights afterwards."""
@@ -128,6 +142,11 @@ class OnlineTrainer(SondeTrainer):
         kept = model if off else copy.deepcopy(model).requires_grad_(False)
         tempered = "sampled" in self.objective.needs
         return Referee(model=kept, pad_id=self.pad_id, off=off, bf16=self.settings.bf16, tempered=tempered)
+
+    def _asked_for(self) -> Versions:
+        """The weights that rewarders ask for, as they are before anything is learned."""
+        asked: list[Weights] = [rewarder.asks for rewarder in self.online.rewarders if rewarder.asks is not None]
+        return Versions(self.accelerator.unwrap_model(self.model), asked)
 
     def _around(self) -> HF:
         model = self.accelerator.unwrap_model(self.model)
@@ -157,7 +176,7 @@ class OnlineTrainer(SondeTrainer):
             {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": _tasks(game)}
             for game in self.games
         ]
-        others = {seat: policy.config for seat, policy in self.policies.items()}
+        others = {seat: identity(policy.config) for seat, policy in self.policies.items()}
         return {**self.online.to_json(), "games": games, "policies": others}
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:
@@ -167,6 +186,7 @@ class OnlineTrainer(SondeTrainer):
         self.progress = Progress(state=self.curriculum.start())
         if checkpoint is not None:
             self.progress = Progress.read(Path(checkpoint) / PROGRESS, self.tied)
+            self._versions.load(Path(checkpoint))
         try:
             return super().train(resume=checkpoint or resume, **kwargs)
         finally:
@@ -221,6 +241,7 @@ class OnlineTrainer(SondeTrainer):
         """Into a checkpoint, how far the playing is goes with the weights: the state that makes it whole comes last."""
         super().save_model(output_dir, _internal_call)
         if _internal_call and output_dir is not None and self.args.should_save:
+            self._versions.save(Path(output_dir))
             self.progress.write(Path(output_dir) / PROGRESS, self.tied)
 
     # --- playing -----------------------------------------------------------------------------------------------------
@@ -232,8 +253,9 @@ class OnlineTrainer(SondeTrainer):
         choices, waiting = self.curriculum.choose(self.progress.state, self.settings.seed, self.tasks_per_rollout)
         rank, world = self.args.process_index, self.args.world_size
         mine = chosen_tasks(self.groups, choices, self.settings.seed, n_rollout)[rank::world]
+        self._versions.follow()
         played = self.play(mine)
-        groups = credited(mine, played, self.online)
+        groups = credited(mine, played, self.online, self.measure(mine, played))
         self._check_played(groups, played)
         potentials = self._from_all([group.potential for group in groups])
         for i, choice in enumerate(choices):
@@ -255,6 +277,35 @@ class OnlineTrainer(SondeTrainer):
             played = play_groups(chosen, self.agent, self.policies, self.online.k)
         self.hf.release()
         return played
+
+    def measure(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> dict[str, dict[str, Values]]:
+        """What rewarders bring of these episodes, by trajectory and name."""
+        begun, brought = time.perf_counter(), dict[str, dict[str, Values]]()
+        self._measured.clear()
+        for rewarder in self.online.rewarders:
+            for game in self.games:
+                valid = finished(played)
+                groups = {str(i): valid[str(i)] for i, one in enumerate(chosen) if one.game.name == game.name}
+                episodes = [t for group in groups.values() for t in group]
+                with self._under(rewarder.asks) as player:
+                    measured = rewarder.measure(game.env, episodes, player)
+                self._measured.append((game, rewarder, episodes, measured))
+                for key, arrays in rewarder.rewards(groups, measured).items():
+                    brought.setdefault(key, {}).update(arrays)
+        if self.online.rewarders:
+            self._note({"seconds_measuring": (time.perf_counter() - begun, 1.0)})
+        return brought
+
+    @contextmanager
+    def _under(self, weights: Weights | None) -> Iterator[LLM | None]:
+        """The player under these weights, and none where nobody is asked."""
+        if weights is None:
+            yield None
+            return
+        with self._versions.under(weights), self.playing():
+            self.hf.renew(weights=f"{'' if weights == 'current' else weights + ' at '}step-{self.state.global_step}")
+            yield self.agent
+        self.hf.release()
 
     def _check_played(self, groups: Sequence[Group], played: Sequence[Sequence[Trajectory]]) -> None:
         if not any(any(found) for found in self._from_all([len(group.samples) for group in groups])):
@@ -296,6 +347,8 @@ class OnlineTrainer(SondeTrainer):
                     run.append(replace(t, tags={**t.tags, **tags}))
         for run in self._runs.values():
             run.flush()
+        for game, rewarder, episodes, measured in self._measured:
+            rewarder.keep(self._run(game).folder, game.env, episodes, measured)
 
     def _run(self, game: Game) -> RunWriter:
         """The run folder of a game; each process has its own. Open until training ends."""

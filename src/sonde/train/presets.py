@@ -7,8 +7,8 @@ command line when a run starts, in its `data.json`, and in the report.
 
 Sources: PAPRIKA (Tajwar et al. 2025), section 4 and appendix C, and its code; ΔBelief-RL (2026), section 4.1 and
 appendices E and F, and its code; each `source` names what the papers do not print and what is ours. How PAPRIKA samples
-what is learned from is in `sonde.paprika`. ΔBelief-RL's own objective has no preset: its belief rewards are not built
-yet; `starpo` is what that paper compares it with. `tiny_*`: ours, measured on models of 0.4 M weights.
+what is learned from is in `sonde.paprika`. `delta_belief` is ΔBelief-RL, and `starpo` what that paper compares itself
+with. `tiny_*`: ours, for models of 0.4 M weights.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from sonde.core.errors import unknown
 from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
 
-from .credit import RewardMix
+from .credit import ReturnToGo, TurnWise
 from .groups import OnlineSettings
 from .learn import OFFLINE, Learning
+from .rewarders import BeliefGain, ExactGain
+from .rewards import RewardMix
 from .selection import SFTRule
 from .settings import FREE, LoraSettings, TrainSettings
 
@@ -60,6 +62,11 @@ class Training(Checked):
     def of(self, objective: str) -> Training:
         """The same for another objective, which has options of its own."""
         return self if objective == self.objective else replace(self, objective=objective, options=EMPTY)
+
+    @property
+    def episodes(self) -> int:
+        """How many are played in all, where the model learns while it plays."""
+        return self.settings.batch_size * (self.settings.max_steps or 0)
 
     def to_json(self) -> dict[str, Json]:
         """Everything that this objective is trained with, as plain JSON."""
@@ -127,7 +134,7 @@ _STARPO = Training(
         "clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "seq-mean-token-mean", "kl": 0.0,
     },
     online=OnlineSettings(
-        k=16, temperature=1.0, updates_per_rollout=3, rewards=RewardMix.published("delta_belief"), max_tokens=2500
+        k=16, temperature=1.0, updates_per_rollout=3, rewards=RewardMix.published("starpo"), max_tokens=2500
     ),
     settings=TrainSettings(
         lr=1e-5, batch_size=1280, max_steps=180, micro_batch=8, schedule="constant", warmup=0.0, betas=(0.9, 0.95),
@@ -141,8 +148,37 @@ _STARPO = Training(
         "micro-batch, bfloat16 and when to save: ours"
     ),
 )  # fmt: skip
+_DELTA = replace(
+    _STARPO,
+    options={**_STARPO.options, "aggregation": "token-mean"},
+    online=replace(
+        _STARPO.online, rewards=RewardMix.published("delta_belief"), rewarders=(BeliefGain(),), credit=TurnWise()
+    ),
+    settings=replace(_STARPO.settings, lr=3e-5),
+    source=(
+        "ΔBelief-RL section 3.2: ΔBelief of the statement's target, at least 0, times .1, the end of the game on every "
+        "turn, credit per turn (equations 1, 3 and 4); section 4.1: rate 3e-5, with 4 B weights too; appendix A.1: "
+        "rewards; its code: mean over tokens; the rest as `starpo`. Its code asks `question` and pads games that have "
+        "ended with zeros: online.rewarders.belief.template=question and online.credit.as_published=true"
+    ),
+)
 _TINY = TrainSettings(batch_size=32, micro_batch=32, micro_tokens=8192, warmup=0.0, save_steps=10)
 _TINY_SOURCE = "ours: models of 0.4 M weights on their own play of maze and best_arm, one CPU thread; not tuned"
+
+
+def _small(published: Training, **changes: Any) -> Training:
+    """The same for a tiny model on a CPU: 8 groups of 8 a step, all weights, a rate that suits them."""
+    tiny = {"k": 8, "updates_per_rollout": 1, "lock_step": True, "max_tokens": None}
+    return replace(
+        published,
+        online=replace(published.online, **{**tiny, **changes}),
+        settings=replace(
+            _TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40,
+            betas=published.settings.betas, weight_decay=published.settings.weight_decay,
+        ),
+        source=f"{_TINY_SOURCE}; rewards, credit and loss: {published.source}",
+    )  # fmt: skip
+
 
 _KNOWN: dict[str, Training] = {
     "paprika_sft": Training(objective="sft", settings=_PAPRIKA, source=_PAPRIKA_SOURCE),
@@ -152,6 +188,8 @@ _KNOWN: dict[str, Training] = {
     ),
     "starpo": _STARPO,
     "starpo_4b": replace(_STARPO, settings=replace(_STARPO.settings, lr=3e-5)),
+    "delta_belief": _DELTA,
+    "delta_belief_4b": _DELTA,
     "delta_belief_sft": Training(
         objective="sft",
         learning=Learning(sft=SFTRule(distinct=False, within=0), by_turn=True),
@@ -180,4 +218,14 @@ _KNOWN: dict[str, Training] = {
         source=_TINY_SOURCE,
     ),
 }  # fmt: skip
+_KNOWN |= {
+    "tiny_starpo": _small(_STARPO),
+    "tiny_delta_belief": _small(_DELTA, rewarders=(BeliefGain(template="answer"),)),
+    "tiny_exact_gain": _small(
+        _DELTA,
+        rewards=RewardMix({"success": 2.0, "turns": -0.05, "invalid": -5.0, "repeated": -1.0, "truth_gain": 0.1}),
+        rewarders=(ExactGain(),),
+        credit=ReturnToGo(),
+    ),
+}
 PRESETS: Mapping[str, Training] = frozen({name: replace(known, preset=name) for name, known in _KNOWN.items()})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -157,6 +157,13 @@ class TrainSettings(Checked):
         """
         lora = data.get("lora")
         return cls(**{**data, "lora": LoraSettings(**lora)} if isinstance(lora, Mapping) else data)
+
+    def changed(self, changes: Mapping[str, Any]) -> TrainSettings:
+        """The same with changes given as plain JSON; of an adapter's settings, too, those that are not named stay."""
+        lora = changes.get("lora")
+        if isinstance(lora, Mapping):
+            changes = {**changes, "lora": replace(self.lora or LoraSettings(), **lora)}
+        return replace(self, **changes)
 
 
 def read_settings(file: Path) -> TrainSettings:

@@ -15,8 +15,7 @@ every process runs the same number of passes (a process without items runs a sil
 `gradient_accumulation_steps` at 1 and `gradient_clipping` to "auto"; with ZeRO stage 2 or more every pass reduces.
 Tested: DDP with two gloo processes, and the objectives under `fully_shard`. Untested: Trainer's own FSDP on devices (on
 CPUs it silently runs DDP) and DeepSpeed.
-Sampled order: items are shuffled anew every epoch from the seed. The process's global generators are as they were after
-training. Source: ours.
+The process's global generators are as they were after training. Source: ours.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from transformers.trainer import TRAINER_STATE_NAME
 
 from sonde.core.errors import StoreError, UserError, invalid
-from sonde.core.seeding import Rng, derive
 from sonde.models.saving import saving
 
 from . import lora
@@ -58,6 +56,7 @@ from .folder import (
     write_origin,
 )
 from .logprobs import said_logprobs, token_logprobs
+from .order import Loader, Order
 from .origin import origin_of
 from .reference import Compared, Referee, kept_reference, read_reference
 from .settings import TrainSettings, write_settings
@@ -74,33 +73,6 @@ class TrainResult:
     history: list[dict[str, float]]
     steps: int
     summary: dict[str, float]
-
-
-class Order:
-    """Which items make each optimizer step of an epoch: a seeded shuffle in mini-batches, the last maybe small."""
-
-    def __init__(self, n: int, batch_size: int, seed: int, *, shuffle: bool = True) -> None:
-        self.n, self.batch_size, self.seed, self.shuffle, self.epoch = n, batch_size, seed, shuffle, 0
-
-    def __len__(self) -> int:
-        return math.ceil(self.n / self.batch_size)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        order = list(range(self.n))
-        if self.shuffle:
-            Rng(derive(self.seed, "train", "order"), self.epoch).shuffle(order)
-        for start in range(0, self.n, self.batch_size):
-            yield order[start : start + self.batch_size]
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-
-class _Loader(DataLoader[Any]):
-    """Yields lists of numbers of items; Trainer tells it the epoch."""
-
-    def set_epoch(self, epoch: int) -> None:
-        self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
 
 
 class _LastEntry(TrainerCallback):
@@ -240,9 +212,9 @@ class SondeTrainer(Trainer):
         """One entry per optimizer step: numbers of items, or the step's own number where a subclass finds the items."""
         if self.items is None:
             steps = int(self.args.max_steps)
-            return _Loader(range(steps), batch_sampler=Order(steps, 1, 0, shuffle=False), collate_fn=list)  # type: ignore[arg-type]
+            return Loader(range(steps), batch_sampler=Order(steps, 1, 0, shuffle=False), collate_fn=list)  # type: ignore[arg-type]
         order = Order(len(self.items), self.settings.batch_size, self.settings.seed)
-        return _Loader(range(len(self.items)), batch_sampler=order, collate_fn=list)  # type: ignore[arg-type]
+        return Loader(range(len(self.items)), batch_sampler=order, collate_fn=list)  # type: ignore[arg-type]
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
         """The forward passes of this process for the next optimizer step, and the units of all processes."""

@@ -124,6 +124,8 @@ def _scaled(run: Loaded) -> Cell:
 def _why_no_scale(run: Loaded, found: tuple[Estimate, Estimate] | None) -> str:
     if run.evaluation.split != "test":
         return "floor and ceiling are measured on the test split only"
+    if run.evaluation.others:
+        return "floor and ceiling were measured against the environment's own user"
     if found is None:
         return "floor and ceiling were not measured for this configuration"
     if found[0].overlaps(found[1]):

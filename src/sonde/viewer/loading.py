@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sonde.core import Env, Trajectory, UserError, build, content_hash
+from sonde.core import AGENT, Env, Trajectory, UserError, build, content_hash
 from sonde.core.plain import plain
 from sonde.evaluate import Evaluation, Row
 from sonde.run import EVALUATION, load_evaluation
@@ -150,6 +150,8 @@ def cast_agents(sources: Sequence[Source]) -> list[Agent]:
 
 
 def _role(env: Env[Any], evaluation: Evaluation) -> str:
+    if evaluation.others:  # the ends of the scale were measured against the environment's own policies
+        return ""
     name = str(evaluation.agent.get("name", "")).removeprefix("agents:")
     return {env.spec.reference: "reference", env.spec.floor: "floor"}.get(name, "") if name else ""
 
@@ -172,11 +174,13 @@ def _names(sources: Sequence[Source]) -> list[str]:
 
 
 def _settings(source: Source) -> dict[str, Any]:
-    """What makes a run's agent, split or world another one, flat. Settings of the environment are not among them."""
+    """What makes a run's agent, whom it meets, split or world another one, flat. Settings of the environment are not
+    among them."""
     e = source.evaluation
     flat = _flat(e.agent, "")
     flat.pop("fingerprint", None)
-    return {**flat, "split": e.split, "seed": e.seed}
+    own = {seat: str(name).removeprefix("users:") for seat, name in source.env.spec.seats.items() if seat != AGENT}
+    return {**flat, **own, **e.others, "split": e.split, "seed": e.seed}
 
 
 def _flat(value: Any, path: str) -> dict[str, Any]:

@@ -5,10 +5,15 @@ Lines are labelled at their ends and rows at their left, so no figure needs a le
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from sonde.curves import MANY
+from sonde.curves import passes as passed
+from sonde.metrics import Estimate
 
 from .loading import Agent, Section
 from .losses import CAUSES, Losses
@@ -19,6 +24,8 @@ WIDTH, HEIGHT = 4.5, 2.8
 _TINT = 0.32
 _PATTERNS = {"poor": "", "nothing": "///", "invalid": "xxx", "format": ""}
 _BINS = 20
+_FEW = 40
+"""Points of a curve up to which each gets a marker."""
 
 
 @contextmanager
@@ -41,13 +48,48 @@ def success(section: Section, name: str) -> str:
     with axes(right=0.76) as ax:
         ends: list[tuple[float, Agent]] = []
         for run in section.runs:
-            curve = run.evaluation.within
-            line(ax, run.agent, range(1, len(curve) + 1), [100 * share for share in curve])
-            ends.append((100 * curve[-1], run.agent))
+            found = run.evaluation.within
+            curve(ax, run.agent, found, at=range(1, len(found) + 1), scale=100)
+            ends.append((100 * found[-1].mean, run.agent))
         ax.set(xlabel="turns", ylabel="episodes won (%)", ylim=(-3, 103))
-        _whole_turns(ax, 1, section.max_turns)
+        whole_turns(ax, 1, section.max_turns)
         label_ends(ax, ends)
         return inline(ax.figure, name, f"Share of episodes won within n turns in {section.title}")
+
+
+def passes(section: Section, name: str) -> str | None:
+    """pass@k over k, as far as each run was sampled; None where no run was sampled often."""
+    runs = [run for run in section.runs if run.evaluation.k >= MANY]
+    if not runs:
+        return None
+    with axes(right=0.76) as ax:
+        ends: list[tuple[float, Agent]] = []
+        for run in runs:
+            found = passed(run.evaluation.metrics, run.evaluation.k)
+            curve(ax, run.agent, [*found.values()], at=[math.log2(k) for k in found], scale=100)
+            ends.append((100 * found[run.evaluation.k].mean, run.agent))
+        ax.set(xlabel="samples k", ylabel="pass@k (%)", ylim=(-3, 103))
+        most = max(run.evaluation.k for run in runs)
+        ax.set_xticks(range(most.bit_length()), [str(2**i) for i in range(most.bit_length())])
+        label_ends(ax, ends)
+        return inline(ax.figure, name, f"Share of tasks won by at least one of k samples in {section.title}")
+
+
+def wasted(section: Section, what: str, name: str) -> str | None:
+    """The share of turns 1, 2, ... that the environment called invalid, or repeated; None where it called none so."""
+    runs = [run for run in section.runs if run.evaluation.wasted[what]]
+    if not any(point.mean for run in runs for point in run.evaluation.wasted[what]):
+        return None
+    with axes(right=0.76) as ax:
+        ends: list[tuple[float, Agent]] = []
+        for run in runs:
+            found = run.evaluation.wasted[what]
+            curve(ax, run.agent, found, at=range(1, len(found) + 1), scale=100)
+            ends.append((100 * found[-1].mean, run.agent))
+        ax.set(xlabel="turn", ylabel=f"{what} (% of episodes still on)", ylim=(-3, 103))
+        whole_turns(ax, 1, section.max_turns)
+        label_ends(ax, ends)
+        return inline(ax.figure, name, f"Share of {what} turns by turn in {section.title}")
 
 
 def entropy(section: Section, name: str) -> str | None:
@@ -62,7 +104,7 @@ def entropy(section: Section, name: str) -> str | None:
             ends.append((curve[-1], run.agent))
         ax.set(xlabel="turns", ylabel="still unknown (bits)")
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1])
-        _whole_turns(ax, 0, section.max_turns)
+        whole_turns(ax, 0, section.max_turns)
         label_ends(ax, ends)
         return inline(ax.figure, name, f"Mean posterior entropy in bits after each turn in {section.title}")
 
@@ -78,7 +120,7 @@ def turns(section: Section, name: str) -> str:
         rows.append((run.agent, _shares(won, n), _shares(other, n), f"mean {mean:.1f}" if run.rows else "no episodes"))
     with _ridge(rows, width=0.84) as ax:
         ax.set(xlabel="turns played")
-        _whole_turns(ax, 0 if any(r.turns == 0 for run in section.runs for r in run.rows) else 1, section.max_turns)
+        whole_turns(ax, 0 if any(r.turns == 0 for run in section.runs for r in run.rows) else 1, section.max_turns)
         return inline(ax.figure, name, f"Histogram of turns played in {section.title}")
 
 
@@ -108,7 +150,7 @@ def lost_by_turn(agent: Agent, found: Losses, top: float, name: str) -> str:
             bottom = [b + v for b, v in zip(bottom, values, strict=True)]
         ax.set(xlabel="turn", ylabel="bits on offer", ylim=(0, 1.06 * top))
         ax.grid(axis="y")
-        _whole_turns(ax, 1, len(bottom))
+        whole_turns(ax, 1, len(bottom))
         _tag(ax, agent.short, agent)
         return inline(ax.figure, name, f"Bits on offer at each turn to {agent.name}, taken and lost by cause")
 
@@ -169,6 +211,21 @@ def line(ax: Any, agent: Agent, x: Sequence[float], y: Sequence[float], *, marke
         x, y, color=agent.colour, linestyle=agent.dash, linewidth=1.8, marker=agent.marker if markers else "",
         markersize=3.4, gid=f"agent-{agent.number}", clip_on=False,
     )  # fmt: skip
+    ax.grid(axis="y")
+
+
+def curve(
+    ax: Any, agent: Agent, values: Sequence[Estimate], *, at: Sequence[float] = (), alpha: float = 1.0, scale: float = 1
+) -> None:
+    """One agent's estimates in its look, at these x (by default 0, 1, ...), with their intervals as a band."""
+    x, few = at or range(len(values)), len(values) <= _FEW
+    mean, low, high = ([scale * getattr(e, name) for e in values] for name in ("mean", "low", "high"))
+    look = {"color": agent.colour, "gid": f"agent-{agent.number}", "clip_on": False}
+    ax.plot(
+        x, mean, linestyle=agent.dash, linewidth=1.8, alpha=alpha, marker=agent.marker if few else "", markersize=3.4,
+        **look,
+    )  # fmt: skip
+    ax.fill_between(x, low, high, color=agent.colour, alpha=0.15 * alpha, lw=0, gid=f"agent-{agent.number}")
     ax.grid(axis="y")
 
 
@@ -238,7 +295,7 @@ def _tag(ax: Any, text: str, agent: Agent) -> None:
     ax.text(0.99, 0.97, text, transform=ax.transAxes, ha="right", va="top", fontweight="bold", color=agent.colour)
 
 
-def _whole_turns(ax: Any, first: int, last: int) -> None:
+def whole_turns(ax: Any, first: int, last: int) -> None:
     """Ticks at whole turns, few enough to be read."""
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, last) if (last - first) / s <= 12)
     ticks = [t for t in range(first, last + 1) if t % step == 0]

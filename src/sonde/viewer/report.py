@@ -19,7 +19,7 @@ from sonde.core.extras import need
 from sonde.core.plain import plain
 from sonde.metrics import Estimate
 
-from . import exploration, headline, plots, stages, training
+from . import convictions, exploration, headline, plots, stages, training
 from .histories import History, histories
 from .loading import Agent, Loaded, Section, Source, cast_agents, open_source, read, sections
 from .losses import CAUSES, MEANINGS, Losses, losses
@@ -84,6 +84,7 @@ class Shown:
     by_turn: Sequence[tuple[Agent, str]]
     gains: Sequence[str]
     nothing_to_learn: bool
+    convictions: Sequence[tuple[convictions.Held, Sequence[convictions.Line]]]
     scale: tuple[Estimate, Estimate] | None
     reference: str
     split: str
@@ -104,7 +105,9 @@ class ShownRun:
 
 
 def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]], trainings: Sequence[History]) -> Shown:
-    runs = [_shown_run(run, chosen[id(run)]) for run in section.runs]
+    believed = {id(run): held for run in section.runs if (held := convictions.held(run)) is not None}
+    told = convictions.told_apart(list(believed.values()))
+    runs = [_shown_run(run, chosen[id(run)], believed.get(id(run))) for run in section.runs]
     known = [(r.run.agent, r.losses) for r in runs if r.losses is not None]
     if all(found.offered <= 0 for _, found in known):
         known = []
@@ -112,9 +115,10 @@ def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]], trainings
     return Shown(
         section=section,
         runs=runs,
-        figures=_figures(section, known, compared),
+        figures=_figures(section, known, compared, told),
         by_turn=_by_turn(section, known),
         gains=stages.gains(compared) if compared else (),
+        convictions=[(held, convictions.table(held)) for held in told],
         nothing_to_learn=not known and any(r.losses is not None for r in runs),
         scale=headline.scale(section.runs[0]),
         reference=section.env.spec.reference,
@@ -123,17 +127,24 @@ def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]], trainings
 
 
 def _figures(
-    section: Section, known: Sequence[tuple[Agent, Losses]], compared: Sequence[Loaded]
+    section: Section,
+    known: Sequence[tuple[Agent, Losses]],
+    compared: Sequence[Loaded],
+    believed: Sequence[convictions.Held],
 ) -> dict[str, str | None]:
     name = section.anchor
     return {
         "stages": stages.figure(compared, f"{name}-st", section.title) if compared else None,
         "success": plots.success(section, f"{name}-s"),
+        "passes": plots.passes(section, f"{name}-p"),
+        "invalid": plots.wasted(section, "invalid", f"{name}-wi"),
+        "repeated": plots.wasted(section, "repeated", f"{name}-wr"),
         "turns": plots.turns(section, f"{name}-t"),
         "entropy": plots.entropy(section, f"{name}-h"),
         "efficiency": plots.efficiencies(section, f"{name}-e"),
         "lost": plots.lost_in_all(known, f"{name}-l") if known else None,
         "key": plots.key(f"{name}-k") if known else None,
+        **convictions.figures(believed, name, section.title),
         **exploration.figures(_explored(section), name, section.title),
     }
 
@@ -150,7 +161,7 @@ def _by_turn(section: Section, known: Sequence[tuple[Agent, Losses]]) -> list[tu
     ]
 
 
-def _shown_run(run: Loaded, chosen: Sequence[tuple[str, Any]]) -> ShownRun:
+def _shown_run(run: Loaded, chosen: Sequence[tuple[str, Any]], believed: convictions.Held | None) -> ShownRun:
     notes = list(run.evaluation.notes)
     if run.version != run.env.spec.version:
         notes.append(f"played on version {run.version} of the environment, shown beside version {run.env.spec.version}")
@@ -160,7 +171,7 @@ def _shown_run(run: Loaded, chosen: Sequence[tuple[str, Any]]) -> ShownRun:
         shares=headline.shares(run.evaluation),
         losses=losses(run.rows, run.results, run.evaluation.max_turns),
         no_bits=headline.why_no_bits(run),
-        transcripts=transcripts(run, chosen),
+        transcripts=transcripts(run, chosen, {} if believed is None else believed.beliefs),
         config=indented(dict(run.saved)),
         notes=notes,
     )

@@ -7,14 +7,16 @@ first of the rest. Of a long episode the first and the last turns are laid out; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sonde.core import AGENT, Act, Episode, Gain, Trajectory, Turn
 from sonde.core.plain import Piece
+from sonde.elicit import Elicited
 from sonde.evaluate import Row
 
+from .convictions import beside
 from .loading import Loaded
 from .losses import CAUSES, cause, lost
 from .text import compact, pieces
@@ -78,7 +80,8 @@ class Bubble:
 
 @dataclass(frozen=True)
 class TurnView:
-    """A turn and its information; `before` and `after` are posterior entropies in bits, None for n/a."""
+    """A turn and its information; `before` and `after` are posterior entropies in bits, None for n/a. `belief` is ln b
+    of the truth before and after it, where a model's was elicited."""
 
     number: int
     bubbles: Sequence[Bubble]
@@ -88,6 +91,7 @@ class TurnView:
     before: float | None
     after: float | None
     why: str
+    belief: tuple[float, float] | None
 
     @property
     def lost(self) -> float:
@@ -118,15 +122,19 @@ class Transcript:
         return max([1e-9, *offers])
 
 
-def transcripts(run: Loaded, chosen: Sequence[tuple[str, Row]]) -> list[Transcript]:
-    """The chosen episodes of a run."""
-    return [_transcript(run, reason, row, run.shown[row.trajectory]) for reason, row in chosen]
+def transcripts(
+    run: Loaded, chosen: Sequence[tuple[str, Row]], beliefs: Mapping[str, Sequence[Elicited]]
+) -> list[Transcript]:
+    """The chosen episodes of a run, with what is known of a model's beliefs in them."""
+    return [
+        _transcript(run, reason, row, run.shown[row.trajectory], beliefs.get(row.trajectory)) for reason, row in chosen
+    ]
 
 
-def _transcript(run: Loaded, reason: str, row: Row, t: Trajectory) -> Transcript:
+def _transcript(run: Loaded, reason: str, row: Row, t: Trajectory, beliefs: Sequence[Elicited] | None) -> Transcript:
     long = len(t.turns) > FIRST + LAST
     shown = (*t.turns[:FIRST], *t.turns[-LAST:]) if long else t.turns
-    turns = [_turn(turn, row, run.results[t.id][turn.index]) for turn in shown]
+    turns = [_turn(turn, row, run.results[t.id][turn.index], beside(beliefs, turn.index)) for turn in shown]
     left_out = (FIRST + 1, len(t.turns) - LAST) if long else None
     hidden = "" if t.task.hidden is None else compact(t.task.hidden)
     prior = row.entropy[0] if row.entropy else 0.0
@@ -143,7 +151,7 @@ def _opening(run: Loaded, t: Trajectory) -> str:
     return ep.messages[AGENT][0].content if ep.messages[AGENT] else ""
 
 
-def _turn(turn: Turn, row: Row, result: str) -> TurnView:
+def _turn(turn: Turn, row: Row, result: str, belief: tuple[float, float] | None) -> TurnView:
     gains, known = row.gains or (), row.entropy or ()
     weighed = turn.index < len(gains)  # a turn that broke off is not
     gain = gains[turn.index] if weighed else None
@@ -156,6 +164,7 @@ def _turn(turn: Turn, row: Row, result: str) -> TurnView:
         before=known[turn.index] if weighed else None,
         after=known[turn.index + 1] if weighed else None,
         why=CAUSES.get(cause(gain, result), "") if gain else "",
+        belief=belief,
     )
 
 

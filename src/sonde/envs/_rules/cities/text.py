@@ -110,7 +110,7 @@ _FLUFF = re.compile(
     r"rather|very|truly|more or less|in general|overall|in real life|on earth|still|widely|commonly)\b"
 )
 _PLACE_TAIL = re.compile(
-    r" (?:in|within|inside|around|at|throughout|across)(?: and around)? (?:C|N|its area|C area|C region|"
+    r" (?:in|within|inside|around|at|throughout|across)(?: and around)? (?:C(?! of )|N|its area|C area|C region|"
     r"your area|your region|area|region)(?= |$)"
     r"|(?<!^is)(?<!^are)(?<!^was)(?<!^were) there(?= |$)(?! (?:is|are))| here(?= |$)|"
     r" (?:in )?where P? ?(?:you )?(?:are|live)$| where C is$| where you are$| where you live$| nearby$|"

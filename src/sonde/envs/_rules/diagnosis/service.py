@@ -9,7 +9,7 @@ beliefs; without a seated judge nobody decides about it: a claimed goal ends the
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
@@ -126,6 +126,12 @@ class Service(Dialogue):
         """`product/cause`: ids of causes are words that a customer may say."""
         case = case_of(state)
         return hypotheses(case.product)[case.cause] if case.product else case.solution
+
+    def in_words(self, hypothesis: Hashable) -> str:
+        """The catchwords of the fix; of a foreign scenario the solution as it stands."""
+        product, _, _ = str(hypothesis).partition("/")
+        named = dict(zip(hypotheses(product), legal(product).fix, strict=True)) if product in products() else {}
+        return named.get(str(hypothesis), str(hypothesis))
 
     def intro(self, state: Talk, seat: str) -> str:
         case, say = case_of(state), self.say_pieces

@@ -249,6 +249,17 @@ def draw_frame(rng: random.Random, setting: str) -> Frame:
     )  # fmt: skip
 
 
+def is_name(text: str) -> bool:
+    """Whether somebody in some case may be called this: a given name, or a full one.
+
+    >>> is_name("Wanda"), is_name("Who was in the library")
+    (True, False)
+    """
+    given, _, family = text.partition(" ")
+    known = data()["names"]
+    return given in known["given"] and (given == text or family in known["family"])
+
+
 def _names(rng: random.Random, n: int) -> list[str]:
     """Full names; no two share an initial of the given name, or a family name."""
     pool: dict[str, list[str]] = {}

@@ -1,0 +1,235 @@
+"""How far a model's own belief is from the exact posterior: what ΔBelief-RL (section 3.1, figure 2) could not measure.
+
+    python recipes/delta_belief/calibration.py [--only NAME ...] [--tasks 100] [--quick] [--dry-run] [--json]
+
+Each case plays episodes where the environment has a filter, elicits a model's beliefs over them (`sonde elicit`), and
+compares. Folders are ordinary runs: `sonde report` on them draws the figures, and an interrupted recipe goes on.
+
+    tiny            sonde-tiny-best_arm on its own play of best_arm, preset small: its next answer as its belief. Before
+                    the last turn that answer is a pull, which is not quite the same
+    tiny-decide     the same, asked at every turn for the decision, which it otherwise is only at the end
+    tiny-off        tiny-decide over the play of the reference solver, another policy's, as in the paper's figure 2
+    arms            SmolLM2-135M over the same episodes, with a sentence that says which machine is best
+    twenty-*        SmolLM2-135M over games of twenty_questions, preset lmrl, 4 questions at random and then at most 4
+                    of the reference solver, so that some are lost: the truth and 19 others, under the paper's template,
+                    that of its code, and as the answer it would give
+    paper-*         the paper's setting: Qwen3 1.7B and 4B, not thinking, over DeepSeek-v3.2's games of the preset
+                    delta_belief. The user is the rule user, so that there is a posterior to compare with. Only where
+                    they are named: they need an endpoint at localhost:8000, weights, and a GPU
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import sonde
+from sonde import believed
+from sonde.agents.llm import LLM, SHOWN
+from sonde.beliefs import Summary, split
+from sonde.core import Message, View
+from sonde.core.types import Json
+from sonde.elicit import ANSWER, Elicitation, ask
+from sonde.metrics import Estimate
+from sonde.rollout import collect
+from sonde.run import RunConfig, execute, prepare
+from sonde.store import Run
+
+TINY = {"name": "models:hf", "model": "sonde-tiny-best_arm"}
+SMOLLM2 = {"name": "models:hf", "model": "smollm2"}
+ENDPOINT = {"name": "models:http", "model": "deepseek-ai/DeepSeek-V3.2", "base_url": "http://localhost:8000/v1"}
+BEST = "The machine with the highest chance is <target>."
+ARMS = {"name": "best_arm", "preset": "small"}
+TWENTY = {"name": "twenty_questions", "preset": "lmrl", "max_turns": 8}
+LATE = {"name": "agents:switch", "first": {"name": "agents:random"}, "then": {"name": "agents:asker"}, "turn": 4}
+TRIED = 4
+"""Games that a cost is estimated from."""
+CHARACTERS_PER_TOKEN = 4
+HEADS = (
+    "ln b first", "ln b last", "belief", "exact", "KL bits", "TV", "ECE", "corr", "among", "odds", "pairs", "outside",
+)  # fmt: skip
+NOTES = """\
+ln b first, last: of the truth in nats, before turn 1 and after the last turn after which half of the games were on.
+belief, exact, KL, TV: there, of the truth and of all candidates. corr: of ΔBelief with the exact truth gain. among:
+of ΔBelief among the candidates. odds, pairs: updating factors, of the truth and of all pairs. outside: mean mass of
+all other messages (template answer).
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Whose games, whose beliefs, and how they are elicited. `share` of the tasks that are asked for are played;
+    `decide` asks for the decision at every turn; `named` cases are run where they are asked for by name alone."""
+
+    env: Mapping[str, Json]
+    plays: Mapping[str, Json]
+    model: Mapping[str, Json]
+    how: Elicitation
+    context: str = "full"
+    decide: bool = False
+    share: float = 1.0
+    named: bool = False
+
+    def seat(self) -> LLM:
+        return sonde.build({"name": "agents:llm", "model": self.model, "context": self.context})
+
+
+def decision(view: View) -> Sequence[Message]:
+    """The tallies as they are shown when no tries are left, whenever that is."""
+    shown = view.rendered or ""
+    return (Message("user", re.sub(r"Tries left: \d+\. Name a machine\.", "Tries left: 0. Decide.", shown)),)
+
+
+def _twenty(how: str) -> Case:
+    given = Elicitation(template=how, candidates=20)
+    return Case(env=TWENTY, plays=LATE, model=SMOLLM2, how=given, share=0.4)
+
+
+def _paper(size: str) -> Case:
+    """As in the paper's code, with candidates beside the truth."""
+    env = {"name": "twenty_questions", "preset": "delta_belief", "as_published": True}
+    model = {"name": "models:hf", "model": f"Qwen/Qwen3-{size}", "template": {"enable_thinking": False}}
+    return Case(
+        env=env, plays={"name": "agents:llm", "model": ENDPOINT}, model=model, named=True,
+        how=Elicitation(template="question", candidates=128),
+    )  # fmt: skip
+
+
+_OWN = {"name": "agents:llm", "model": TINY, "context": "render", "max_new_tokens": 8}
+_ALL = Elicitation(template=ANSWER, candidates="all")
+CASES: Mapping[str, Case] = {
+    "tiny": Case(env=ARMS, plays=_OWN, model=TINY, how=_ALL, context="render"),
+    "tiny-decide": Case(env=ARMS, plays=_OWN, model=TINY, how=_ALL, context="render", decide=True),
+    "tiny-off": Case(env=ARMS, plays={"name": "agents:bayes_arm"}, model=TINY, how=_ALL, context="render", decide=True),
+    "arms": Case(
+        env=ARMS, plays={"name": "agents:bayes_arm"}, model=SMOLLM2, context="render", share=0.4,
+        how=Elicitation(template=BEST, candidates="all"),
+    ),
+    "twenty-statement": _twenty("statement"),
+    "twenty-question": _twenty("question"),
+    "twenty-answer": _twenty(ANSWER),
+    "paper-1.7B": _paper("1.7B"),
+    "paper-4B": _paper("4B"),
+}  # fmt: skip
+
+
+def run(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
+    """Play what is missing, elicit what is missing, compare."""
+    folder: Path = args.out / name
+    played = _played(case, folder, args.tasks)
+    seat, begun, env = case.seat(), time.process_time(), sonde.build(case.env)
+    shown = {setting: seat.config[setting] for setting in SHOWN} | {"decide": case.decide}
+    prompt = decision if case.decide else seat.prompt
+
+    async def work() -> None:
+        found = believed.believed(folder, env, played, seat.model, case.how, prompt=prompt, shown=shown)
+        async with aclosing(found):
+            async for _ in found:
+                pass
+        await seat.close()
+
+    asyncio.run(work())
+    found = split(believed.courses(env, played, believed.read(folder).beliefs))
+    return {"case": name, "seconds": time.process_time() - begun, "beliefs": found, "outside": _outside(folder)}
+
+
+def _played(case: Case, folder: Path, tasks: int) -> Run:
+    n = _tasks(case, tasks)
+    config = RunConfig(env=case.env, seats={"agent": case.plays}, n_tasks=n, k=1, gains=False)
+    execute(prepare(config), folder)
+    return Run.load(folder)
+
+
+def _tasks(case: Case, wanted: int) -> int:
+    return min(max(2, round(case.share * wanted)), len(sonde.build(case.env).tasks("test")))
+
+
+def _outside(folder: Path) -> float | None:
+    """Mean mass of what is none of the candidates."""
+    rows = [b.outside for row in believed.read(folder).beliefs.values() for b in row if b.outside is not None]
+    return sum(rows) / len(rows) if rows else None
+
+
+def estimate(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
+    """What eliciting would cost, from a few games of the reference solver; no model is loaded. Tokens that are
+    computed: of a conversation that only grows once, and every candidate at every turn."""
+    env, seat = sonde.build(case.env), case.seat()
+    few = collect(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
+    tokens = 0
+    for t in few:
+        probes = ask(env, t, case.how, decision if case.decide else seat.prompt).probes
+        shown = {p.messages[:-1][-1].content: sum(len(m.content) for m in p.messages[:-1]) for p in probes}
+        trunk = max(shown.values()) if case.context == "full" else sum(shown.values())
+        tokens += (trunk + sum(len(p.messages[-1].content) for p in probes)) // CHARACTERS_PER_TOKEN
+    n = _tasks(case, args.tasks)
+    return {"case": name, "model": case.model["model"], "episodes": n, "tokens": n * tokens // len(few)}
+
+
+def show(rows: Sequence[Mapping[str, Any]]) -> None:
+    """A table for all episodes, then wins against losses."""
+    print(f"{'case':18}{'episodes':>9}" + "".join(f"{h:>11}" for h in HEADS) + f"{'CPU s':>8}")
+    for row in rows:
+        for part, s in row["beliefs"].items():
+            label = row["case"] if part == "all" else f"  {part}"
+            outside = row["outside"] if part == "all" else None
+            cells = [*_ends(s), *_middle(s), *_numbers(s), "" if outside is None else f"{outside:.3f}"]
+            seconds = f"{row['seconds']:8.0f}" if part == "all" else ""
+            print(f"{label:18}{s.episodes:9}" + "".join(f"{c:>11}" for c in cells) + seconds)
+    print(NOTES)
+
+
+def _last(s: Summary) -> int:
+    """The last turn after which at least half of the episodes are still on."""
+    reach = [t for t, n in enumerate(s.reached) if 2 * n >= s.episodes]
+    return reach[-1] if reach else 0
+
+
+def _ends(s: Summary) -> list[str]:
+    return [_mean(s.target, 0), _mean(s.target, _last(s))]
+
+
+def _middle(s: Summary) -> list[str]:
+    return [_mean(curve, _last(s)) for curve in (s.believed, s.exact, s.divergence, s.variation)]
+
+
+def _numbers(s: Summary) -> list[str]:
+    ece, changes = s.reliability and s.reliability.ece, (s.correlation_truth, s.correlation_among)
+    found = (ece, *changes, s.updating_truth, s.updating_pairs)
+    return ["n/a" if e is None else f"{e.mean:.2f}±{(e.high - e.low) / 2:.2f}" for e in found]
+
+
+def _mean(curve: Sequence[Estimate], t: int) -> str:
+    return f"{curve[t].mean:.2f}" if t < len(curve) else "n/a"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=CASES, help="these cases")
+    parser.add_argument("--tasks", type=int, default=100, help="tasks of the test split (default 100)")
+    parser.add_argument("--quick", action="store_true", help="4 tasks, for a first look")
+    parser.add_argument("--dry-run", action="store_true", help="say what it would cost; no model is loaded")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--out", type=Path, default=Path("runs/delta_belief/calibration"), help="where the runs go")
+    args = parser.parse_args()
+    args.tasks = min(args.tasks, 4) if args.quick else args.tasks
+    chosen = {name: CASES[name] for name in args.only or CASES if args.only or not CASES[name].named}
+    if args.dry_run:
+        print(json.dumps([estimate(name, case, args) for name, case in chosen.items()], indent=1))
+        return
+    rows = [run(name, case, args) for name, case in chosen.items()]
+    if args.json:
+        print(json.dumps([{**row, "beliefs": {k: asdict(v) for k, v in row["beliefs"].items()}} for row in rows]))
+        return
+    show(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""The best of n: a player's candidates for one turn, each tried out, and of them the one that tells most.
+
+Source: ΔBelief-RL, section 3.1, equation 2 and figure 3: eight questions are sampled, the reply to each is simulated,
+and the one with the greatest ΔBelief of the truth is asked. All share the belief before the turn, so it is the one
+after which the model believes the truth most. Who chooses so knows the truth, and is marked privileged. `worst` takes
+the one after which it believes it least, and below `p` = 1 some turns take a candidate at random, as in its code.
+
+By `expected`, ours, it is the question with the greatest expected gain under the environment's own filter: that needs
+no truth, and no belief of a model.
+
+The replies tried out are those that will be given, where the other seats draw from their view's seed alone. A candidate
+that wins is the best, and the worst only if all win. Departure: the paper's code reads a belief there too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sonde.core import (
+    Action,
+    Episode,
+    EpisodePolicy,
+    Model,
+    Policy,
+    Rng,
+    UserError,
+    View,
+    advance,
+    derive,
+    invalid,
+)
+from sonde.elicit import Elicitation, probe, seen, value
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestOfN(EpisodePolicy):
+    """See the module. `player` makes the candidates, the first of them as it would alone; `believer` is whose belief is
+    asked (None: the player's own), by `template`. Ties go to the first."""
+
+    player: Policy
+    n: int = 8
+    by: Literal["belief", "expected"] = "belief"
+    worst: bool = False
+    p: float = 1.0
+    believer: Model | None = None
+    template: str = "statement"
+    aggregate: Literal["sum", "mean"] = "sum"
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise invalid("agents:best_of_n: n", self.n, "1 or more")
+        if self.by not in ("belief", "expected"):
+            raise invalid("agents:best_of_n: by", self.by, "belief or expected")
+        if not 0.0 <= self.p <= 1.0:
+            raise invalid("agents:best_of_n: p", self.p, "0 to 1")
+        if self.by == "belief":
+            _ = self._asked.require("score"), self._how
+        object.__setattr__(self, "privileged", self.by == "belief" or self.player.privileged)
+
+    @property
+    def _asked(self) -> Model:
+        model = self.believer or getattr(self.player, "model", None)
+        if not isinstance(model, Model):
+            raise invalid(
+                "agents:best_of_n: believer", model, f"{Model.words}: {self.player.name!r} has none of its own"
+            )
+        return model
+
+    @property
+    def _how(self) -> Elicitation:
+        return Elicitation(template=self.template, aggregate=self.aggregate)
+
+    async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
+        view = ep.view()
+        candidates = await asyncio.gather(*(self.player.act(each) for each in self._views(ep, view.seed)))
+        rng = Rng(view.seed, "pick")
+        if rng.random() >= self.p:
+            return candidates[rng.randrange(self.n)]
+        texts = tuple(dict.fromkeys(action.text for action in candidates))
+        worth = dict(zip(texts, await self._worth(ep, texts, policies), strict=True))
+        best = min if self.worst else max
+        return best(candidates, key=lambda action: worth[action.text])
+
+    def _views(self, ep: Episode, seed: int) -> list[View]:
+        """The same view, with other randomness from the second on."""
+        return [(ep.fork(sample=derive(seed, "candidate", i) >> 1) if i else ep).view() for i in range(self.n)]
+
+    async def _worth(self, ep: Episode, texts: Sequence[str], policies: Mapping[str, Policy]) -> Sequence[float]:
+        if self.by == "belief":
+            tried = await asyncio.gather(*(advance(ep.step(text), policies) for text in texts))
+            return await self._beliefs(tried)
+        known = ep.filter()
+        if known is None:
+            raise UserError(f"agents:best_of_n: by: got 'expected', but {ep.env.name} has no filter; allowed: belief")
+        return [known.expected_gain(text) for text in texts]
+
+    async def _beliefs(self, tried: Sequence[Episode]) -> list[float]:
+        """ln b of the truth after each; the games that are won are worth more, and those that end unsaid less."""
+        prompt: Any = getattr(self.player, "prompt", seen)
+        found = [probe(ep, self._how, prompt) for ep in tried]
+        scores = iter(await self._asked.score([one for one in found if one is not None]))
+        worth = [-math.inf if one is None else value(self._how, next(scores)) for one in found]
+        won = [ep.outcome is not None and ep.outcome.kind == "win" for ep in tried]
+        return [math.inf if w else x for w, x in zip(won, worth, strict=True)]
+
+    async def finish(self, view: View) -> None:
+        await self.player.finish(view)
+
+    async def close(self) -> None:
+        await self.player.close()
+        if self.believer is not None:
+            await self.believer.close()

@@ -1,0 +1,220 @@
+"""Rewards that need more than what is on the record: the environment's exact filter, or a model asked what it believes.
+
+    online = OnlineSettings(rewarders=(ExactGain(),), rewards=RewardMix({"success": 1.0, "truth_gain": 0.1}))
+
+A `Rewarder` measures something of the episodes just played, before credit is given, and turns it into arrays by name,
+one number per turn, for the mix. What is measured is kept beside episodes that are kept, so that they can be credited
+again without a model (`recredit.py`).
+
+`BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation
+1), asked of the weights as they are now (as the paper), as they were at the start (its option `ref`), or as a moving
+average over rollouts (its EMA adapter, .95). `ExactGain`: what the same turn told in bits, which ΔBelief is an estimate
+of where the model believes as it should. Gains may be shaped (`shaping.py`). The turn that wins carries none, as
+published; that it did win is what the outcome's reward says.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from sonde import believed
+from sonde.agents.llm import LLM, SHOWN
+from sonde.core import EMPTY, Env, Episode, Trajectory, UserError, invalid, run_sync, unknown
+from sonde.core.checked import Checked
+from sonde.core.types import Json
+from sonde.elicit import Elicitation, Elicited, elicit, probe, words
+from sonde.scoring import as_assumed
+
+from .credit import Values
+from .shaping import check_shaping, shaped
+
+Weights = Literal["current", "start", "average"]
+"""Of the model that plays: as they are, as they were when training began, or their moving average over rollouts."""
+WEIGHTS: tuple[Weights, ...] = ("current", "start", "average")
+
+
+class Measured(NamedTuple):
+    """What was found of trajectories, by id, and the setting that decided it."""
+
+    found: Mapping[str, Any]
+    setting: Mapping[str, Json] = EMPTY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewarder(Checked, ABC):
+    """See the module. Gains are shaped by `shaping`, with `tau` and `clip`."""
+
+    called = "rewarder"
+    names: ClassVar[tuple[str, ...]]
+    """Of the arrays that it brings."""
+
+    shaping: str | tuple[str, ...] = ()
+    tau: float = 1.0
+    clip: tuple[float, float] = (-2.0, 2.0)
+
+    def __post_init__(self) -> None:
+        named = (self.shaping,) if isinstance(self.shaping, str) else self.shaping
+        object.__setattr__(self, "shaping", tuple(named))
+        object.__setattr__(self, "clip", tuple(self.clip))
+        check_shaping(f"{self.called}: shaping", self.shaping)
+        if not 0.0 < self.tau < np.inf:
+            raise invalid(f"{self.called}: tau", self.tau, "above 0")
+        if not self.clip[0] < self.clip[1]:
+            raise invalid(f"{self.called}: clip", self.clip, "a lower and a higher bound")
+
+    @property
+    def asks(self) -> Weights | None:
+        """The weights under which the player is asked; None where no model is."""
+        return None
+
+    @abstractmethod
+    def check(self, env: Env[Any]) -> None:
+        """Raise `UserError` where this environment cannot be measured."""
+
+    @abstractmethod
+    def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
+        """What there is to know of these episodes; `player` is the model in its seat, under the weights asked for."""
+
+    def keep(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measured) -> None:
+        """Write what was measured into the run folder that holds the episodes; nothing where it is found again."""
+
+    def again(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measured:
+        """What was measured of the episodes in a run folder."""
+        return self.measure(env, trajectories, None)
+
+    @abstractmethod
+    def gains(self, trajectory: Trajectory, found: Any) -> Mapping[str, Values]:
+        """By name, one gain per turn; NaN where a turn has none."""
+
+    def rewards(self, groups: Mapping[str, Sequence[Trajectory]], measured: Measured) -> dict[str, dict[str, Values]]:
+        """The arrays for the mix, by trajectory and name."""
+        out: dict[str, dict[str, Values]] = {t.id: {} for group in groups.values() for t in group}
+        rows = {key: [self.gains(t, measured.found[t.id]) for t in group] for key, group in groups.items()}
+        for name in self.names:
+            gains = {key: [_unwon(t, row[name]) for t, row in zip(groups[key], rows[key], strict=True)] for key in rows}
+            ready = shaped(gains, self.shaping, tau=self.tau, clip=self.clip)
+            for key, group in groups.items():
+                for t, values in zip(group, ready[key], strict=True):
+                    out[t.id][name] = values
+        return out
+
+    def to_json(self) -> dict[str, Json]:
+        return {"is": type(self).__qualname__, **asdict(self)}
+
+
+def _unwon(trajectory: Trajectory, gains: Values) -> Values:
+    """Without the gain of the turn that won."""
+    if gains.shape != (len(trajectory.turns),):
+        allowed = f"one for each of {len(trajectory.turns)} turns"
+        raise UserError(f"rewarder: trajectory {trajectory.id}: got {len(gains)} gains, allowed: {allowed}")
+    out = gains.copy()
+    if trajectory.outcome is not None and trajectory.outcome.kind == "win":
+        out[-1:] = np.nan
+    return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactGain(Rewarder):
+    """Bits from the environment's own filter. `exact_gain`: entropy of the posterior before the turn less after it;
+    `truth_gain`: log2 of the posterior of the truth after it less before, what ΔBelief is in a model that believes
+    exactly what can be known."""
+
+    called = "exact_gain"
+    names: ClassVar[tuple[str, ...]] = ("exact_gain", "truth_gain")
+
+    def check(self, env: Env[Any]) -> None:
+        if env.filter(env.tasks("train")[0].public) is None:
+            raise invalid("exact_gain: env", env.name, "an environment with an exact filter")
+
+    def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
+        return Measured({t.id: _bits(env, t) for t in trajectories})
+
+    def gains(self, trajectory: Trajectory, found: Mapping[str, Values]) -> Mapping[str, Values]:
+        return found
+
+
+def _bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
+    found = Episode.replay(env, trajectory).gains() if as_assumed(env.spec, trajectory) else None
+    if found is None:
+        played = {seat: policy.get("name") for seat, policy in trajectory.policies.items()}
+        raise invalid("exact_gain: policies", played, f"those that the filter assumes: {dict(env.spec.assumes)}")
+    return {
+        "exact_gain": np.array([gain.realised for gain in found], np.float64),
+        "truth_gain": np.array([gain.truth for gain in found], np.float64),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeliefGain(Rewarder):
+    """`belief`: ΔBelief, in nats. `template`: how the belief is read (`sonde.elicit`), which is asked in the game as
+    the player sees it; `of`: under which weights. `shaping` is the paper's; none is its *naive*."""
+
+    called = "belief"
+    names: ClassVar[tuple[str, ...]] = ("belief",)
+
+    template: str = "statement"
+    aggregate: Literal["sum", "mean"] = "sum"
+    of: Weights = "current"
+    shaping: str | tuple[str, ...] = ("relu",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.of not in WEIGHTS:
+            raise unknown("belief: of", self.of, WEIGHTS)
+        _ = self.how
+
+    @property
+    def how(self) -> Elicitation:
+        """What the model is asked."""
+        return Elicitation(template=self.template, aggregate=self.aggregate)
+
+    @property
+    def asks(self) -> Weights:
+        return self.of
+
+    def check(self, env: Env[Any]) -> None:
+        begun = Episode.begin(env, env.tasks("train")[0], seed=0)
+        words(env, env.hypothesis(begun.state))
+        probe(begun, self.how)
+
+    def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
+        if player is None:
+            raise UserError("belief: player: got none, allowed: the model whose beliefs are asked for")
+        shown = {name: player.config[name] for name in SHOWN}
+        found = run_sync(_elicited(player, env, trajectories, self.how))
+        return Measured(found, believed.setting(player.model, self.how, shown))
+
+    def keep(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measured) -> None:
+        believed.keep(folder, env, trajectories, measured.found, measured.setting)
+
+    def again(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measured:
+        notes = believed.read(folder)
+        missing = [t.id for t in trajectories if t.id not in notes.beliefs]
+        if missing:
+            raise UserError(f"belief: {folder} keeps no beliefs of {len(missing)} of {len(trajectories)} episodes")
+        return Measured(notes.beliefs, notes.setting)
+
+    def gains(self, trajectory: Trajectory, found: Sequence[Elicited]) -> Mapping[str, Values]:
+        """Where nothing is told at the end of a game, there is no belief after its last turn, and so no gain."""
+        known, turns = np.array([belief.target for belief in found], np.float64), len(trajectory.turns)
+        if len(known) not in (turns, turns + 1):
+            allowed = f"one before each of {turns} turns"
+            raise UserError(f"belief: trajectory {trajectory.id}: got {len(known)} beliefs, allowed: {allowed}")
+        return {"belief": np.append(np.diff(known), [np.nan] * (turns + 1 - len(known)))}
+
+
+async def _elicited(
+    player: LLM, env: Env[Any], trajectories: Sequence[Trajectory], how: Elicitation
+) -> dict[str, tuple[Elicited, ...]]:
+    found = elicit(player.model, env, trajectories, how, prompt=player.prompt)
+    return {trajectory.id: beliefs async for trajectory, beliefs in found}
+
+
+REWARDERS: Mapping[str, type[Rewarder]] = {cls.called: cls for cls in (BeliefGain, ExactGain)}
+"""What settings can name."""

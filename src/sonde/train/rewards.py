@@ -1,0 +1,131 @@
+"""Rewards per turn: arrays by name, and mixes of them. Pure functions of what is on the record; numpy only.
+
+    named = named_rewards(trajectory)                       # {"env": ..., "success": ..., "turns": ..., ...}
+    per_turn = RewardMix({"success": 1.0, "turns": -0.02})(named)
+
+Rewards that need a model or the environment (`belief`, `exact_gain`, ...) come from a `Rewarder` (`rewarders.py`) under
+names of their own; a mix weighs them like any other.
+
+**ΔBelief-RL** (section 3.2, equation 3): r_t = end + 0.1 max(gain_t, 0) + penalties of the turn, where `end` is 2 for
+a win less 0.05 for every turn of the game (none for a game of one turn), *added whole to every turn*: that every turn
+bears the length of the whole game is in the code only. Invalid questions cost 5, repeated ones 1. The turn that wins
+carries no gain. `StarPO`, which it compares itself with, sums the same rewards without gains, `end` once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sonde.core import AGENT, EMPTY, Trajectory, invalid, unknown
+from sonde.core.checked import Checked
+from sonde.core.frozen import Frozen, frozen
+from sonde.core.types import Json
+from sonde.curves import CALLED, called
+
+from .credit import Values
+
+RECORDED = (
+    "env", "turns", "extra_turns", "invalid", "repeated", "success", "loss", "format", "timeout", "score",
+)  # fmt: skip
+"""The names of what is on the record."""
+
+
+def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
+    """What rewards can be mixed from: one array per name, one number per turn.
+
+    `env`: the environment's own reward (any before the first turn is the first turn's). `turns`: 1 per turn;
+    `extra_turns`: the same, but 0 where one turn was all. `invalid`, `repeated`: 1 on turns that the environment called
+    so. On the last turn only: `success`, 1 if won (and judged so, where there is a judge); `loss`, `format` and
+    `timeout`, 1 for that outcome; `score`, the outcome's.
+    """
+    turns, outcome = trajectory.turns, trajectory.outcome
+    n, kind = len(turns), outcome.kind if outcome else "error"
+    said = called(trajectory)
+    earned = np.array([turn.rewards.get(AGENT, 0.0) for turn in turns], np.float64)
+    earned[:1] += sum(act.rewards.get(AGENT, 0.0) for act in trajectory.opening)
+    return {
+        "env": earned,
+        "turns": np.ones(n),
+        "extra_turns": np.full(n, float(n > 1)),
+        **{name: np.array([float(t in said.get(name, ())) for t in range(n)]) for name in CALLED},
+        "success": _last(n, float(outcome is not None and outcome.success)),
+        **{name: _last(n, float(kind == name)) for name in ("loss", "format", "timeout")},
+        "score": _last(n, outcome.score if outcome else 0.0),
+    }
+
+
+def _last(n: int, value: float) -> Values:
+    values = np.zeros(n)
+    values[-1:] = value
+    return values
+
+
+_PENALTIES: Mapping[str, float] = {"invalid": -5.0, "repeated": -1.0}
+_END: Mapping[str, float] = {"success": 2.0, "extra_turns": -0.05}
+_PUBLISHED: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
+    "success": ({"success": 1.0}, {}),  # PAPRIKA: trajectories are told apart by success
+    "delta_belief": ({**_PENALTIES, "belief": 0.1}, _END),
+    "starpo": ({**_END, **_PENALTIES}, {}),
+    "env": ({"env": 1.0}, {}),  # LMRL-Gym: the environment's return
+}
+
+
+@dataclass(frozen=True)
+class RewardMix(Checked):
+    """Named arrays of rewards with their weights; the environment's rewards on the record stay as they are. Of those in
+    `every`, the sum over the game is on each of its turns.
+
+    >>> RewardMix({"success": 1.0, "turns": -0.02})({"success": [0, 1], "turns": [1, 1]}).tolist()
+    [-0.02, 0.98]
+    >>> RewardMix({"turns": -0.02}, every={"success": 1.0})({"success": [0, 1], "turns": [1, 1]}).tolist()
+    [0.98, 0.98]
+    """
+
+    called = "rewards"
+
+    weights: Mapping[str, float] = field(default_factory=lambda: Frozen(_PUBLISHED["success"][0]))
+    every: Mapping[str, float] = EMPTY
+
+    def __post_init__(self) -> None:
+        for name, weight in (*self.weights.items(), *self.every.items()):
+            if not np.isfinite(weight):
+                raise invalid(f"rewards: {name}", weight, "a finite number")
+        if not (self.weights or self.every):
+            raise invalid("rewards", dict(self.weights), "at least one name with its weight")
+        object.__setattr__(self, "weights", frozen(self.weights))
+        object.__setattr__(self, "every", frozen(self.every))
+
+    @classmethod
+    def published(cls, name: str) -> RewardMix:
+        """`success` (PAPRIKA), `delta_belief` (ΔBelief-RL, equation 3; `belief` has to be shaped, see `BeliefGain`),
+        `starpo` (the same without beliefs, per game) or `env` (LMRL-Gym)."""
+        if name not in _PUBLISHED:
+            raise unknown("rewards", name, _PUBLISHED)
+        return cls(*_PUBLISHED[name])
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the arrays that are mixed."""
+        return frozenset(self.weights) | frozenset(self.every)
+
+    def to_json(self) -> dict[str, Json]:
+        return {**self.weights, **({"every": dict(self.every)} if self.every else {})}
+
+    def __call__(self, named: Mapping[str, Sequence[float] | Values]) -> Values:
+        """The reward per turn. `named` is that of `named_rewards`, with any further arrays (gains, say) added."""
+        arrays = [weight * self._of(name, named) for name, weight in self.weights.items()]
+        for name, weight in self.every.items():
+            array = self._of(name, named)
+            arrays.append(np.full(len(array), weight * array.sum()))
+        lengths = sorted({len(a) for a in arrays})
+        if len(lengths) > 1:
+            raise invalid("rewards: lengths", lengths, "one number per turn in every array")
+        return np.sum(arrays, axis=0)
+
+    def _of(self, name: str, named: Mapping[str, Sequence[float] | Values]) -> Values:
+        if name not in named:
+            raise unknown("rewards", name, named)
+        return np.asarray(named[name], np.float64)

@@ -1,0 +1,80 @@
+"""A model that is trained, under other weights than it has now: those that it began with, or a moving average.
+
+    versions = Versions(model, ("start", "average"))
+    with versions.under("start"):
+        ...                                  # the module has the weights of the beginning
+    versions.follow()                        # average = .95 average + .05 weights: once a rollout
+
+Only weights that are trained are kept twice, so with an adapter the copies are as small as it is, and its start is the
+model without it. Source: ΔBelief-RL's code, which keeps a second adapter for the average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from sonde.core import UserError
+
+from .rewarders import Weights
+
+DECAY = 0.95
+"""Of the moving average, per rollout, as published."""
+FILE = "average.safetensors"
+"""In a checkpoint: the moving average."""
+
+
+class Versions:
+    """See the module. `kept` names what is asked for; nothing else is copied."""
+
+    def __init__(self, module: Any, kept: Iterable[Weights]) -> None:
+        self._module = module
+        self._copies = {name: self._copied() for name in sorted(set(kept) - {"current"})}
+
+    def _trained(self) -> dict[str, torch.Tensor]:
+        return {name: p.data for name, p in self._module.named_parameters() if p.requires_grad}
+
+    def _copied(self) -> dict[str, torch.Tensor]:
+        return {name: p.clone() for name, p in self._trained().items()}
+
+    @contextmanager
+    def under(self, name: Weights) -> Iterator[None]:
+        """The module with these weights in place; what it had is back afterwards, to the last bit."""
+        if name == "current":
+            yield
+            return
+        now, other = self._trained(), self._copies[name]
+        held = {key: p.clone() for key, p in now.items()}
+        try:
+            for key, p in now.items():
+                p.copy_(other[key])
+            yield
+        finally:
+            for key, p in now.items():
+                p.copy_(held[key])
+
+    def follow(self) -> None:
+        """Move the average towards the weights as they are, where there is one."""
+        average = self._copies.get("average", {})
+        for key, p in self._trained().items():
+            if key in average:
+                average[key].mul_(DECAY).add_(p, alpha=1.0 - DECAY)
+
+    def save(self, folder: Path) -> None:
+        if "average" in self._copies:
+            save_file({name: p.contiguous() for name, p in self._copies["average"].items()}, folder / FILE)
+
+    def load(self, folder: Path) -> None:
+        """The average as a checkpoint has it."""
+        average = self._copies.get("average")
+        if average is None:
+            return
+        if not (folder / FILE).is_file():
+            raise UserError(f"train: resume: {folder / FILE} is missing: the average of weights cannot be had again")
+        for name, p in load_file(folder / FILE).items():
+            average[name].copy_(p)

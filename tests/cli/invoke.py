@@ -1,0 +1,19 @@
+"""The `sonde` command, called in this process."""
+
+from __future__ import annotations
+
+from typer.testing import CliRunner
+
+from sonde.cli.app import app
+
+
+def run(*args: str) -> str:
+    """What it prints at 100 columns, where it succeeds."""
+    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "100"})
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def failure(*args: str) -> str:
+    """The error that ends it."""
+    return str(CliRunner().invoke(app, list(args)).exception)

@@ -1,0 +1,288 @@
+"""Rewards of the environment's filter and of a model's own belief: by hand, in the loop, and credited again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+
+from sonde import believed
+from sonde.agents.llm import LLM
+from sonde.core import Episode, Message, Probe, Trajectory, UserError, run_sync
+from sonde.elicit import Elicited
+from sonde.models.hf import HF
+from sonde.store import Run
+from sonde.train.algos.grpo import GRPO
+from sonde.train.credit import ReturnToGo, TurnWise
+from sonde.train.gather import Game
+from sonde.train.groups import OnlineSettings
+from sonde.train.online import OnlineTrainer
+from sonde.train.recredit import recredited
+from sonde.train.rewarders import BeliefGain, ExactGain, Measured
+from sonde.train.rewards import RewardMix
+from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.versions import Versions
+
+from .asking import WORDS, Asking
+from .tiny import tiny_model, tiny_tokenizer
+
+ENV = Asking()
+ASKED = "Is the secret"
+
+
+def played(*texts: str, sample: int = 0, env: Asking = ENV) -> Trajectory:
+    ep = Episode.begin(env, env.task("red"), seed=1, sample=sample)
+    for text in texts:
+        ep = ep.step(text)
+    return ep.trajectory()
+
+
+# --- by hand ---------------------------------------------------------------------------------------------------------
+
+
+def test_exact_gains_by_hand() -> None:
+    """Two colours: asking tells which, one bit, however late; a guess without asking is lost either way and tells
+    nothing. Shaped like any gain."""
+    games = [played("ask", "red"), played("hm", "ask", "red"), played("blue"), played("hm", "hm", "hm", "hm")]
+    rewarder = ExactGain()
+    found = rewarder.rewards({"g": games}, rewarder.measure(ENV, games, None))
+    bits = [[1.0, 0.0], [0.0, 1.0, 0.0], [0.0], [0.0] * 4]
+    for t, by_hand in zip(games, bits, strict=True):
+        assert found[t.id]["exact_gain"].tolist() == found[t.id]["truth_gain"].tolist() == by_hand
+    assert rewarder.measure(ENV, games[:1], None).found[games[0].id]["truth_gain"].tolist() == [1.0, 0.0]
+    half = replace(rewarder, shaping=("min_max",), clip=(0.0, 0.5))
+    shaped = half.rewards({"g": games[:1]}, half.measure(ENV, games, None))
+    assert shaped[games[0].id]["exact_gain"].tolist() == [0.5, 0]
+
+
+def test_belief_gains_by_hand() -> None:
+    """ln b: -3, -1, -2 and, after the game was won, -.1, which is not asked for; lost without a word, there is none."""
+    won, lost = played("hm", "ask", "red"), played("hm", "hm", "hm", "hm", sample=1)
+    told = {won.id: beliefs(-3.0, -1.0, -2.0, -0.1), lost.id: beliefs(-3.0, -2.5, -2.5, -4.0)}
+    raw = BeliefGain(shaping=())
+    found = raw.rewards({"g": [won, lost]}, Measured(told))
+    assert found[won.id]["belief"].tolist() == [2.0, -1.0, 0.0]
+    assert found[lost.id]["belief"].tolist() == [0.5, 0.0, -1.5, 0.0]
+    relu = BeliefGain().rewards({"g": [won, lost]}, Measured(told))
+    assert relu[won.id]["belief"].tolist() == [2.0, 0.0, 0.0]
+    centred = BeliefGain(shaping=("group_centring",)).rewards({"g": [won, lost]}, Measured(told))
+    assert centred[won.id]["belief"].tolist() == [0.75, -0.5, 0.0]
+    assert centred[lost.id]["belief"].tolist() == [-0.75, 0.5, 0.0, 0.0]
+    with pytest.raises(UserError, match="got 2 beliefs, allowed: one before each of 4 turns"):
+        raw.rewards({"g": [lost]}, Measured({lost.id: beliefs(-3.0, -2.5)}))
+
+
+def beliefs(*logs: float) -> tuple[Elicited, ...]:
+    return tuple(Elicited(x, tokens=1) for x in logs)
+
+
+def player(**options: Any) -> LLM:
+    tokenizer = tiny_tokenizer(WORDS)
+    return LLM(model=HF.around(tiny_model(vocab=len(tokenizer)), tokenizer, model="tiny"), **options)
+
+
+def test_belief_is_what_the_model_gives_the_truth_in_the_game_as_it_sees_it() -> None:
+    game = played("hm", "ask", "blue")
+    for seat, history in ((player(), ("start", "hm", "again", "ask", "red")), (player(context="render"), ("red",))):
+        rewarder = BeliefGain(shaping=())
+        found = rewarder.measure(ENV, [game], seat)
+        roles = ("user", "assistant") * 3
+        told = tuple(Message(role, text) for role, text in zip(roles, history, strict=False))  # type: ignore[arg-type]
+        probe = Probe((*told, Message("assistant", f"{ASKED} red")), span=(14, 17))
+        ((by_hand,),) = run_sync(seat.model.score([probe]))
+        assert found.found[game.id][2].target == pytest.approx(by_hand, abs=1e-5)
+        gains = rewarder.rewards({"g": [game]}, found)[game.id]["belief"]
+        logs = [belief.target for belief in found.found[game.id]]
+        assert gains == pytest.approx(np.diff(logs)) and np.abs(gains).max() > 0.01
+        assert found.setting["template"] == "statement" and found.setting["shown"]["context"] == seat.context
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfiltered(Asking):
+    """The same, but nobody can say what can be known, nor what it is called."""
+
+    def filter(self, public: Any) -> None:
+        return None
+
+    def in_words(self, hypothesis: Any) -> None:
+        return None
+
+
+def test_what_cannot_be_measured_is_said_before_anything_is_played(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"exact_gain: env: got .*, allowed: an environment with an exact filter"):
+        trainer(tmp_path, env=Unfiltered(), rewarders=(ExactGain(),))
+    with pytest.raises(UserError, match=r"whose hypothesis 'red' is no text|whose hypothesis 'blue' is no text"):
+        trainer(tmp_path, env=Unfiltered(), rewarders=(BeliefGain(),))
+    with pytest.raises(UserError, match=r"elicit: template: got 'Is it\?'"):
+        BeliefGain(template="Is it?")
+    with pytest.raises(UserError, match=r"belief: shaping: unknown name 'rely' .did you mean 'relu'"):
+        BeliefGain(shaping=("rely",))
+    with pytest.raises(UserError, match="belief: of: got 'now'"):
+        BeliefGain(of="now")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="belief: player: got none"):
+        BeliefGain().measure(ENV, [], None)
+    with pytest.raises(UserError, match="online: rewards: unknown name 'belief'"):
+        OnlineSettings(rewards=RewardMix.published("delta_belief"))
+    with pytest.raises(UserError, match=r"rewarders: got .'exact_gain', 'truth_gain'.*, allowed: each name once"):
+        OnlineSettings(rewarders=(ExactGain(), ExactGain()))
+
+
+# --- in the loop -----------------------------------------------------------------------------------------------------
+
+HURRY = RewardMix({"success": 1.0, "turns": -0.1})
+MIX = RewardMix({"success": 1.0, "turns": -0.1, "truth_gain": 0.5})
+
+
+def trainer(folder: Path, *, env: Asking = ENV, lora: LoraSettings | None = None, max_steps: int = 2,
+            save_steps: int | None = None, lr: float = 3e-3, **online: Any) -> OnlineTrainer:  # fmt: skip
+    settings = TrainSettings(
+        folder=str(folder), lr=lr, batch_size=8, micro_batch=8, max_steps=max_steps, schedule="constant",
+        warmup=0.0, lora=lora, save_steps=save_steps, keep=5,
+    )  # fmt: skip
+    tokenizer = tiny_tokenizer(WORDS)
+    model = tiny_model(vocab=len(tokenizer))
+    games = [Game(env, env.tasks("train"), "asking")]
+    how = OnlineSettings(k=4, lock_step=True, **online)
+    return OnlineTrainer(model, GRPO(), games, settings, how, tokenizer=tokenizer)
+
+
+def per_turn(sample: Any) -> list[set[float]]:
+    """The advantages on the tokens of each turn."""
+    found: list[set[float]] = [set() for _ in range(sample.turns)]
+    for row in sample.rows:
+        for turn, advantage in zip(row.turns, row.advantages, strict=True):
+            if turn >= 0:
+                found[turn].add(round(advantage, 6))
+    return found
+
+
+class Watched(OnlineTrainer):
+    """Remembers the groups of every rollout."""
+
+    seen: list[Any]
+
+    def _check_played(self, groups: Any, played: Any) -> None:
+        self.seen = [*getattr(self, "seen", []), *groups]
+        super()._check_played(groups, played)
+
+
+def test_exact_gains_reach_the_tokens_of_their_turns(tmp_path: Path) -> None:
+    """Every token of a turn has the turn's advantage, turns of a game differ, and bits are in the history."""
+    t = trainer(tmp_path, rewarders=(ExactGain(),), rewards=MIX, credit=ReturnToGo())
+    t.__class__ = Watched
+    history = t.train().history
+    found = [per_turn(sample) for group in t.seen for sample in group.samples]
+    assert len(found) == 16 and all(len(values) == 1 for turns in found for values in turns)
+    assert any(len(set.union(*turns)) > 1 for turns in found if len(turns) > 1)
+    assert all(0.0 <= entry["truth_gain"] <= 1.0 for entry in history) and history[0]["truth_gain"] > 0.0
+    assert all(entry["seconds_measuring"] > 0.0 for entry in history)
+
+
+@pytest.mark.parametrize("rewarder", [ExactGain(), BeliefGain(shaping=("tanh",))])
+def test_what_was_kept_is_credited_again_without_a_model(tmp_path: Path, rewarder: Any) -> None:
+    (name, *_) = rewarder.names
+    settings: dict[str, Any] = {
+        "rewarders": (rewarder,), "rewards": RewardMix({"success": 1.0, name: 0.5}), "credit": TurnWise(),
+        "save_episodes": True,
+    }  # fmt: skip
+    t = trainer(tmp_path, **settings)
+    t.__class__ = Watched
+    t.train()
+    folder = tmp_path / "episodes" / "asking"
+    again = {s.trajectory: s for group in recredited(folder, t.online) for s in group.samples}
+    before = {s.trajectory: s for group in t.seen for s in group.samples}
+    assert again.keys() == before.keys() and len(again) > 8
+    for key, sample in before.items():
+        assert [row.advantages for row in again[key].rows] == [row.advantages for row in sample.rows]
+    other = replace(t.online, credit=ReturnToGo(), rewarders=(replace(rewarder, shaping=()),))
+    differing = {s.trajectory: s for group in recredited(folder, other) for s in group.samples}
+    assert any(per_turn(differing[key]) != per_turn(sample) for key, sample in before.items())
+
+
+def test_beliefs_are_kept_as_sonde_elicit_keeps_them(tmp_path: Path) -> None:
+    trainer(tmp_path, rewarders=(BeliefGain(),), save_episodes=True).train()
+    folder = tmp_path / "episodes" / "asking"
+    notes, run = believed.read(folder), list(Run.load(folder))
+    assert {t.id for t in run} == set(notes.beliefs) and notes.setting["aggregate"] == "sum"
+    assert notes.setting["model"]["weights"] == "step-1"
+    for t in run:
+        assert len(notes.beliefs[t.id]) in (len(t.turns), len(t.turns) + 1)
+        assert all(belief.target < 0.0 for belief in notes.beliefs[t.id])
+    with pytest.raises(UserError, match="asking keeps no beliefs of 1 of 1 episodes"):
+        BeliefGain().again(folder, ENV, [played("ask")])
+
+
+# --- other weights ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lora", [None, LoraSettings(r=4)])
+def test_beliefs_of_the_start_stay_and_those_of_now_move(tmp_path: Path, lora: LoraSettings | None) -> None:
+    games = [played("ask", "blue"), played("hm", "ask", "blue", sample=1)]
+    found: dict[str, list[list[float]]] = {}
+    for of in ("start", "current", "average"):
+        t = trainer(tmp_path / of, lora=lora, lr=3e-2, rewarders=(BeliefGain(of=of),), rewards=HURRY)
+        found[of] = [logs(t, games)]
+        t.train()
+        found[of].append(logs(t, games))
+    before = found["current"][0]
+    assert found["start"][0] == before == found["average"][0] == found["start"][1]
+    moved = {of: distance(found[of][1], before) for of in ("current", "average")}
+    assert moved["current"] > 1e-3 and 0.0 < moved["average"] < 0.5 * moved["current"]
+
+
+def logs(t: OnlineTrainer, games: Sequence[Trajectory]) -> list[float]:
+    (rewarder,) = t.online.rewarders
+    with t._under(rewarder.asks) as seat:  # pyright: ignore[reportPrivateUsage]
+        found = rewarder.measure(ENV, games, seat).found
+    return [belief.target for game in games for belief in found[game.id]]
+
+
+def distance(a: Sequence[float], b: Sequence[float]) -> float:
+    return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)))
+
+
+def test_versions_put_back_what_was_there(tmp_path: Path) -> None:
+    module = torch.nn.Linear(2, 1, bias=False)
+    module.weight.data = torch.tensor([[1.0, 2.0]])
+    versions = Versions(module, ("start", "average"))
+    module.weight.data += 1.0
+    versions.follow()
+    with versions.under("start"):
+        assert module.weight.tolist() == [[1.0, 2.0]]
+    with versions.under("average"):
+        assert module.weight.tolist() == [pytest.approx([1.05, 2.05])]
+    assert module.weight.tolist() == [[2.0, 3.0]]
+    with pytest.raises(RuntimeError), versions.under("start"):
+        raise RuntimeError
+    assert module.weight.tolist() == [[2.0, 3.0]]
+    versions.save(tmp_path)
+    other = Versions(module, ("average",))
+    other.load(tmp_path)
+    with other.under("average"):
+        assert module.weight.tolist() == [pytest.approx([1.05, 2.05])]
+    with pytest.raises(UserError, match="the average of weights cannot be had again"):
+        other.load(tmp_path / "nowhere")
+
+
+def test_a_resumed_run_has_the_average_that_it_had(tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "rewarders": (BeliefGain(of="average"),), "rewards": RewardMix({"success": 1.0, "belief": 0.5}),
+        "credit": TurnWise(), "max_steps": 4, "save_steps": 2, "lr": 3e-2,
+    }  # fmt: skip
+    straight = trainer(tmp_path / "whole", **options).train().history
+    trainer(tmp_path / "parts", **options).train()
+    resumed = trainer(tmp_path / "parts", **options)
+    again = resumed.train(resume=tmp_path / "parts" / "checkpoint-2").history
+    assert [entry["belief"] for entry in again] == [entry["belief"] for entry in straight]
+    assert [entry["grad_norm"] for entry in again] == [entry["grad_norm"] for entry in straight]
+    assert resumed.tied["rewarders"]["belief"]["of"] == "average"
