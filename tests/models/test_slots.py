@@ -23,12 +23,13 @@ Runs = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1
 def kv(ids: array[int], a: int, b: int) -> list[Any]:
     """Keys that say which tokens they stand for: the sum of all tokens up to each."""
     sums = torch.tensor([float(total) + 100 * i for i, total in enumerate(accumulate(ids))])
-    return [sums[None, a:b, None].expand(2, -1, 1).clone(), -sums[None, a:b, None].expand(2, -1, 1).clone()]
+    keys = sums[None, a:b, None].expand(2, -1, 1)
+    return [torch.stack([keys, -keys])]
 
 
 def found(slots: Slots, ids: array[int]) -> tuple[int, list[float]]:
     n, path = slots.match(ids)
-    return n, [x for node, m in path for x in node.kv[0][0, :m, 0].tolist()]
+    return n, [x for node, m in path for x in node.kv[0][0, 0, :m, 0].tolist()]
 
 
 @given(Runs)
@@ -40,10 +41,10 @@ def test_the_tree_is_a_set_of_prefixes(runs: list[list[int]]) -> None:
         expected = max((_common(ids, other) for other in seen), default=0)
         n, values = found(slots, ids)
         assert n == expected
-        assert values == kv(ids, 0, n)[0][0, :, 0].tolist()
+        assert values == kv(ids, 0, n)[0][0, 0, :, 0].tolist()
         slots.insert(ids, lambda a, b, ids=ids: kv(ids, a, b))
         seen.append(ids)
-        assert found(slots, ids) == (len(ids), kv(ids, 0, len(ids))[0][0, :, 0].tolist())
+        assert found(slots, ids) == (len(ids), kv(ids, 0, len(ids))[0][0, 0, :, 0].tolist())
     assert slots.nbytes == TOKEN * len({tuple(ids[: i + 1]) for ids in seen for i in range(len(ids))})
 
 
@@ -57,7 +58,7 @@ def test_the_budget_holds_and_what_is_left_is_right(runs: list[list[int]], token
         assert slots.nbytes <= tokens * TOKEN
         assert slots.room() >= tokens - slots.nbytes // TOKEN
         n, values = found(slots, ids)
-        assert values == kv(ids, 0, n)[0][0, :, 0].tolist()
+        assert values == kv(ids, 0, n)[0][0, 0, :, 0].tolist()
 
 
 def _common(a: array[int], b: array[int]) -> int:
@@ -116,4 +117,29 @@ def test_rows_stay_whole_while_a_deck_grows_and_shrinks() -> None:
             rows[0] = rows.pop()
     for row, (_, values) in enumerate(rows):
         keys = deck.take(row, 0, deck.lengths[row])[0]
-        assert keys[0, :, 0].tolist() == values
+        assert keys[0, 0, :, 0].tolist() == values
+
+
+def test_planes_of_one_shape_lie_together_and_those_never_written_nowhere() -> None:
+    """Two layers: keys of one head, values of two; the second layer, as where layers share keys, writes none."""
+    deck = Deck(2)
+    deck.fit(2, 4, 1)
+    deck.lengths += [3, 3]
+    deck.open(0, 2, 3, 3)
+    key, value = torch.rand(2, 1, 3, 2), torch.rand(2, 2, 3, 2)
+    deck.write(0, key)
+    deck.write(1, value)
+    deck.write(3, 2 * key)
+    kept = [run for run in deck.take(1, 0, 3) if run is not None]
+    assert [tuple(run.shape) for run in kept] == [(2, 1, 3, 2), (1, 2, 3, 2)]
+    assert torch.equal(kept[0], torch.stack([key[1], 2 * key[1]]))
+    assert torch.equal(kept[1][0], value[1])
+    deck.remove(0)
+    assert all(torch.equal(a, b) for a, b in zip(kept, (r for r in deck.take(0, 0, 3) if r is not None), strict=True))
+    deck.clear()
+    deck.fit(1, 4, 1)
+    deck.lengths.append(3)
+    slots = Slots(1 << 20)
+    slots.insert(array("i", [1, 2]), lambda a, b: [None if r is None else r[:, :, a:b] for r in [*kept, None]])
+    deck.load(0, slots.match(array("i", [1, 2]))[1], 3, 1)
+    assert torch.equal(deck.take(0, 0, 2)[0], kept[0][:, :, :2])
