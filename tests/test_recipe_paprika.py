@@ -219,7 +219,7 @@ def test_report_of_objectives(recipe: SimpleNamespace, tmp_path: Path) -> None:
 
     worse, better = by("agents:random"), by("agents:pathfinder")
     best, base = by("agents:pathfinder", 1), by("agents:random", 1)
-    learned = dict.fromkeys(objectives.TRAINED, better) | {objectives.greedy(name): best for name in objectives.TRAINED}
+    learned = dict.fromkeys(objectives.METHODS, better) | {objectives.greedy(name): best for name in objectives.METHODS}
     result = objectives.Result({"base": worse, objectives.greedy("base"): base, **learned}, {"play": 1.5})
     known = {"random": worse, "reference": better}
     parts, found = objectives.report(common.MAZE, [result], known)

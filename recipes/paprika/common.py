@@ -66,7 +66,7 @@ class Budget(NamedTuple):
     seeds: int
 
 
-FULL = Budget(tasks=240, k=8, tests=250, test_k=2, seeds=3)
+FULL = Budget(tasks=1200, k=3, tests=250, test_k=2, seeds=3)
 QUICK = Budget(tasks=24, k=8, tests=32, test_k=2, seeds=1)
 
 

@@ -50,13 +50,13 @@ class Size:
     tests: int
 
 
-SHORT = Size(("wordle", "mastermind", "best_arm", "twenty_questions"), tasks=4, lessons=120, k=6, tests=100)
+SHORT = Size(("wordle", "mastermind", "best_arm", "twenty_questions"), tasks=4, lessons=300, k=2, tests=100)
 FULL = Size(
     (
         "wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata", "twenty_questions",
         "guess_my_city",
     ),
-    tasks=8, lessons=400, k=8, tests=250,
+    tasks=8, lessons=1200, k=3, tests=250,
 )  # fmt: skip
 """The last two environments are conversations: a rule user answers."""
 LONGEST_FIRST = (
