@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, Seated, UserError
 from sonde.envs._rules.dealing import FEATURES, Buyer, Pitch, buyers, described, limit, offer, react, read_pitch
+from sonde.testing import check_env
 
 LISTED = 30_000
 
@@ -86,7 +87,7 @@ def test_outrageous_offers_cost_patience() -> None:
 
 def test_a_sale_pays_and_the_tag_is_not_seen() -> None:
     setup = {"character": "bargain", "share": 90, "wants": ["sunroof", "navigation"], "listed": LISTED}
-    for reward, paid in (("ratio", 26_000 / 28_500), ("price", 26.0)):
+    for reward, paid in (("ratio", 26_000 / 28_500), ("price", 26.0), ("fancy", 26_000 / 28_500)):
         env = sonde.make("car_dealer", reward=reward)
         seated = Seated(env)
         seated.reset(env.task(setup))
@@ -106,6 +107,32 @@ def test_an_acceptance_without_an_offer_is_no_deal() -> None:
     assert ep.messages["agent"][-1].content == "I take it."
     ep = ep.step("$30,000").step("<Deal>no</Deal>")
     assert ep.outcome and ep.outcome.kind == "loss"
+
+
+@pytest.mark.parametrize(
+    ("reward", "share", "paid"),
+    [("ratio", 80, 0.0), ("price", 110, 0.0), ("fancy", 80, 0.2), ("fancy", 100, 0.0), ("fancy", 110, -0.1)],
+)
+def test_without_a_sale_only_the_codes_reward_pays(reward: str, share: int, paid: float) -> None:
+    """Of a list price of 30,000 and a budget of 24,000: (30,000 - 24,000) / 30,000; whoever ends the talk."""
+    setup = {"character": "impatient", "share": share, "wants": ["sunroof", "navigation"], "listed": LISTED}
+    for turns, replies in ((25, ["No. <Deal>no</Deal>"]), (2, ["Hm.", "I take it. <Deal>yes</Deal>"])):
+        env = sonde.make("car_dealer", reward=reward, max_turns=turns)
+        ep = Episode.begin(env, env.task(setup))
+        for reply in replies:
+            ep = ep.step("Hello!").step(reply)
+        assert ep.outcome is not None and not ep.outcome.success
+        assert sum(turn.rewards.get("agent", 0.0) for turn in ep.turns) == paid
+        assert env.spec.reward_range[0] <= paid
+
+
+def test_the_codes_reward_keeps_the_contract() -> None:
+    check_env(sonde.make("car_dealer", reward="fancy"), episodes=8)
+
+
+def test_an_unknown_reward_is_refused() -> None:
+    with pytest.raises(UserError, match=r"car_dealer: reward: .*fancy, price, ratio"):
+        sonde.make("car_dealer", reward="revenue")
 
 
 def test_the_test_split_has_all_characters() -> None:

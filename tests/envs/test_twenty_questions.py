@@ -49,6 +49,7 @@ def test_splits_have_the_published_sizes() -> None:
     assert [len(PAPRIKA.tasks(s)) for s in PAPRIKA.splits] == [1499, 367]
     assert {s: len(DELTA.tasks(s)) for s in DELTA.splits} == {"train": 1000, "test": 433, "sft": 341, "val": 198}
     assert sum(len(LMRL.tasks(s)) for s in LMRL.splits) == 158
+    assert len(knowledge().lmrl) == 17 and sum(map(len, knowledge().lmrl.values())) == 158
 
 
 def test_a_topic_is_on_one_side_in_every_preset() -> None:

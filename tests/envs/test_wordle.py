@@ -15,6 +15,7 @@ from sonde.core import Episode, Filter, Outcome, ProgramPolicy, Rng, TabularEnv,
 from sonde.envs._rules import marks, words
 from sonde.envs._rules.guessing import encode
 from sonde.envs.wordle import Wordle
+from sonde.testing import check_env
 
 ENV = Wordle()
 LMRL = Wordle(preset="lmrl")
@@ -183,6 +184,19 @@ def test_lmrl_speaks_in_signs_and_counts_misses() -> None:
     lost = play(LMRL, "space", *["t r a c e"] * 6)
     assert sum(t.rewards["agent"] for t in lost.turns) == -6.0
     assert lost.outcome == Outcome("timeout", truncated="turns")
+
+
+def test_as_published_lmrl_wants_a_word_of_its_list() -> None:
+    env = Wordle(preset="lmrl", as_published=True)
+    texts = ("e e e e e", "a b c d e", "t r a c e")
+    told, listed = (play(e, "space", *texts) for e in (LMRL, env))
+    assert [t.info["result"] for t in told.turns] == ["marks"] * 3
+    assert [t.info["result"] for t in listed.turns] == ["invalid", "invalid", "marks"]
+    assert [t.rewards["agent"] for t in listed.turns] == [-1.0] * 3
+    assert listed.information_gain()[:2] == (0.0, 0.0) and told.information_gain()[0] > 0.5  # type: ignore[index]
+    assert "a word that I do not know" in listed.messages["agent"][0].content
+    assert "a word that I do not know" not in told.messages["agent"][0].content
+    check_env(env, episodes=8)
 
 
 def test_modified_words_have_other_lengths_and_ten_turns() -> None:

@@ -2,9 +2,10 @@
 
 Source: LMRL-Gym (arXiv 2311.18232), section 4.1 and appendix D.8. Published: a seller (the agent) and a buyer with one
 of three characters (loves discounts, wants features, is impatient), preferred brand and features, and a budget; whether
-it buys, and at what price, follows from the dialogue; the return is the sale price. Its code rewards
-price / ((budget + list price) / 2) by default: `reward="ratio"` here, and `reward="price"` is the price in thousands of
-dollars. No sale earns nothing.
+it buys, and at what price, follows from the dialogue; the return is the sale price: `reward="price"` here, in thousands
+of dollars. Its code has that too, but by default earns price / ((budget + list price) / 2), and without a sale
+(list price - budget) / list price, so that a poor buyer who leaves is worth something: `reward="fancy"`, its own name.
+Ours, and the default, is `reward="ratio"`: the same for a sale, and nothing without one.
 
 Ours: brands, prices, features and the buyers' rules (`_rules/dealing.py`); the paper's buyer is a fine-tuned language
 model, whose weights decide. A message makes an offer if it puts forward one price; to state the list price, or what the
@@ -29,7 +30,7 @@ from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid, unknown
-from sonde.core.types import Json
+from sonde.core.types import EMPTY, Json
 
 from ._rules.dealing import CHARACTERS, FEATURES, SHARES, Buyer, Pitch, buyers, described, offer, read_pitch
 from ._rules.dealing_filter import DealFilter
@@ -38,6 +39,7 @@ from ._rules.prompts import pieces
 
 _NAME = "car_dealer"
 _SIZES = {"train": 500, "test": 200}
+_REWARDS = ("ratio", "price", "fancy")
 _PAIRS = tuple(f"{a} and {b}" for a, b in combinations(FEATURES, 2))
 _PRICE = re.compile(r"\$\d{1,3}(?:,\d{3})+")
 _BRANDS = ("Arden", "Belvoir", "Castellan", "Dunmore", "Elara", "Fenwick", "Galant", "Halden")
@@ -60,7 +62,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CarDealer(Env[State]):
-    """See the module. `reward` is "ratio" or "price"."""
+    """See the module. `reward` is "ratio", "price" or "fancy"."""
 
     presets: ClassVar[tuple[str, ...]] = ("lmrl",)
 
@@ -71,8 +73,8 @@ class CarDealer(Env[State]):
     def __post_init__(self) -> None:
         if self.preset not in self.presets:
             raise unknown(f"{_NAME}: preset", self.preset, self.presets)
-        if self.reward not in ("ratio", "price"):
-            raise invalid(f"{_NAME}: reward", self.reward, "ratio or price")
+        if self.reward not in _REWARDS:
+            raise unknown(f"{_NAME}: reward", self.reward, _REWARDS)
         if self.max_turns < 1:
             raise invalid(f"{_NAME}: max_turns", self.max_turns, "1 or more")
 
@@ -84,7 +86,10 @@ class CarDealer(Env[State]):
             summary="sell a car to a buyer whose character, budget and wishes have to be found out",
             preset=self.preset,
             max_turns=self.max_turns,
-            reward_range=(0.0, 1.2 if self.reward == "ratio" else 1.2 * _LISTED[1] / 1000),
+            reward_range=(
+                (100 - max(SHARES)) / 100 if self.reward == "fancy" else 0.0,
+                1.2 * _LISTED[1] / 1000 if self.reward == "price" else 1.2,
+            ),
             support=f"all {len(buyers())} buyers: character, budget in 5 % steps of the list price, two features",
             source="LMRL-Gym, appendix D.8",
             seats=Frozen({AGENT: None, USER: "users:buyer"}),
@@ -204,11 +209,13 @@ class CarDealer(Env[State]):
         """A language model may accept any offer, so the reward has a top."""
         budget = state.buyer.share * state.listed / 100
         top = self.spec.reward_range[1]
-        return min(top, state.offered / ((budget + state.listed) / 2 if self.reward == "ratio" else 1000.0))
+        return min(top, state.offered / (1000.0 if self.reward == "price" else (budget + state.listed) / 2))
 
     def _over(self, state: State, told: str, reply: str, buyer_state: str, outcome: Outcome) -> Step:
+        """The end; the rewards of one without a sale."""
         info = Frozen[Any](buyer_state=buyer_state, reply=reply)
-        return Step(state._replace(seat=None), Frozen({AGENT: told}), info=info, outcome=outcome)
+        unsold = Frozen({AGENT: (100 - state.buyer.share) / 100}) if self.reward == "fancy" else EMPTY
+        return Step(state._replace(seat=None), Frozen({AGENT: told}), unsold, info, outcome)
 
 
 def _wants(value: object) -> tuple[str, str]:

@@ -7,7 +7,8 @@ Sources and presets:
                win; whatever is not a word costs a try, so there is no format failure
 
 Departures: the words are ours (SCOWL, curated); repeated letters follow the standard rule, where the code of both
-papers tests membership only (`as_published=True` brings that back). As in both, a guess need not be a known word.
+papers tests membership only; a guess need not be a known word, as in PAPRIKA, where LMRL-Gym's code wants one of its
+list. `as_published=True` brings back what the code does, and then tells so under `lmrl`.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Wordle(TabularEnv[State]):
         rule = "membership rule for repeated letters, as published" if self.as_published else "standard rule"
         return Spec(
             name="wordle",
-            version="1",
+            version="2",
             summary="find a secret word from marks on the letters of each guess",
             preset=self.preset,
             max_turns=self.turns,
@@ -140,7 +141,8 @@ class Wordle(TabularEnv[State]):
     def intro(self, state: State, seat: str) -> str:
         say, length = pieces("wordle"), len(state.word)
         if self._lmrl:
-            return say["lmrl_intro"].format(length=length, turns=self.turns, example="a b o u t")
+            rules = say["lmrl_intro"].format(length=length, turns=self.turns, example="a b o u t")
+            return f"{rules} {say['lmrl_listed']}" if self.as_published else rules
         rule = "_as_published" if self.as_published else ""
         absent, repeats = say["absent" + rule], say["repeats" + rule]
         return say["intro"].format(length=length, turns=self.turns, absent=absent, repeats=repeats)
@@ -150,13 +152,15 @@ class Wordle(TabularEnv[State]):
         return marks.membership(secret, guess) if self.as_published else marks.standard(secret, guess)
 
     def parse(self, text: str, length: int) -> str | None:
-        """The guess in a text, or None. Under `lmrl` the whole text may be the guess."""
+        """The guess in a text, or None. Under `lmrl` the whole text may be it; as published, a word of its list."""
         answer = read_answer(text)
         if answer is None:
             if not self._lmrl or len(text) > 64:
                 return None
             answer = text
         guess = "".join(answer.split()).lower() if " " in answer else answer.strip().lower()
+        if self._lmrl and self.as_published:
+            return guess if guess in _listed() else None
         return guess if len(guess) == length and guess.isascii() and guess.isalpha() else None
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
@@ -208,6 +212,12 @@ class Wordle(TabularEnv[State]):
 
     def filter(self, public: Mapping[str, Json]) -> GuessFilter:
         return _guessing(self, public["length"]).start()
+
+
+@cache
+def _listed() -> frozenset[str]:
+    """The words of LMRL-Gym's list."""
+    return frozenset(words.lmrl_answers())
 
 
 @cache

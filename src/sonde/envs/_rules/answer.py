@@ -7,6 +7,9 @@ answers the first counts.
 
 from __future__ import annotations
 
+from re import ASCII, IGNORECASE
+from re import compile as pattern
+
 _ASCII_LOWER = {c: c + 32 for c in range(65, 91)}
 
 
@@ -34,3 +37,21 @@ def read_answer(text: str) -> str | None:
 def tagged(answer: str) -> str:
     """`answer` in the syntax that `read_answer` reads."""
     return f"<Answer>{answer}</Answer>"
+
+
+_THOUGHT = pattern("</?think>", IGNORECASE | ASCII)
+
+
+def spoken(text: str) -> str | None:
+    """For games whose answers need no tags: what follows the last thinking, or what stands there in answer tags; None
+    while thinking goes on, or if tags hold nothing.
+
+    >>> spoken("<think>up?</think> Move left."), spoken("</think> <answer>go on</answer>"), spoken("<think>up")
+    ('Move left.', 'go on', None)
+    """
+    tags = list(_THOUGHT.finditer(text))
+    if tags and tags[-1][0][1] != "/":
+        return None
+    rest = text[tags[-1].end() :] if tags else text
+    answer = read_answer(rest) if "<" in rest else rest
+    return answer.strip() if answer else None

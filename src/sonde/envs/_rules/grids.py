@@ -11,13 +11,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from random import Random
-from re import ASCII, IGNORECASE
-from re import compile as pattern
 from typing import Any, cast
 
 from sonde.core import invalid
 
-from .answer import read_answer
+from .answer import spoken
 
 Cell = tuple[int, int]
 Layout = tuple[str, ...]
@@ -220,7 +218,6 @@ def _listed(value: object) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else ()
 
 
-_THOUGHT = pattern("</?think>", IGNORECASE | ASCII)
 _LONGEST = 200
 
 
@@ -231,13 +228,8 @@ def read_move(text: str) -> str | None:
     >>> read_move("<think>move up?</think> Move left."), read_move("move up, then move left")
     ('left', None)
     """
-    tags = list(_THOUGHT.finditer(text))
-    if tags and tags[-1][0][1] != "/":
-        return None
-    spoken = text[tags[-1].end() :] if tags else text
-    answer = (read_answer(spoken) if "<" in spoken else spoken) or ""
-    answer = answer.strip()
-    if len(answer) > _LONGEST:
+    answer = spoken(text)
+    if answer is None or len(answer) > _LONGEST:
         return None
     said = " ".join(answer.strip(" \t\r\n\"'`*.!,;:").lower().split())
     return said.removeprefix("move ") if said in MOVES else None

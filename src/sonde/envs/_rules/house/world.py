@@ -1,0 +1,277 @@
+"""A house, what is in it, and what a command does: the rules of `text_nav`, without a word of what is told.
+
+A place is a number: the floor of a room (its index), a piece of furniture (after the rooms), or the hands of the one
+who walks (after the furniture). Furniture is a surface, or a container that opens and closes; what lies in a closed
+container is not seen. Doors always stand open.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from .commands import Command
+
+DIRECTIONS = ("north", "east", "south", "west")
+SURFACE, OPEN, CLOSED = KINDS = ("surface", "open", "closed")
+"""What furniture can be: a surface, a container that is open at first, one that is closed at first."""
+FLOOR = "floor"
+REFUSED = frozenset({"no_way", "absent", "stays", "already", "fixed", "held", "not_held", "shut"})
+"""Why a command was not obeyed: no door there; no such thing here; it does not open; it is open, or closed, already;
+furniture; carried already; not carried; closed."""
+NONE: tuple[str, ...] = ()
+
+
+class Furniture(NamedTuple):
+    """`Furniture("fridge", 4, "closed")`: a name, the room's index and a kind."""
+
+    name: str
+    room: int
+    kind: str
+
+
+class Goal(NamedTuple):
+    """The thing that must come to a place (furniture), which must be closed then if `shut`."""
+
+    thing: int
+    place: int
+    shut: bool
+
+
+@dataclass(frozen=True)
+class House:
+    """Rooms, for each the rooms north, east, south and west of it (-1: no door), furniture, things, the places that
+    each thing may have at first, and the goal."""
+
+    rooms: tuple[str, ...]
+    exits: tuple[tuple[int, ...], ...]
+    furniture: tuple[Furniture, ...]
+    things: tuple[str, ...]
+    spots: tuple[tuple[int, ...], ...]
+    goal: Goal
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.rooms, self.exits, self.furniture, self.things, self.spots, self.goal))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what is cached: hashes of texts differ between processes."""
+        return House, (self.rooms, self.exits, self.furniture, self.things, self.spots, self.goal)
+
+    @cached_property
+    def held(self) -> int:
+        """The place of what is carried."""
+        return len(self.rooms) + len(self.furniture)
+
+    @cached_property
+    def inside(self) -> tuple[tuple[int, ...], ...]:
+        """For each room, the places of its furniture."""
+        first = len(self.rooms)
+        return tuple(tuple(first + i for i, f in enumerate(self.furniture) if f.room == r) for r in range(first))
+
+    @cached_property
+    def opened(self) -> int:
+        """Which containers are open at first, a bit for each place."""
+        first = len(self.rooms)
+        return sum(1 << (first + i) for i, f in enumerate(self.furniture) if f.kind == OPEN)
+
+    def at(self, place: int) -> Furniture:
+        """The furniture at a place that is neither a floor nor the hands."""
+        return self.furniture[place - len(self.rooms)]
+
+    def room_of(self, place: int) -> int:
+        """The room that a place other than the hands is in."""
+        return place if place < len(self.rooms) else self.at(place).room
+
+    @cached_property
+    def steps(self) -> tuple[Mapping[int, int], ...]:
+        """For each room, how many doors away the rooms are from which it can be reached: every one, as doors are."""
+        return tuple(_steps(self.exits, room) for room in range(len(self.rooms)))
+
+
+def _steps(exits: Sequence[Sequence[int]], room: int) -> Mapping[int, int]:
+    found, waiting = {room: 0}, deque([room])
+    while waiting:
+        here = waiting.popleft()
+        for there in exits[here]:
+            if there >= 0 and there not in found:
+                found[there] = found[here] + 1
+                waiting.append(there)
+    return found
+
+
+class World(NamedTuple):
+    """Where the walker is, where each thing is, and which containers are open."""
+
+    house: House
+    room: int
+    where: bytes
+    opened: int
+
+    @property
+    def done(self) -> bool:
+        """Whether the goal is reached."""
+        goal = self.house.goal
+        return self.where[goal.thing] == goal.place and not (goal.shut and self.opened >> goal.place & 1)
+
+
+class Scene(NamedTuple):
+    """What can be seen: the room's name and what is carried (neither where observation is partial), the ways out, the
+    furniture as (name, how it is, what lies there), and what lies on the floor. How it is: surface, open or closed."""
+
+    room: str
+    ways: tuple[str, ...]
+    furniture: tuple[tuple[str, str, tuple[str, ...]], ...]
+    floor: tuple[str, ...]
+    carried: tuple[str, ...]
+
+
+def begin(house: House, room: int, place: int) -> World:
+    """The first world when the goal's thing is at that place; other things are at the only place they may have."""
+    where = bytes(place if i == house.goal.thing else spots[0] for i, spots in enumerate(house.spots))
+    return World(house, room, where, house.opened)
+
+
+@lru_cache(maxsize=1 << 15)
+def seen(world: World, full: bool) -> Scene:
+    """What a walker sees; not `full`, without the room's name and what is carried."""
+    house, room, where, _ = world
+    lying: dict[int, list[str]] = {}
+    for name, place in zip(house.things, where, strict=True):
+        lying.setdefault(place, []).append(name)
+    ways = tuple(d for d, there in zip(DIRECTIONS, house.exits[room], strict=True) if there >= 0)
+    furniture = tuple((house.at(p).name, how(world, p), _content(world, p, lying)) for p in house.inside[room])
+    floor, carried = (tuple(lying.get(p, NONE)) for p in (room, house.held))
+    return Scene(house.rooms[room], ways, furniture, floor, carried) if full else Scene("", ways, furniture, floor, ())
+
+
+def how(world: World, place: int) -> str:
+    """Whether furniture is a surface, open or closed."""
+    if world.house.at(place).kind == SURFACE:
+        return SURFACE
+    return OPEN if world.opened >> place & 1 else CLOSED
+
+
+def _content(world: World, place: int, lying: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
+    return NONE if how(world, place) == CLOSED else tuple(lying.get(place, NONE))
+
+
+@lru_cache(maxsize=1 << 15)
+def carried(world: World) -> tuple[str, ...]:
+    """The names of what is carried."""
+    return tuple(name for name, place in zip(world.house.things, world.where, strict=True) if place == world.house.held)
+
+
+@lru_cache(maxsize=1 << 15)
+def admissible(world: World) -> tuple[str, ...]:
+    """The commands that would change something here: ways, containers, things within reach, things carried. What only
+    looks (`look`, `inventory`, `examine`) is understood too, but shows nothing that is not told anyway."""
+    scene, mine = seen(world, full=False), carried(world)
+    opens = [
+        f"{'open' if state == CLOSED else 'close'} {name}" for name, state, _ in scene.furniture if state != SURFACE
+    ]
+    takes = [f"take {thing}" for thing in scene.floor]
+    takes += [f"take {thing} from {name}" for name, _, content in scene.furniture for thing in content]
+    there = [(name, "on" if state == SURFACE else "in") for name, state, _ in scene.furniture if state != CLOSED]
+    puts = [f"put {thing} {word} {name}" for thing in mine for name, word in there]
+    return (*(f"go {way}" for way in scene.ways), *opens, *takes, *puts, *(f"drop {thing}" for thing in mine))
+
+
+# --- what a command does ---------------------------------------------------------------------------------------------
+
+
+def obey(world: World, command: Command) -> tuple[World, str]:
+    """The world after a command, and what came of it: what was done (`moved`, `opened`, `closed_now`, `taken`, `put`,
+    `put_on`, `dropped`), what was looked at (`looked`, `carried`, `examined`), or why nothing was (`REFUSED`)."""
+    verb = command.verb
+    if verb == "go":
+        return _go(world, command)
+    if verb in ("open", "close"):
+        return _swing(world, command)
+    if verb == "take":
+        return _take(world, command)
+    if verb in ("put", "drop"):
+        return _put(world, command)
+    if verb == "examine" and not _within_reach(world, command.thing):
+        return world, "absent"
+    return world, {"look": "looked", "inventory": "carried", "examine": "examined"}[verb]
+
+
+def _go(world: World, command: Command) -> tuple[World, str]:
+    there = world.house.exits[world.room][DIRECTIONS.index(command.thing)]
+    return (world._replace(room=there), "moved") if there >= 0 else (world, "no_way")
+
+
+def _swing(world: World, command: Command) -> tuple[World, str]:
+    place = _furniture(world, command.thing)
+    if place is None:
+        return world, "stays" if _within_reach(world, command.thing) else "absent"
+    state, wanted = how(world, place), OPEN if command.verb == "open" else CLOSED
+    if state == SURFACE:
+        return world, "stays"
+    if state == wanted:
+        return world, "already"
+    return world._replace(opened=world.opened ^ 1 << place), "opened" if wanted == OPEN else "closed_now"
+
+
+def _take(world: World, command: Command) -> tuple[World, str]:
+    thing = _thing(world, command.thing)
+    if thing is None:
+        return world, "fixed" if _furniture(world, command.thing) is not None else "absent"
+    place = world.where[thing]
+    if place == world.house.held:
+        return world, "held"
+    if command.target and _place(world, command.target) != place:
+        return world, "absent"
+    return _moved(world, thing, world.house.held), "taken"
+
+
+def _put(world: World, command: Command) -> tuple[World, str]:
+    thing = _thing(world, command.thing)
+    if thing is None or world.where[thing] != world.house.held:
+        return world, "not_held"
+    place = world.room if command.verb == "drop" else _place(world, command.target)
+    if place is None:
+        return world, "absent"
+    if place == world.room:
+        return _moved(world, thing, place), "dropped"
+    kind = how(world, place)
+    return (world, "shut") if kind == CLOSED else (_moved(world, thing, place), "put_on" if kind == SURFACE else "put")
+
+
+def _moved(world: World, thing: int, place: int) -> World:
+    where = world.where
+    return world._replace(where=where[:thing] + bytes((place,)) + where[thing + 1 :])
+
+
+def _furniture(world: World, name: str) -> int | None:
+    """The place of the furniture of that name in this room."""
+    house = world.house
+    return next((p for p in house.inside[world.room] if house.at(p).name == name), None)
+
+
+def _place(world: World, name: str) -> int | None:
+    """The place of the furniture of that name in this room, or of the floor."""
+    return world.room if name == FLOOR else _furniture(world, name)
+
+
+def _thing(world: World, name: str) -> int | None:
+    """The thing of that name, if it is within reach: carried, on the floor, or somewhere here that is not closed."""
+    house = world.house
+    if name not in house.things:
+        return None
+    thing = house.things.index(name)
+    place = world.where[thing]
+    if place in (house.held, world.room):
+        return thing
+    return thing if place in house.inside[world.room] and how(world, place) != CLOSED else None
+
+
+def _within_reach(world: World, name: str) -> bool:
+    return _furniture(world, name) is not None or _thing(world, name) is not None
