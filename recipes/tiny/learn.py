@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import corpus
 import torch
-from games import Game, Plan
+from games import Game
 from torch import Tensor
 from torch.nn import functional
 
