@@ -23,6 +23,7 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "world", rollout, i)` | the world seed of the i-th task of a rollout (`train.groups`) |
 | `(seed, "train", "order")`, then the epoch | the order of items (`train.trainer`) |
 | `(seed, "train", "lora")` | the first weights of an adapter (`train.lora`) |
+| `(seed, "dataset", "eval")` | the world seed of the second part of a dataset (`datasets`) |
 | `(seed, "tiny", ...)` | data and first weights of the models that come with sonde (`recipes/tiny`) |
 | `(seed, "check", env, rule, ...)` | tasks and replies of the contract checks (`sonde.testing`) |
 
