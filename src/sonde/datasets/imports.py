@@ -218,7 +218,7 @@ def _walked(preset: str, start: Cell, goal: Cell, said: Sequence[tuple[str, floa
     """The walk in our maze; one that stops on the way has no more moves there."""
     setup = {"map": "double_t", "start": list(start), "goal": list(goal)}
     reached = _places(MAPS["double_t"], places[-1], said[-1:])[-1] == goal
-    env = _made("maze", preset, None if reached else len(said))
+    env = make("maze", preset=preset, max_turns=None if reached else len(said))
     ep = Episode.begin(env, _task(env, setup))
     for (text, reward), place in zip(said, places, strict=True):
         if ep.outcome is not None:
@@ -244,7 +244,8 @@ def _wordle(row: Row, task: str) -> Episode:
         for (guess, _), (marks, _), reward in zip(said, told, rewards, strict=True)
     ]
     for published in (False, True):
-        env = make("wordle", preset="lmrl", as_published=published)
+        short = len(turns) if turns[-1][2] else None
+        env = make("wordle", preset="lmrl", as_published=published, max_turns=short)
         word = _hidden(env, turns)
         if word is not None:
             with suppress(Contradiction):
@@ -291,7 +292,7 @@ def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool)
     from sonde.envs._rules import boards
 
     def play(limit: int | None) -> Episode:
-        env = make("chess", preset=preset, as_published=published, **({"max_turns": limit} if limit else {}))
+        env = make("chess", preset=preset, as_published=published, max_turns=limit)
         ep = Episode.begin(env, _task(env, {"fen": moves[0][0]}))
         for i, (fen, san, reward) in enumerate(moves):
             if ep.to_act != AGENT or boards.position(_state(ep).fen) != boards.position(fen):
@@ -321,10 +322,6 @@ def _answered(ep: Episode, wanted: str | None) -> Episode:
     if wanted is None:
         return ep
     raise Contradiction("no reply leads to the next position")
-
-
-def _made(name: str, preset: str, turns: int | None) -> Env[Any]:
-    return make(name, preset=preset, **({"max_turns": turns} if turns else {}))
 
 
 def _task(env: Env[Any], setup: Json) -> Task:

@@ -67,7 +67,7 @@ class Part:
         span, run, skip = (first, end), self.run, frozenset[Key]()
         if finished:
             plan = replace(self.plan, span=span)
-            skip = frozenset(key for job in plan.jobs(run.tasks) if (key := tuple(job.key)) in finished)
+            skip = frozenset(job.key for job in plan.jobs(run.tasks)) & finished
             if len(skip) == end - first:
                 return None
         env, seats = run.env.config, {seat: policy.config for seat, policy in run.policies.items()}
