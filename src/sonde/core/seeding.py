@@ -12,6 +12,8 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(view.seed, "call", n)` | the n-th model call of one act |
 | `(view.seed, "candidate", i)` | the sample in which the i-th candidate of an act is made (`agents/best_of_n`) |
 | `(view.seed, "pick")` | whether, and at random which, a candidate is taken (`agents/best_of_n`) |
+| `(view.seed, "diluted")` | the share of random answers, and whether this is one (`agents/diluted`) |
+| `(view.seed, "one_of")` | which policy plays the episode (`agents/one_of`) |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
 | `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -30,6 +29,7 @@ from types import MappingProxyType
 
 from sonde.core.errors import UserError, invalid, unknown
 from sonde.core.extras import need
+from sonde.core.folders import cache_root
 from sonde.models.convert import DTYPES, convert
 from sonde.models.saving import saving
 from sonde.models.shipped import SHIPPED
@@ -105,14 +105,6 @@ def fetch(
             if not is_complete(target, weights):  # another process may have finished while we waited
                 _build(weights, target, dtype, _Stages(progress))
     return target
-
-
-def cache_root() -> Path:
-    """`$SONDE_CACHE`, else `$XDG_CACHE_HOME/sonde`, else `~/.cache/sonde`. Need not exist yet."""
-    if own := os.environ.get("SONDE_CACHE"):
-        return Path(own).expanduser().absolute()
-    shared = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "sonde"
 
 
 def is_complete(folder: Path, weights: Weights) -> bool:

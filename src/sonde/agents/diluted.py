@@ -1,0 +1,43 @@
+"""Another policy's play, diluted with random moves: the behaviour policy of offline data.
+
+Source: LMRL-Gym (arXiv 2311.18232): for its endgame data a probability epsilon is drawn for each game, and moves are
+random with that probability, else the engine's (appendix D.5); maze and wordle dilute a solver alike (D.1, D.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sonde.core import Action, Policy, Rng, UserError, View, invalid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diluted(Policy):
+    """Plays as `policy` does, save that with probability `epsilon` it plays a legal answer at random. None draws
+    epsilon for every episode, uniformly from 0 to 1, and keeps it in memory."""
+
+    policy: Policy
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not 0.0 <= self.epsilon <= 1.0:
+            raise invalid("agents:diluted: epsilon", self.epsilon, "0 to 1, or None")
+        object.__setattr__(self, "privileged", self.policy.privileged)
+
+    async def act(self, view: View) -> Action:
+        rng, kept = Rng(view.seed, "diluted"), view.memory or {}
+        drawn, u = rng.random(), rng.random()
+        epsilon = kept.get("epsilon", drawn) if self.epsilon is None else self.epsilon
+        if u >= epsilon:
+            action = await self.policy.act(replace(view, memory=kept.get("policy")))
+            return replace(action, memory={"epsilon": epsilon, "policy": action.memory})
+        legal = view.legal
+        if not legal:
+            raise UserError(f"agents:diluted: {view.spec.name} lists no legal answers")
+        return Action(view.say(legal[rng.randrange(len(legal))]), memory={**kept, "epsilon": epsilon})
+
+    async def finish(self, view: View) -> None:
+        await self.policy.finish(replace(view, memory=(view.memory or {}).get("policy")))
+
+    async def close(self) -> None:
+        await self.policy.close()
