@@ -33,7 +33,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -101,6 +101,7 @@ def load(task: str, file: Path, folder: Path) -> Read:
     if task not in READERS:
         raise unknown("dataset lmrl: task", task, READERS)
     reader, left_out, first, samples = READERS[task], Counter[str](), "", Counter[str]()
+    player = {"name": f"LMRL-Gym: {file.name}"}
     config = {"imported": {"task": f"lmrl {task}", "file": file.name, "sha256": _hash(file)}}
     with RunWriter.open(folder, config) as writer:
         before = writer.finished
@@ -114,7 +115,8 @@ def load(task: str, file: Path, folder: Path) -> Read:
             found = found.fork(sample=samples[found.task.id])  # equal episodes are told apart
             samples[found.task.id] += 1
             if (found.task.id, found.seed, found.sample) not in before:
-                writer.append(found.trajectory(tags={"from": row.where.removeprefix(f"{file}: ")}))
+                kept = found.trajectory(tags={"from": row.where.removeprefix(f"{file}: ")})
+                writer.append(replace(kept, policies=dict.fromkeys(found.env.spec.seats, player)))
     return Read(Run.load(folder), left_out, first)
 
 
