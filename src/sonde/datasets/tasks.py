@@ -102,7 +102,7 @@ TASKS: Mapping[str, Dataset] = {
     ),
     "wordle": Dataset(
         env=_env("wordle", "lmrl"), agent=_diluted({"name": "agents:guesser"}, 0.66),
-        size=1_000_000, eval_size=100_000, cost=1.8, paper=_paper(1_000_000, 4.82, 1.27, 0.70, -4.12, 1.59),
+        size=1_000_000, eval_size=100_000, cost=2.2, paper=_paper(1_000_000, 4.82, 1.27, 0.70, -4.12, 1.59),
     ),
     "chess": Dataset(
         env=_env("chess", "full"), agent=_one_of(_minimax(1, 0.1), _minimax(1), _minimax(2), _minimax(2)),
