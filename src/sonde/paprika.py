@@ -50,7 +50,7 @@ from .store import Run
 from .store.folder import difference, write_atomically
 from .train.curriculum import BANDITS, Curriculum
 from .train.gather import Game, Picks, gather, groups_of, trajectories
-from .train.learn import OFFLINE, learn
+from .train.learn import POLICIES, learn
 from .train.presets import PRESETS, Training
 from .train.statistics import statistics
 from .train.trials import limits
@@ -124,7 +124,7 @@ class Paprika(Checked):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         self._check_envs()
         if not self.stages:
-            raise invalid("paprika: stages", self.stages, ", ".join(OFFLINE))
+            raise invalid("paprika: stages", self.stages, ", ".join(POLICIES))
         for stage in self.stages:
             self.training(stage)
         self._check_unused()
@@ -146,8 +146,8 @@ class Paprika(Checked):
             if "folder" in changes:
                 raise UserError(f"paprika: changes.{stage}.folder: allowed: none, every stage has its own folder")
         for stage in self.presets:
-            if stage not in OFFLINE:
-                raise unknown("paprika: presets", stage, OFFLINE)
+            if stage not in POLICIES:
+                raise unknown("paprika: presets", stage, POLICIES)
         for part, own in (("agent", ("temperature", "min_p", "model")), ("hf", ("model", "weights"))):
             for name in own:
                 if name in getattr(self, part):
@@ -172,8 +172,8 @@ class Paprika(Checked):
 
     def training(self, stage: str) -> Training:
         """How a stage trains."""
-        if stage not in OFFLINE:
-            raise unknown("paprika: stages", stage, OFFLINE)
+        if stage not in POLICIES:
+            raise unknown("paprika: stages", stage, POLICIES)
         name = self.presets.get(stage)
         if name is None:
             raise UserError(f"paprika: presets: none for {stage!r}; known: {', '.join(PRESETS)}")

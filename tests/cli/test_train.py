@@ -65,6 +65,40 @@ def play(folder: str = "played") -> str:
     return folder
 
 
+def test_values_are_learned_and_played_by() -> None:
+    """Cloning, values on top of it, and play with both."""
+    played, small = play(), ["-o", "settings.bf16=false", *FAST]
+    run("train", "bc", played, "--model", "model", "--out", "bc", *small)
+    best = ["train", "filtered_bc", played, "--model", "model", "--out", "best", "-o", "rule.top=0.5", *small]
+    assert "rule" not in run(*best)
+    assert json.loads(Path("bc/data.json").read_text())["items"] == 144
+    assert json.loads(Path("best/data.json").read_text())["items"] == 72
+    shown = run("train", "ilql", played, "--model", "bc/model", "--out", "q", "-o", "objective.tau=0.8", *small)
+    assert "written: q/model" in shown and Path("q/model/heads.safetensors").is_file()
+    told = json.loads(Path("q/data.json").read_text())
+    assert told["options"]["tau"] == 0.8 and told["preset"] == "lmrl_dialogue_ilql"
+    values = ["-o", "seats.agent.model.heads=q/model", "-o", "seats.agent.model.beta=4.0"]
+    run("rollout", GAME, "steered", "--model", "bc/model", "-k", "2", "-o", "seats.agent.max_new_tokens=2", *values)
+    config = Run.load("steered").config["seats"]["agent"]["model"]
+    assert (config["heads"], config["beta"]) == ("q/model", 4.0) and config["heads_weights"]
+
+
+def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
+    small = ["-o", "settings.batch_size=8", "-o", "settings.max_steps=2", "-o", "settings.save_steps=2",
+             "-o", "online.max_new_tokens=2"]  # fmt: skip
+    shown = run("train", "tiny_ppo", GAME, "--model", "model", "--out", "ppo", *small,
+                "-o", "online.credit.level=token", "-o", "online.credit.kl=0.1")  # fmt: skip
+    assert "written: ppo/model" in shown and Path("ppo/model/heads.safetensors").is_file()
+    online = json.loads(Path("ppo/data.json").read_text())["online"]
+    lessons = ["--shown", play(), "-o", "objective.bc=1.0"]
+    run("train", "tiny_ppo", GAME, "--model", "model", "--out", "taught", *small, *lessons)
+    assert "nll_shown" in Path("taught/history.jsonl").read_text()
+    assert online["credit"]["is"] == "GAE" and online["credit"]["level"] == "token" and online["k"] == 1
+    run("train", "tiny_online_filtered_bc", GAME, "--model", "model", "--out", "best", *small)
+    rows = [json.loads(line) for line in Path("best/history.jsonl").read_text().splitlines()]
+    assert [row["episodes"] for row in rows] == [8, 16]
+
+
 def test_training_on_recorded_episodes() -> None:
     played = play()
     shown = run("train", "sft", played, "--model", "model", "--out", "sft", "--settings", "tiny_sft", *FAST)
@@ -219,7 +253,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["train", "ppo", "x", "--model", "model", "--out", "o"], "objective: unknown name 'ppo'"),
+        (["train", "trpo", "x", "--model", "model", "--out", "o"], "objective: unknown name 'trpo'"),
         (["train", "sft", "x", "--model", "model", "--out", "o"], "x is not a run folder"),
         (
             ["train", "sft", "x", "--model", "model", "--out", "o", "--settings", "big"],
@@ -251,6 +285,18 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "--user", "fake"], "--set seats: unknown name 'user'; known: none"),
         ([*GRPO, "-o", "seats.agent.temperature=0"], "--set seats: unknown name 'agent'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: no option of sft"),
+        (
+            ["train", "ilql", "x", "--model", "model", "--out", "o", "-n", "3"],
+            "--tasks: no option of ilql, which learns",
+        ),
+        (
+            ["train", "ppo", GAME, "--model", "model", "--out", "o", "--encode"],
+            "--encode: no option of ppo, which learns",
+        ),
+        (
+            ["train", "ppo", GAME, "--model", "model", "--out", "o", "-o", "online.credit=turn_wise"],
+            "online: k: got 1, allowed: 2 or more",
+        ),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "seats.user.x=1"], "-o seats: no option of sft"),
         (["train", "starpo", *GRPO[2:]], "--settings: got 'tiny_grpo', but 'starpo' names settings already"),
         (["train", "delta_belif", *GRPO[2:7]], "objective: unknown name 'delta_belif' (did you mean 'delta_belief'?)"),

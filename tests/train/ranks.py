@@ -13,6 +13,8 @@ import torch
 
 from sonde.train.algos.dpo import DPO
 from sonde.train.algos.grpo import GRPO
+from sonde.train.algos.ilql import ILQL
+from sonde.train.algos.mc import MC
 from sonde.train.algos.sft import SFT
 from sonde.train.collate import batch_of, collate
 from sonde.train.logprobs import token_logprobs
@@ -37,6 +39,8 @@ CASES: dict[str, tuple[Objective, Sequence[Item], dict[str, Any]]] = {
     "sft": (SFT(), tiny.samples(7), {"micro_batch": 1}),
     "grpo": (GRPO(), tiny.samples(9, rows=2), {"micro_batch": 2}),
     "dpo": (DPO(alpha=1.0), tiny.pairs(5), {"micro_tokens": 60, "lora": LoraSettings(r=4)}),
+    "ilql": (ILQL(bc=0.5, polyak=0.2), tiny.mixed(9, rows=2), {"micro_batch": 1}),
+    "mc": (MC(trunk="frozen"), tiny.samples(7), {"micro_batch": 2}),
     "packed": (SFT(), tiny.mixed(8), {"packing": True, "gradient_checkpointing": True}),
 }
 

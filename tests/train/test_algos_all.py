@@ -22,7 +22,8 @@ from sonde.train.types import Batch, Loss, Objective, units
 from .batches import Made, made, together
 
 CASES: list[tuple[str, dict[str, Any]]] = [
-    *((name, {}) for name in OBJECTIVES),
+    *((name, {"bc": 0.5} if name in ("mc", "ilql") else {}) for name in OBJECTIVES),
+    ("ilql", {"bc": 0.5, "per": "turn", "limit": "end"}),
     ("sft", {"mean": "sample"}),
     ("dpo", {"label_smoothing": 0.2}),
     ("ipo", {"normalise": False}),

@@ -1,7 +1,8 @@
 """Every objective teaches something small: a policy of three tokens learns to begin with the one that wins.
 
 An episode is three tokens of four kinds; its first and last are the agent's, the one between is the environment's. It
-is won if the agent begins with token 2. The policy starts uniform, so it wins a quarter of its episodes.
+is won if the agent begins with token 2. The policy starts uniform, so it wins a quarter of its episodes. Objectives
+that teach heads alone, and no policy, are in `test_heads_learn.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def batch_of(ids: Tensor, sampled: Tensor) -> Batch:
     return Batch(
         agent_RT=agent, turn_RT=torch.where(agent, 0, -1), owner_R=torch.arange(len(ids)), n_samples=len(ids),
         score_S=score, success_S=won, sampled_RT=sampled, reference_RT=sampled,
-        advantage_RT=(score - score.mean())[:, None] * agent,
+        advantage_RT=(score - score.mean())[:, None] * agent, return_RT=score[:, None] * agent,
+        old_value_RT=torch.zeros(ids.shape), head={"v": torch.zeros(ids.shape)},
     )  # fmt: skip
 
 
@@ -69,7 +71,7 @@ def learnt(name: str, options: dict[str, Any], steps: int = 40) -> Sequence[floa
     return logits.detach().softmax(-1)[0].tolist()
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name not in ("mc", "ilql")])
 def test_learns_to_win(name: str) -> None:
     # At temperature 1 a success weighs e times a failure, and failures are thrice as many: it needs a lower one.
     options = {"temperature": 0.25, "max_weight": 30.0} if name == "rwr" else {}

@@ -23,7 +23,7 @@ from sonde.rollout import Plan, collect
 from sonde.train.data import RowReport, pair_samples, rows, samples
 from sonde.train.types import Row
 
-from .trajectories import ERROR, LOSS, WIN, act, call, trajectory
+from .trajectories import ERROR, LOSS, TIMEOUT, WIN, act, call, trajectory
 
 TWO = [[act(call([3, 2], [9, 9], weights="a"))], [act(call([4, 2], [8], 4, weights="b"), reward=1.0)]]
 
@@ -57,6 +57,11 @@ def test_a_prompt_that_does_not_extend_begins_a_row_and_is_counted() -> None:
     assert list(second.agent) == [0, 0, 0, 0, 0, 1, 1]  # the 3 was sampled before, and is trained there
     assert second.turns.tolist() == [-1, -1, -1, -1, -1, 2, 2]
     assert report == RowReport(trajectories=1, rows=2, forked=1, tokens=14, agent_tokens=6)
+
+
+def test_what_a_limit_on_turns_ended_is_cut() -> None:
+    found, _ = samples([trajectory(TWO, outcome, task=i) for i, outcome in enumerate((WIN, LOSS, TIMEOUT))])
+    assert [sample.cut for sample in found] == [False, False, True]
 
 
 def test_every_turn_a_sample() -> None:

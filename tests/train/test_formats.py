@@ -48,9 +48,9 @@ def numbers(values: array[Any] | None) -> object:
 
 def whole(s: Sample) -> object:
     """A sample as something that compares."""
-    fields = ("ids", "turns", "logprobs", "weights", "advantages", "reference")
+    fields = ("ids", "turns", "logprobs", "weights", "advantages", "reference", "returns", "values")
     rows = [(*(numbers(getattr(row, f)) for f in fields), row.agent, row.versions) for row in s.rows]
-    return (rows, s.trajectory, s.group, s.task, s.env, s.kind, repr(s.score), repr(s.rewards), dict(s.tags))
+    return (rows, s.trajectory, s.group, s.task, s.env, s.kind, s.cut, repr(s.score), repr(s.rewards), dict(s.tags))
 
 
 # --- Parquet ---------------------------------------------------------------------------------------------------------
@@ -66,8 +66,8 @@ def row_(draw: st.DrawFn) -> Row:
         st.lists(st.integers(-(2**31), 2**31 - 1), min_size=n, max_size=n),
         st.none() | st.lists(FLOATS, min_size=n, max_size=n),
     )
-    made = [draw(floats) for _ in range(3)]
-    logprobs, advantages, reference = (None if v is None else array("f", v) for v in made)
+    made = [draw(floats) for _ in range(5)]
+    logprobs, advantages, reference, returns, values = (None if v is None else array("f", v) for v in made)
     return Row(
         ids=array("i", draw(ints)),
         agent=draw(st.binary(min_size=n, max_size=n)),
@@ -77,6 +77,8 @@ def row_(draw: st.DrawFn) -> Row:
         versions=tuple(draw(st.lists(NAMES, max_size=2))),
         advantages=advantages,
         reference=reference,
+        returns=returns,
+        values=values,
     )
 
 
@@ -92,6 +94,7 @@ def sample_(draw: st.DrawFn) -> Sample:
         score=draw(st.floats()),
         rewards=tuple(draw(st.lists(st.floats(), max_size=3))),
         tags=Frozen(draw(st.dictionaries(NAMES, NAMES, max_size=2))),
+        cut=draw(st.booleans()),
     )
 
 
@@ -150,7 +153,7 @@ def test_files_that_are_no_training_set_are_refused(tmp_path: Path) -> None:
     for name, message in {
         "text": "not readable",
         "other": "no training set",
-        "newer": "got schema 9, allowed: 2",
+        "newer": "got schema 9, allowed: 3",
     }.items():
         with pytest.raises(StoreError, match=message):
             read_parquet(tmp_path / name)

@@ -16,7 +16,10 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde.train.algos.grpo import GRPO
+from sonde.train.algos.ppo import PPO
+from sonde.train.algos.sft import SFT
 from sonde.train.credit import ReturnToGo
+from sonde.train.critic import GAE
 from sonde.train.curriculum import UCB
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings
@@ -36,31 +39,82 @@ def neighbour(name: str) -> Any:
     return module
 
 
-def train(folder: Path) -> dict[str, Any]:
-    """Three steps of four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs
-    are those of the weights' moving average."""
+def play(folder: Path, objective: Any, online: OnlineSettings, **changes: Any) -> dict[str, Any]:
+    """Three steps of eight episodes."""
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
+    settings = TrainSettings(
+        folder=str(folder),
+        lr=3e-3,
+        batch_size=8,
+        max_steps=3,
+        warmup=0.0,
+        schedule="constant",
+        micro_batch=4,
+        **changes,
+    )
+    model, games = tiny.tiny_model(vocab=len(tokenizer)), [Game(env, env.tasks("train"), "asking")]
+    trainer = OnlineTrainer(model, objective, games, settings, online, tokenizer=tokenizer)
+    history = trainer.train().history
+    weights = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+    return {
+        "history": history,
+        "weights": weights,
+        "progress": {**trainer.progress.state.to_json(), "kl": trainer.progress.kl},
+    }
+
+
+def with_critic(folder: Path) -> dict[str, Any]:
+    """Whitened over what both have played, with a penalty that follows a target."""
+    credit = GAE(discount=0.95, kl=0.1, kl_target=0.01, kl_horizon=100)
+    return play(folder, PPO(), OnlineSettings(k=1, credit=credit, rewards=RewardMix({"success": 1.0, "turns": -0.1})))
+
+
+def best_of_both(folder: Path) -> dict[str, Any]:
+    return play(folder, SFT(), OnlineSettings(k=2, keep=0.4, rewards=RewardMix({"success": 1.0, "turns": -0.1})))
+
+
+def train(folder: Path) -> dict[str, Any]:
+    """Four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs are those of the
+    weights' moving average."""
     rewards, belief = RewardMix({"success": 1.0, "turns": -0.1, "belief": 0.1}), BeliefGain(of="average")
     online = OnlineSettings(
         k=2, by="difficulty", bandit=UCB(), rewards=rewards, rewarders=(belief,), credit=ReturnToGo()
     )
-    settings = TrainSettings(
-        folder=str(folder), lr=3e-3, batch_size=8, max_steps=3, warmup=0.0, schedule="constant", micro_batch=4
-    )
-    model, games = tiny.tiny_model(vocab=len(tokenizer)), [Game(env, env.tasks("train"), "asking")]
-    trainer = OnlineTrainer(model, GRPO(), games, settings, online, tokenizer=tokenizer)
-    history = trainer.train().history
-    weights = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
-    return {"history": history, "weights": weights, "progress": trainer.progress.state.to_json()}
+    return play(folder, GRPO(), online)
+
+
+CASES = {"group": train, "critic": with_critic, "best": best_of_both}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What this file left when it ran in two processes."""
+    folder = tmp_path_factory.mktemp("ranks")
+    neighbour("processes").run_both(Path(__file__), folder)
+    return folder
 
 
 @pytest.mark.slow
-def test_two_processes_are_one(tmp_path: Path) -> None:
-    neighbour("processes").run_both(Path(__file__), tmp_path)
+@pytest.mark.parametrize("name", ["critic", "best"])
+def test_two_processes_learn_as_one(name: str, folder: Path, tmp_path: Path) -> None:
+    """Advantages, penalties and shares are of what all have played."""
+    one = CASES[name](tmp_path)
+    for rank in range(2):
+        two = torch.load(folder / f"{name}.{rank}.pt")
+        assert two["progress"]["kl"] == pytest.approx(one["progress"]["kl"], rel=1e-6)
+        for before, after in zip(one["history"], two["history"], strict=True):
+            names = [name for name in before if not name.startswith("seconds")]
+            assert {n: after[n] for n in names} == pytest.approx({n: before[n] for n in names}, abs=2e-3)
+        for key, weight in one["weights"].items():
+            torch.testing.assert_close(two["weights"][key], weight, atol=2e-3, rtol=0)
+
+
+@pytest.mark.slow
+def test_two_processes_are_one(folder: Path, tmp_path: Path) -> None:
     one = train(tmp_path / "one")
     for rank in range(2):
-        two = torch.load(tmp_path / f"{rank}.pt")
+        two = torch.load(folder / f"group.{rank}.pt")
         for before, after in zip(one["history"], two["history"], strict=True):
             names = [name for name in before if not name.startswith("seconds")]
             assert {n: after[n] for n in names} == pytest.approx({n: before[n] for n in names}, abs=1e-3)
@@ -73,5 +127,6 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    torch.save(train(folder / "two"), folder / f"{os.environ['RANK']}.pt")
+    for name, case in CASES.items():
+        torch.save(case(folder / name), folder / f"{name}.{os.environ['RANK']}.pt")
     torch.distributed.destroy_process_group()

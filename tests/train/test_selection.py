@@ -15,7 +15,7 @@ from sonde import UserError
 from sonde.core import AGENT, Act, Action, Frozen, Outcome, Trajectory
 from sonde.rollout import Plan, collect
 from sonde.train.data import pair_samples
-from sonde.train.selection import Counts, PairRule, SFTRule, pairs, sft_set
+from sonde.train.selection import Counts, PairRule, SFTRule, ShareRule, best_share, pairs, sft_set
 from sonde.train.statistics import HEADINGS, statistics
 from sonde.train.trials import PAPRIKA, Limits, cost, first_reveal, limits
 
@@ -73,6 +73,27 @@ def test_long_ones_are_left_out_before_the_best_is_sought() -> None:
     assert found.counts == Counts(tasks=1, trajectories=3, failed=1, too_long=1, solved=1)
     with pytest.raises(UserError, match=r"trajectory mastermind-0-0-0: max_tokens needs token ids.*as_sampled"):
         sft_set(GAMES, SFTRule(max_tokens=100))
+
+
+def test_the_best_share_of_all() -> None:
+    games = [earned(0, -3.0), earned(1, -1.0, WIN), earned(2, -2.0), earned(3, -1.0), earned(4, -9.0, ERROR)]
+    assert ids(best_share(games, ShareRule()).trajectories) == [0, 1, 2, 3]
+    assert ids(best_share(games, ShareRule(top=0.5)).trajectories) == [1, 3]
+    assert ids(best_share(games, ShareRule(top=0.6)).trajectories) == [1, 2, 3]  # 2.4, rounded up
+    assert ids(best_share(games, ShareRule(top=0.01)).trajectories) == [1]  # of equal ones the first
+    assert ids(best_share(games, ShareRule(success=True)).trajectories) == [1]
+    assert best_share(games, ShareRule(top=0.5)).counts.failed == 1
+    assert best_share([], ShareRule()).trajectories == ()
+
+
+def earned(sample: int, reward: float, outcome: Outcome = LOSS) -> Trajectory:
+    return trajectory([[act(reward=reward)]], outcome, sample=sample)
+
+
+@pytest.mark.parametrize("wrong", [{"top": 0.0}, {"top": 1.1}, {"max_tokens": 0}])
+def test_bad_shares_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UserError, match=r"got .*allowed"):
+        ShareRule(**wrong)  # type: ignore[arg-type]
 
 
 def test_nothing_in_nothing_out() -> None:

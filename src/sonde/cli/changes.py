@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sonde.core import UserError, invalid, unknown
 from sonde.core.types import Json
 from sonde.run import assigned
-from sonde.train.credit import ESTIMATORS
+from sonde.train.critic import ESTIMATORS
 from sonde.train.curriculum import BANDITS
 from sonde.train.learn import PAIRED
 from sonde.train.presets import Training
@@ -52,7 +52,8 @@ def changes_of(assignments: Sequence[str]) -> dict[str, list[Change]]:
 
 def changed(training: Training, changes: Changes) -> Training:
     """The training with these changes in its settings, its objective's options, its play and its rule."""
-    rule = "pairs" if training.objective in PAIRED else "sft"
+    shared = training.learning.share is not None
+    rule = "pairs" if training.objective in PAIRED else "share" if shared else "sft"
     selecting = with_changes(getattr(training.learning, rule), changes["rule"], "rule")
     return replace(
         training,

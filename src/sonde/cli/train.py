@@ -32,7 +32,7 @@ from .progress import progress, training
 from .shared import JsonOpt, JudgeOpt, PresetOpt, ReportOpt, UserOpt, UserUrlOpt
 from .terminal import out, stderr
 
-ONLINE = ("grpo",)
+ONLINE = ("grpo", "ppo")
 
 ModelOpt = Annotated[str, typer.Option(help="The model to train: a name of `sonde models list`, hf:NAME, or a folder.")]
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder for checkpoints, history and the trained model.")]
@@ -63,6 +63,9 @@ def train(
     user: UserOpt = None,
     judge: JudgeOpt = None,
     user_url: UserUrlOpt = None,
+    shown: Annotated[
+        list[str] | None, typer.Option("--shown", help="Run folder to imitate beside its own play (ppo).")
+    ] = None,
     encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
     resume: ResumeOpt = False,
     fresh: FreshOpt = False,
@@ -70,24 +73,30 @@ def train(
     report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
-    """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr), or while it plays (grpo; with
-    all settings of a paper: starpo, delta_belief)."""
+    """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr; bc, filtered_bc; mc and ilql,
+    whose values are used by `-o agent.model.heads=FOLDER`), or while it plays (grpo, ppo; with all settings of a paper:
+    starpo, delta_belief, online_filtered_bc)."""
     changes, model = changes_of(overrides), trained_model(model)
     objective, settings = _chosen(objective, settings)
-    online = objective in ONLINE
+    name = settings or _usual(objective)
+    if name not in PRESETS:
+        raise unknown("--settings", name, PRESETS)
+    online = PRESETS[name].of(objective).plays
     others = {"--user": user, "--judge": judge, "--user-url": user_url, "-o seats": changes["seats"]}
     _check_used(
         objective,
+        online,
         {
             "-o online": changes["online"] and not online,
             "-o rule": changes["rule"] and online,
             "--preset": preset and not online,
             "--tasks": n_tasks is not None and not online,
             "--encode": encode and online,
+            "--shown": shown and not online,
             **{option: value and not online for option, value in others.items()},
         },
     )
-    chosen = _training(settings or _usual(objective), objective, folder, changes, context, encode)
+    chosen = _training(name, objective, folder, changes, context, encode)
     stderr.print(f"settings: {chosen.told()}", highlight=False)
     if online:
         seats = with_changes(model_seats(user, judge, user_url, None), changes["seats"], "seats")
@@ -96,9 +105,10 @@ def train(
         policies = _others(seats, envs)
         for line in speakers(envs, policies, chosen.episodes):
             stderr.print(line, highlight=False, markup=False)
+        lessons = trajectories([Run.load(folder) for folder in shown]) if shown else []
         with _watched(objective) as callbacks:
             done = learn_online(
-                model, chosen, games, policies=policies, resume=resume, fresh=fresh, callbacks=callbacks
+                model, chosen, games, policies=policies, shown=lessons, resume=resume, fresh=fresh, callbacks=callbacks
             )
     else:
         played = trajectories([Run.load(source) for source in sources])
@@ -221,11 +231,11 @@ def _stage(title: str) -> Iterator[OnDone | None]:
     yield None
 
 
-def _check_used(objective: str, given: Mapping[str, object]) -> None:
+def _check_used(objective: str, online: bool, given: Mapping[str, object]) -> None:
     """Refuse options that this objective has no use for."""
     for option, value in given.items():
-        if value and objective in (*OFFLINE, *ONLINE):
-            what = "recorded episodes" if objective in OFFLINE else "its own play"
+        if value:
+            what = "its own play" if online else "recorded episodes"
             raise UserError(f"{option}: no option of {objective}, which learns from {what}")
 
 
@@ -242,6 +252,8 @@ def _chosen(name: str, settings: str | None) -> tuple[str, str | None]:
 
 def _usual(objective: str) -> str:
     """The paper's settings of an objective."""
+    if objective in ("mc", "ilql", "ppo"):
+        return f"lmrl_dialogue_{objective}"
     if objective in ONLINE:
         return "starpo"
     return "paprika_rpo" if objective in PAIRED or objective == "kto" else "paprika_sft"
@@ -249,8 +261,6 @@ def _usual(objective: str) -> str:
 
 def _training(name: str, objective: str, folder: Path, changes: Changes, context: str, encode: bool) -> Training:
     """The preset, with everything that was asked for in its place."""
-    if name not in PRESETS:
-        raise unknown("--settings", name, PRESETS)
     known = PRESETS[name].of(objective)
     known = replace(
         known,

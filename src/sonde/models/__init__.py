@@ -1,7 +1,7 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
 HELPERS = (
-    *("batching", "cache", "chat", "convert", "decode", "draw", "echo", "fetch", "hub"),
+    *("batching", "cache", "chat", "convert", "decode", "draw", "echo", "fetch", "heads", "hub"),
     *("masking", "pool", "reply", "requests", "retry", "saving", "score", "shipped"),
     *("slots", "templates", "tree", "weights"),
 )

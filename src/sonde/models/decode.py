@@ -26,7 +26,7 @@ from .chat import common
 from .draw import draw
 from .requests import Feed, Generate, Generated, Score, Stats, mark
 from .score import Scorer, out_of_memory
-from .slots import Deck, Slots
+from .slots import Beside, Deck, Slots, layers
 
 SHARED_MIN = 32
 """A prefix is worth a pass of its own if at least this many tokens of it are shared and not kept."""
@@ -67,7 +67,8 @@ class Engine:
     """A loaded model that serves `Generate` and `Score` requests from a `Batcher`.
 
     `context` is the most tokens the model can hold; `ends` are the ids that end a message; `decode` gives their text.
-    `lock_step`: whoever waits when serving begins is served together, and nobody joins in between.
+    `lock_step`: whoever waits when serving begins is served together, and nobody joins in between. `beside`: a model
+    of the same tokens that reads along, whose hidden states `steer` is given instead.
     """
 
     def __init__(
@@ -81,14 +82,15 @@ class Engine:
         max_batch: int,
         kv_bytes: int,
         steer: Steer | None = None,
+        beside: Any | None = None,
         lock_step: bool = False,
     ) -> None:
-        self.model, self.lock_step = model, lock_step
+        self.model, self.lock_step = model if beside is None else Beside(model, beside), lock_step
         self.context, self.ends, self.decode, self.max_batch = context, ends, decode, max_batch
         self.stats = Stats()
         self.steer = steer
         self.slots = Slots(kv_bytes)
-        self.deck = Deck(n_layers)
+        self.deck = Deck(n_layers if beside is None else n_layers + layers(beside))
         self.scorer = Scorer(model, n_layers=n_layers, stats=self.stats)
         self.rows: list[_Row] = []
         self._most = max_batch  # rows at once, less where memory did not suffice for more
@@ -96,7 +98,7 @@ class Engine:
         self._wave: list[Ticket[Any, Any]] = []  # in lock-step: those that waited when serving began, without a row yet
         self._hidden: Tensor | None = None
         if steer is not None:
-            model.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
+            (model if beside is None else beside).get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, feed: Feed) -> None:
         """Serve until nothing is under way. Whoever waits then is served by the next call, with all that come along.

@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core.config import HOW
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .decode import Engine, Steer
     from .requests import Feed, Generated
 
+_VALUES = ("heads", "heads_weights", "beta", "minus_v", "top_k")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
@@ -61,6 +63,13 @@ class HF(Model):
     torch for the whole process; None leaves it alone. `steer(hidden, logits)` returns the logits to draw from, given
     the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step; recorded
     log-probabilities are those of the steered distribution; `score` is not steered.
+
+    `heads`: the folder of a model that was trained with values of tokens (`sonde train mc`, `ilql`); what is drawn from
+    is then log pi + `beta` (min Q - V) (`models.heads`), which can be saved as any other configuration. Where that
+    folder is not `model` itself, the model in it reads along and `model` is the policy, as in LMRL-Gym, where values
+    are added to those of the cloned behaviour. `minus_v`: whether V is taken away, where there is one, as in the paper
+    and not in its code; it changes no probability. `top_k`: only so many of the policy's most likely tokens may be
+    said. `heads_weights` is to `heads` what `weights` is to `model`.
     """
 
     model: str = "smollm2"
@@ -72,6 +81,11 @@ class HF(Model):
     kv_bytes: int = field(default=2 << 30, metadata=HOW)
     threads: int | None = field(default=None, metadata=HOW)
     template: Mapping[str, Json] = EMPTY
+    heads: str = ""
+    heads_weights: str | None = None
+    beta: float = 1.0
+    minus_v: bool = True
+    top_k: int | None = None
     steer: Steer | None = field(default=None, compare=False, repr=False)
 
     capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, steer=True)
@@ -90,8 +104,26 @@ class HF(Model):
         if self.steer is not None and not callable(self.steer):
             raise invalid("hf: steer", self.steer, "a function of hidden states and logits; it is no configuration")
         object.__setattr__(self, "template", freeze(self.template))
+        self._check_values()
         if self.weights is None:
             object.__setattr__(self, "weights", weights_of(self.model))
+
+    def _check_values(self) -> None:
+        if not self.heads:
+            changed = [
+                name for name in _VALUES[1:] if getattr(self, name) != type(self).__dataclass_fields__[name].default
+            ]
+            if changed:
+                raise invalid(f"hf: {changed[0]}", getattr(self, changed[0]), "nothing without heads")
+            return
+        if self.steer is not None:
+            raise invalid("hf: steer", self.steer, "nothing where heads steer")
+        if not self.beta >= 0:
+            raise invalid("hf: beta", self.beta, "a number >= 0")
+        if self.top_k is not None and self.top_k < 1:
+            raise invalid("hf: top_k", self.top_k, "1 or more, or None")
+        if self.heads_weights is None:
+            object.__setattr__(self, "heads_weights", weights_of(self.heads))
 
     @classmethod
     def around(
@@ -130,6 +162,8 @@ class HF(Model):
         config = super().config
         if self._held:
             config["weights"] = self._held[0].weights
+        if not self.heads:
+            config = {name: value for name, value in config.items() if name not in _VALUES}
         steer = config.pop("steer")
         return config if steer is None else {**config, "steer": f"{steer.__module__}:{steer.__qualname__}"}
 
@@ -230,35 +264,63 @@ class _Loaded:
 def _load(hf: HF) -> _Loaded:
     need("models:hf", "torch", "transformers", "accelerate")
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoTokenizer
 
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
     source = locate(hf.model, hf.revision)
-    found = _checked_weights(hf, source.path)
-    device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
+    found = _checked_weights(hf.model, hf.weights)
     options: dict[str, Any] = {"revision": hf.revision, "local_files_only": source.local}
     try:
         with no_bars():
             tokenizer: Any = AutoTokenizer.from_pretrained(source.path, **options)
-            model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype=dtype, **options)
-        model = model.to(device).eval()
     except (OSError, ValueError) as error:
         raise unloadable(hf.model, error) from error
+    model = _module(hf, hf.model, hf.revision)
     commit = source.commit or str(getattr(model.config, "_commit_hash", None) or "")
     return _engine(hf, model, tokenizer, found or commit)
 
 
-def _checked_weights(hf: HF, source: str) -> str | None:
+def _module(hf: HF, name: str, revision: str | None) -> Any:
+    """A model of this name, where it is to compute."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    source = locate(name, revision)
+    device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
+    options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
+    try:
+        with no_bars():
+            model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype=dtype, **options)
+        return model.to(device).eval()
+    except (OSError, ValueError) as error:
+        raise unloadable(name, error) from error
+
+
+def _checked_weights(name: str, wanted: str | None) -> str | None:
     """The weights that are there now, which have to be those of the configuration."""
-    found = weights_of(hf.model)
-    if hf.weights is not None and found is not None and found != hf.weights:
+    found = weights_of(name)
+    if wanted is not None and found is not None and found != wanted:
         raise UserError(
-            f"hf: weights: {source} holds the model {found}, allowed: {hf.weights}, which it held when this run began; "
+            f"hf: weights: {name} holds the model {found}, allowed: {wanted}, which it held when this run began; "
             "another model is another run"
         )
     return found
+
+
+def _valued(hf: HF, model: Any) -> tuple[Steer, Any]:
+    """How values steer, and the model whose states they are of, where that is another one."""
+    from . import heads
+
+    _checked_weights(hf.heads, hf.heads_weights)
+    own = Path(hf.heads).absolute() == Path(hf.model).absolute()
+    beside = None if own else _module(hf, hf.heads, None)
+    values = heads.read(Path(hf.heads), model if beside is None else beside)
+    if beside is not None and heads.sizes(beside)[1] != heads.sizes(model)[1]:
+        got, wanted = heads.sizes(beside)[1], heads.sizes(model)[1]
+        raise UserError(f"hf: heads: {hf.heads} values {got} tokens, allowed: {wanted}, the vocabulary of {hf.model}")
+    return heads.steering(values, beta=hf.beta, minus_v=hf.minus_v, top_k=hf.top_k), beside
 
 
 def _hold(hf: HF, held: _Held) -> _Loaded:
@@ -272,33 +334,25 @@ def _hold(hf: HF, held: _Held) -> _Loaded:
 def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool = False) -> _Loaded:
     from .chat import Chat
     from .decode import Engine
+    from .slots import layers
 
+    steer, beside = _valued(hf, model) if hf.heads else (hf.steer, None)
     config = model.config.get_text_config()
     ends = _ends(model.generation_config.eos_token_id)
     chat = Chat(tokenizer, label=hf.model, template=hf.template, ends=ends)
     engine = Engine(
         model,
-        n_layers=_layers(model, hf.model),
+        n_layers=layers(model),
         context=int(getattr(config, "max_position_embeddings", 0) or tokenizer.model_max_length),
         ends=chat.ends,
         decode=chat.decode,
         max_batch=hf.max_batch,
         kv_bytes=hf.kv_bytes,
-        steer=hf.steer,
+        steer=steer,
+        beside=beside,
         lock_step=lock_step,
     )
     return _Loaded(engine, chat, weights)
-
-
-def _layers(model: Any, name: str) -> int:
-    """The number of layers, if all that they keep is keys and values per token."""
-    from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
-
-    layers = DynamicCache(config=model.config).layers
-    strange = {type(layer).__name__ for layer in layers} - {DynamicLayer.__name__, DynamicSlidingWindowLayer.__name__}
-    if strange:
-        raise UserError(f"hf: model: {name!r} keeps {', '.join(sorted(strange))}, allowed: keys and values per token")
-    return len(layers)
 
 
 @contextmanager

@@ -29,7 +29,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import (
+    Cache,
+    CacheLayerMixin,
+    DynamicCache,
+    DynamicLayer,
+    DynamicSlidingWindowLayer,
+)
+
+from sonde.core.errors import UserError
 
 from .chat import common
 
@@ -331,3 +339,28 @@ class _Lane(CacheLayerMixin):
 
     def get_max_length(self) -> int:
         return -1
+
+
+class Beside(torch.nn.Module):
+    """Two models that read the same tokens, each with its own layers of one cache: the first one's, then the second's.
+    What comes out is the first one's."""
+
+    def __init__(self, first: Any, second: Any) -> None:
+        super().__init__()
+        self.first, self.second, self._cut = first, second, layers(first)
+        self.device = first.device
+
+    def forward(self, *, past_key_values: Cache, **inputs: Any) -> Any:
+        own, others = past_key_values.layers[: self._cut], past_key_values.layers[self._cut :]
+        self.second(past_key_values=Cache(layers=others), **inputs)
+        return self.first(past_key_values=Cache(layers=own), **inputs)
+
+
+def layers(model: Any) -> int:
+    """How many of a cache a model has. Raises `UserError` for one that keeps anything but keys and values per token."""
+    found = DynamicCache(config=model.config).layers
+    strange = {type(layer).__name__ for layer in found} - {DynamicLayer.__name__, DynamicSlidingWindowLayer.__name__}
+    if strange:
+        named = str(getattr(model.config, "name_or_path", "")) or type(model).__name__
+        raise UserError(f"hf: model: {named!r} keeps {', '.join(sorted(strange))}, allowed: keys and values per token")
+    return len(found)

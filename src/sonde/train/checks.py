@@ -11,8 +11,15 @@ import numpy as np
 from sonde.core.errors import UserError, invalid, unknown
 
 from .collate import longest, members, rows_of
+from .earned import token_rewards
 from .settings import FREE, TrainSettings, read_settings
 from .types import Item, Objective, Pair
+
+_ATTACHED = (
+    ("advantage", "advantages"), ("sampled", "logprobs"), ("sampled", "temperatures"), ("return", "returns"),
+    ("old_value", "values"),
+)  # fmt: skip
+"""What is looked for on rows where it is needed."""
 
 
 def check_items(items: Sequence[Item], objective: Objective, settings: TrainSettings, model: Any) -> list[Item]:
@@ -100,7 +107,10 @@ def _check_tokens(items: Sequence[Item], model: Any) -> None:
 
 
 def _check_attached(items: Sequence[Item], objective: Objective) -> None:
-    for need, name in (("advantage", "advantages"), ("sampled", "logprobs"), ("sampled", "temperatures")):
+    if "reward" in objective.needs:
+        for sample in (sample for item in items for sample in members(item)):
+            token_rewards(sample)
+    for need, name in _ATTACHED:
         missing = sum(getattr(row, name) is None for row in rows_of(items)) if need in objective.needs else 0
         if missing:
             raise UserError(f"train: {objective.name} needs `{name}`, which {missing} rows do not carry")

@@ -27,6 +27,7 @@ from torch import Tensor
 
 from sonde.core.errors import UserError
 
+from .earned import in_order, token_rewards
 from .types import Batch, Item, Need, Pair, Row, Sample
 
 Tensors = dict[str, Any]
@@ -37,7 +38,12 @@ _STREAMS: dict[Need, tuple[str, Callable[[Row], array[float] | None], str]] = {
     "sampled": ("sampled_RT", lambda row: row.logprobs, "log-probabilities at sampling"),
     "reference": ("reference_RT", lambda row: row.reference, "log-probabilities under the reference"),
     "advantage": ("advantage_RT", lambda row: row.advantages, "advantages"),
+    "return": ("return_RT", lambda row: row.returns, "returns"),
+    "old_value": ("old_value_RT", lambda row: row.values, "values"),
 }
+_ATTACHED = tuple(name for name, _, _ in _STREAMS.values())
+_SOME = ("reward_RT", "nth_RT", "cut_S", "shown_S")
+"""What is there where it is asked for, or where there is such a sample."""
 
 
 def members(item: Item) -> tuple[Sample, ...]:
@@ -74,7 +80,11 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     fed = _packed(ids_N, keep_N, length_R, pad_id) if packed else _padded(ids_N, keep_N, real_RT, pad_id)
     order = _in_order([row for line in lines(length_R) for row in line], length_R) if packed else slice(None)
     place_N = np.flatnonzero(real_RT)[order]
-    streams = {_STREAMS[need][0]: _stream(need, rows, agent_N, real_RT) for need in sorted(needs)}
+    streams = {_STREAMS[n][0]: _stream(n, rows, agent_N, real_RT) for n in sorted(needs) if n in _STREAMS}
+    if "reward" in needs:
+        streams |= _earned(samples, real_RT)
+    if any(sample.shown for sample in samples):
+        streams["shown_S"] = torch.tensor([sample.shown for sample in samples])
     temperature_N = _temperatures(rows, agent_N) if "sampled" in needs else np.ones(len(ids_N), np.float32)
     drawn_N = temperature_N[order][said_N[order]]
     return {
@@ -89,6 +99,21 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
         "score_S": torch.tensor([sample.score for sample in samples], dtype=torch.float32),
         "success_S": torch.tensor([sample.success for sample in samples]),
         **streams,
+    }
+
+
+def _earned(samples: Sequence[Sample], real_RT: np.ndarray) -> Tensors:
+    """Rewards and places of the agent's tokens in their sample, and which episodes a limit ended."""
+    reward_N, nth_N = np.zeros(real_RT.sum(), np.float32), np.full(real_RT.sum(), -1)
+    start = 0
+    for sample in samples:
+        said = start + in_order(sample)
+        reward_N[said], nth_N[said] = token_rewards(sample), np.arange(len(said))
+        start += sum(map(len, sample.rows))
+    return {
+        "reward_RT": torch.from_numpy(_spread(reward_N, real_RT, 0)),
+        "nth_RT": torch.from_numpy(_spread(nth_N, real_RT, -1)),
+        "cut_S": torch.tensor([sample.cut for sample in samples]),
     }
 
 
@@ -107,7 +132,7 @@ def silent(pad_id: int) -> Tensors:
 
 def batch_of(tensors: Tensors) -> Batch:
     """What the objective sees of collated tensors."""
-    streams = {name: tensors[name] for name, _, _ in _STREAMS.values() if name in tensors}
+    streams = {name: tensors[name] for name in (*_ATTACHED, *_SOME) if name in tensors}
     return Batch(**{name: tensors[name] for name in _FIELDS}, **streams)
 
 

@@ -52,9 +52,9 @@ all of these). Equation 3: the outcome of the game is in the reward of every tur
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,18 @@ def gae(
         raise invalid("gae: values", len(values), f"one per turn: {len(rewards)}")
     v = np.append(np.asarray(values, np.float64), bootstrap)
     return _accumulate(np.asarray(rewards, np.float64) + discount * v[1:] - v[:-1], discount * lam)
+
+
+def whiten(values: Any, *, eps: float = 1e-8) -> Any:
+    """Values with mean 0 and variance 1: `(x - mean) / sqrt(variance + eps)`, the variance being that of the values
+    themselves (n, not n - 1), as in LMRL-Gym's code. An array of numpy or of torch, and the like comes back.
+
+    >>> whiten(np.array([1.0, 3.0]), eps=0.0).tolist()
+    [-1.0, 1.0]
+    """
+    found = values if hasattr(values, "mean") else np.asarray(values, np.float64)
+    centred = found - found.mean()
+    return centred / ((centred**2).mean() + eps) ** 0.5
 
 
 def _accumulate(x: Values, factor: float) -> Values:
@@ -330,15 +342,6 @@ def belief_rewards(
     if won:
         g[-1:] = 0.0
     return r + end + weight * np.maximum(_scores(g), 0.0)
-
-
-ESTIMATORS: Mapping[str, Callable[..., Estimator]] = {
-    "group_relative": GroupRelative,
-    "return_to_go": ReturnToGo,
-    "turn_wise": TurnWise,
-    "progress": Progress,
-}
-"""What settings can name."""
 
 
 # --- to tokens -------------------------------------------------------------------------------------------------------

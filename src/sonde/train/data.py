@@ -172,6 +172,7 @@ class _Maker:
             score=math.fsum(rewards),
             rewards=rewards,
             tags=t.task.tags,
+            cut=t.outcome is not None and t.outcome.truncated == "turns",
         )
 
 

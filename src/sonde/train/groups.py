@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, derive, invalid, run_sync, unknown
@@ -21,6 +21,7 @@ from sonde.core.types import Json
 from sonde.rollout import Plan, Seats, rollout
 
 from .credit import Estimator, GroupRelative, Values, returns, with_advantages
+from .critic import GAE
 from .curriculum import Bandit, Choice, Uniform, potential, variation
 from .data import RowReport, samples
 from .gather import Game
@@ -37,11 +38,14 @@ class OnlineSettings(Checked):
     """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1. Top-p and min-p are
     no settings: what they cut off cannot be learned about, and the gradient turns away (`algos/grpo.py`).
 
-    `k`: samples per task. `updates_per_rollout`: optimizer steps, on a part of the groups each, before the next play.
+    `k`: samples per task; 1 will do where credit compares none of them (`critic.GAE`, `keep`). `updates_per_rollout`:
+    optimizer steps, on a part of the groups each, before the next play.
     `rewards` and `credit`: see `train.rewards` and `train.credit`; `rewarders` bring rewards that need a model or the
     environment's filter (`train.rewarders`). `drop_flat` leaves groups without signal, in which every advantage is
-    zero, out of what the loss is a mean over (unless all are); they are counted either way. `by`, `bandit`,
-    `replacement`, `on`: the curriculum; see `train.curriculum`; its potential is on `turns` or on the mixed `reward`.
+    zero, out of what the loss is a mean over (unless all are); they are counted either way. `keep`: the share of a
+    rollout's episodes, best returns first, that is learned from (LMRL-Gym's online filtered BC, with `sft`). `by`,
+    `bandit`, `replacement`, `on`: the curriculum; see `train.curriculum`; its potential is on `turns` or on the mixed
+    `reward`.
     `context` to `max_new_tokens` are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`:
     with equal ones, what is evaluated later is shown what was shown in training. `lock_step`: episodes wait for each
     other (`models.hf`), so that a run can be had again, and resumed, number for number, at the price of batches that
@@ -68,6 +72,7 @@ class OnlineSettings(Checked):
     rewarders: tuple[Rewarder, ...] = ()
     credit: Estimator = field(default_factory=GroupRelative)
     drop_flat: bool = False
+    keep: float = 1.0
     by: str = "env"
     bandit: Bandit = field(default_factory=Uniform)
     replacement: bool = False
@@ -76,8 +81,10 @@ class OnlineSettings(Checked):
     save_episodes: bool = False
 
     def __post_init__(self) -> None:
-        if self.k < 2:
+        if self.k < (1 if isinstance(self.credit, GAE) or self.keep < 1 else 2):
             raise invalid("online: k", self.k, "2 or more: the samples of a task are compared with each other")
+        if not 0 < self.keep <= 1:
+            raise invalid("online: keep", self.keep, "above 0, at most 1")
         for name in ("updates_per_rollout", "max_batch"):
             if getattr(self, name) < 1:
                 raise invalid(f"online: {name}", getattr(self, name), "1 or more")
@@ -179,7 +186,8 @@ def credited(
     settings: OnlineSettings,
     brought: Brought = EMPTY,
 ) -> list[Group]:
-    """Rewards, credit and rows of the groups just played. Episodes that the outside world failed take no part."""
+    """Rewards, credit and rows of the groups just played. Episodes that the outside world failed take no part. Samples
+    have the mixed rewards; with a critic (`critic.GAE`) their advantages are still to come."""
     valid = finished(played)
     rewards = {
         i: [settings.rewards({**named_rewards(t), **brought.get(t.id, {})}) for t in group]
@@ -190,8 +198,9 @@ def credited(
     for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
         found, report = samples(group, max_tokens=settings.max_tokens)
         of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
-        ready = [with_advantages(sample, of[sample.trajectory]) for sample in found]
-        signal = any(map(moves, ready))
+        earned = {t.id: tuple(values.tolist()) for t, values in zip(group, rewards[i], strict=True)}
+        ready = [replace(with_advantages(s, of[s.trajectory]), rewards=earned[s.trajectory]) for s in found]
+        signal = isinstance(settings.credit, GAE) or any(map(moves, ready))
         groups.append(Group(
             samples=ready,
             signal=signal,

@@ -3,8 +3,10 @@
     learn("sonde-tiny-maze", preset("tiny_rpo", folder="trained"), trajectories)
     learn_online("sonde-tiny-maze", preset("tiny_grpo", folder="trained"), [Game(env, env.tasks("train"), "maze")])
 
-Supervised objectives get PAPRIKA's successes, preference objectives its pairs (`selection.py`); `kto` and `rwr` need no
-pairs and get every episode that ended by the rules of its game. Source: PAPRIKA (arXiv 2502.17543), sections 3.2, 3.3.
+Supervised objectives get PAPRIKA's successes, or a share of all episodes (`Learning.share`), preference objectives its
+pairs (`selection.py`); `kto` and `rwr` need no pairs and get every episode that ended by the rules of its game; `mc`
+and `ilql` get those that broke the format too. Source: PAPRIKA (arXiv 2502.17543), sections 3.2, 3.3; LMRL-Gym
+(Abdulhai et al. 2023), section 5.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
 from sonde.agents.llm import LLM, SHOWN
-from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, unknown
+from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
 from sonde.core.checked import Checked
 from sonde.core.extras import need
 from sonde.core.types import Json
@@ -31,11 +33,11 @@ from sonde.store.folder import write_atomically
 from .algos import objective as objective_of
 from .data import RowReport, has_ids, pair_samples, samples
 from .folder import DATA, check_free, check_origin, discard_training, locked
-from .selection import Counts, PairRule, SFTRule, failure, pairs, sft_set
+from .selection import Counts, PairRule, SFTRule, ShareRule, best_share, failure, pairs, sft_set
 from .settings import TrainSettings
 from .tokenise import as_sampled
 from .trials import by_world, ended, success
-from .types import Item
+from .types import Item, Sample
 
 if TYPE_CHECKING:
     from .gather import Game
@@ -45,18 +47,23 @@ if TYPE_CHECKING:
 PAIRED = ("dpo", "rpo", "ipo", "ln_dpo", "simpo")
 UNPAIRED = ("kto", "rwr")
 SUPERVISED = ("sft",)
-OFFLINE = (*SUPERVISED, *PAIRED, *UNPAIRED)
+VALUED = ("mc", "ilql")
+"""Those that learn values of what was said, which decoding then uses (`models.heads`)."""
+POLICIES = (*SUPERVISED, *PAIRED, *UNPAIRED)
+"""Those after which the model itself plays otherwise."""
+OFFLINE = (*POLICIES, *VALUED)
 """The objectives that learn from recorded episodes."""
 NEEDED = ("torch", "transformers", "accelerate", "filelock")
 
-Rule = TypeVar("Rule", SFTRule, PairRule)
+Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learning(Checked):
     """How recorded episodes become items.
 
-    `sft` and `pairs` are the rules of selection. `encode`: encode the texts again although token ids were recorded
+    `sft` and `pairs` are the rules of selection; `share`, where it is given, is in place of `sft`. `encode`: encode the
+    texts again although token ids were recorded
     (those of another model, say). `by_turn`: every turn is an item of its own (supervised and unpaired objectives; see
     `data.samples`). `context` to `keep_thinking`: what `agents:llm` showed the model, or would have shown it, and
     `template`, the arguments of its chat template; used where texts are encoded.
@@ -66,6 +73,7 @@ class Learning(Checked):
 
     sft: SFTRule = field(default_factory=SFTRule)
     pairs: PairRule = field(default_factory=PairRule)
+    share: ShareRule | None = None
     encode: bool = False
     by_turn: bool = False
     context: str = "full"
@@ -78,7 +86,9 @@ class Learning(Checked):
 
     def to_json(self) -> dict[str, Json]:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {**plain, "sft": asdict(self.sft), "pairs": asdict(self.pairs), "template": dict(self.template)}
+        share = None if self.share is None else asdict(self.share)
+        rules = {"sft": asdict(self.sft), "pairs": asdict(self.pairs), "share": share}
+        return {**plain, **rules, "template": dict(self.template)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,12 +143,18 @@ def _prepared(
         found, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
         counts = {**_counted(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
         return Data(items=tuple(found), counts=counts, rows=report)
-    if objective in SUPERVISED:
+    if objective in VALUED and learning.by_turn:
+        raise invalid("learning: by_turn", True, f"false for {objective}: values are of all that follows")
+    if objective in SUPERVISED and learning.share is not None:
+        picked = best_share(_with_ids(played, chat, learning), _shorter(learning.share, max_tokens))
+        trajectories, counts = picked.trajectories, picked.counts.to_json()
+    elif objective in SUPERVISED:
         rule = _shorter(learning.sft, None if learning.by_turn else max_tokens)  # by turn, a long one is left out alone
         picked = sft_set(_with_ids(list(filter(success, played)), chat, learning), rule)
         trajectories, counts = picked.trajectories, _counted(played, picked.counts)
     else:
-        trajectories = tuple(_with_ids([t for t in played if _ended(t)], chat, learning))
+        admitted = ended if objective in VALUED else _ended
+        trajectories = tuple(_with_ids([t for t in played if admitted(t)], chat, learning))
         counts = {"trajectories": len(played)}
     singles, report = samples(trajectories, max_tokens=max_tokens, by_turn=learning.by_turn)
     return Data(items=tuple(singles), counts={**counts, "selected": len(trajectories)}, rows=report)
@@ -253,19 +269,33 @@ def learn_online(
     games: Sequence[Game],
     *,
     policies: Mapping[str, AnyPolicy] = EMPTY,
+    shown: Iterable[Trajectory] = (),
     resume: bool = False,
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` while it plays; `policies` take the other seats, the rest is as in `learn`."""
+    """Train `model` while it plays; `policies` take the other seats, `shown` are episodes to be imitated beside
+    (`objective.bc` of ppo), shown to the model as it sees its own; the rest is as in `learn`."""
     need("training", *NEEDED)
     from .online import OnlineTrainer
 
     made, settings = objective_of(training.objective, **training.options), training.settings
     with _claimed(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
+        lessons = _lessons(list(shown), Chat(tokenizer, label=model, template=training.online.template), training)
         trainer = OnlineTrainer(
-            module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies, callbacks=callbacks
-        )
+            module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies,
+            callbacks=callbacks, shown=lessons,
+        )  # fmt: skip
         described = {"model": model, "weights": weights_of(model), **_told(training)}
         return _trained(folder, {**described, "online": trainer.tied}, trainer, resume)
+
+
+def _lessons(shown: Sequence[Trajectory], chat: Chat, training: Training) -> list[Sample]:
+    """Episodes to imitate beside its own play, as the model would have been shown them."""
+    if not shown:
+        return []
+    looks = {name: getattr(training.online, name) for name in SHOWN}
+    learning = replace(training.learning, **looks, share=training.learning.share or ShareRule())
+    data = prepare("sft", shown, chat, learning, training.online.max_tokens)
+    return cast("list[Sample]", list(data.items))

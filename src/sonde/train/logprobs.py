@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from sonde.core.errors import UserError
+from sonde.models.heads import Heads, hidden_states
 
 from .collate import Tensors
 
@@ -27,7 +28,11 @@ BLOCK = 1 << 24
 
 def token_logprobs(model: Any, tensors: Tensors) -> Tensor:
     """(R, T), zero off agent tokens and at the first token of a row."""
-    values_N = said_logprobs(model, tensors)
+    return _laid(said_logprobs(model, tensors), tensors)
+
+
+def _laid(values_N: Tensor, tensors: Tensors) -> Tensor:
+    """Where the tokens lie, and zero elsewhere."""
     shape_RT = tensors["agent_RT"].shape
     return values_N.new_zeros(shape_RT.numel()).index_copy(0, tensors["place"], values_N).view(shape_RT)
 
@@ -42,6 +47,19 @@ def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
             "transformers 5.23 or later, whose `logits_to_keep` takes a mask"
         )
     return chosen(logits_NV, tensors["target"], tensors.get("temperature"))
+
+
+def said_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
+    """The same, and what the heads that are on the model say of these tokens."""
+    with hidden_states(model) as seen:
+        logprob_N = said_logprobs(model, tensors)
+    return logprob_N, heads(seen[0], tensors["target"])
+
+
+def token_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
+    """Log-probabilities as in `token_logprobs`, and what the heads predict, (R, T) as well."""
+    logprob_N, head = said_values(model, heads, tensors)
+    return _laid(logprob_N, tensors), {name: _laid(x, tensors) for name, x in head.items()}
 
 
 def _fed(tensors: Tensors) -> Tensors:

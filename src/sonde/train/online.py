@@ -36,14 +36,14 @@ The loop is not made for weights that are sharded over processes (FSDP, DeepSpee
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import orjson
 from torch import Tensor
 from transformers import TrainerCallback
 
@@ -52,49 +52,29 @@ from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_h
 from sonde.models.hf import HF
 from sonde.rollout import close
 from sonde.store import RunWriter
-from sonde.store.folder import write_atomically
 
+from .appraise import Critic, appraised, divergences
 from .collate import members, rows_of
 from .credit import Values
-from .curriculum import Curriculum, State
+from .critic import GAE
+from .curriculum import Curriculum
 from .folder import EPISODES
 from .gather import Game, groups_of
 from .groups import Chosen, Group, OnlineSettings, chosen_tasks, credited, finished, moves, play_groups
+from .origin import items_digest
+from .progress import PROGRESS, Progress, check_sizes
 from .reference import Referee
 from .rewarders import Measured, Rewarder, Weights
 from .settings import TrainSettings
+from .shown import drawn, weighed
 from .trainer import SondeTrainer, TrainResult
-from .types import Item, Objective, Weighted
+from .types import Headed, Item, Objective, Sample, Weighted
 from .versions import Versions
-
-PROGRESS = "online.json"
-"""In every checkpoint: how far the playing is."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """What a checkpoint has to know besides weights and optimizer."""
-
-    state: State
-    episodes: int = 0
-
-    def write(self, file: Path, tied: Mapping[str, Any]) -> None:
-        content = {"state": self.state.to_json(), "episodes": self.episodes, "tied": tied}
-        write_atomically(file, orjson.dumps(content, option=orjson.OPT_INDENT_2).decode())
-
-    @classmethod
-    def read(cls, file: Path, tied: Mapping[str, Any]) -> Progress:
-        if not file.is_file():
-            raise UserError(f"train: resume: {file} is missing, so this checkpoint is not one of online training")
-        saved = orjson.loads(file.read_bytes())
-        for name, value in orjson.loads(orjson.dumps(tied)).items():
-            if saved["tied"].get(name) != value:
-                raise invalid(f"train: resume: online: {name}", value, f"{saved['tied'].get(name)!r}, as before")
-        return cls(state=State.from_json(saved["state"]), episodes=saved["episodes"])
 
 
 class OnlineTrainer(SondeTrainer):
-    """See the module. `policies` play the other seats (by default, whom the environment names)."""
+    """See the module. `policies` play the other seats (by default, whom the environment names). `shown` are episodes
+    that are imitated beside, where the objective weighs them (`algos.ppo`)."""
 
     def __init__(
         self,
@@ -107,9 +87,22 @@ class OnlineTrainer(SondeTrainer):
         tokenizer: Any,
         policies: Mapping[str, AnyPolicy] = EMPTY,
         callbacks: Sequence[TrainerCallback] = (),
+        shown: Sequence[Sample] = (),
     ) -> None:
+        self.shown = tuple(shown)
+        if bool(self.shown) != (getattr(objective, "bc", 0) > 0):
+            allowed = "demonstrations where objective.bc is above 0 (ppo), and none elsewhere"
+            raise invalid("online: shown", f"{len(self.shown)} episodes", allowed)
         self.online, self.games, self.policies = online or OnlineSettings(), tuple(games), policies
-        _check(settings, self.online)
+        check_sizes(settings, self.online)
+        critic = isinstance(objective, Headed) and objective.heads.v
+        if isinstance(self.online.credit, GAE) != critic:
+            wanted = "gae (online.credit=gae)" if critic else "one without a critic, such as group_relative"
+            raise invalid("online: credit", type(self.online.credit).__name__, f"{wanted}, for {objective.name}")
+        if isinstance(objective, Headed) and "reward" in objective.needs:
+            raise invalid(
+                "online: objective", objective.name, "ppo, grpo or sft: values are learned from recorded episodes"
+            )
         if objective.unit == "pair":
             raise invalid("online: objective", objective.name, "one that learns from samples, such as grpo")
         if AGENT in policies:
@@ -122,7 +115,7 @@ class OnlineTrainer(SondeTrainer):
             bandit=self.online.bandit,
             replacement=self.online.replacement,
         )
-        self.progress = Progress(state=self.curriculum.start())
+        self.progress = self._begun()
         for rewarder in self.online.rewarders:
             for game in self.games:
                 rewarder.check(game.env)
@@ -133,7 +126,7 @@ class OnlineTrainer(SondeTrainer):
         _check_processes(self)
         self.hf = self._around()
         self._player = self._seated()
-        self._referee = self._reference() if "reference" in objective.needs else None
+        self._referee = self._reference() if self._compares else None
         self._versions = self._asked_for()
 
     def _reference(self) -> Referee:
@@ -142,6 +135,16 @@ class OnlineTrainer(SondeTrainer):
         kept = model if off else copy.deepcopy(model).requires_grad_(False)
         tempered = "sampled" in self.objective.needs
         return Referee(model=kept, pad_id=self.pad_id, off=off, bf16=self.settings.bf16, tempered=tempered)
+
+    @property
+    def _compares(self) -> bool:
+        """Whether log-probabilities under a reference are needed, in the loss or in the rewards."""
+        credit = self.online.credit
+        return "reference" in self.objective.needs or (isinstance(credit, GAE) and credit.kl > 0)
+
+    def _begun(self) -> Progress:
+        credit = self.online.credit
+        return Progress(state=self.curriculum.start(), kl=credit.kl if isinstance(credit, GAE) else 0.0)
 
     def _asked_for(self) -> Versions:
         """The weights that rewarders ask for, as they are before anything is learned."""
@@ -177,13 +180,14 @@ class OnlineTrainer(SondeTrainer):
             for game in self.games
         ]
         others = {seat: identity(policy.config) for seat, policy in self.policies.items()}
-        return {**self.online.to_json(), "games": games, "policies": others}
+        shown = {"shown": items_digest(self.shown)} if self.shown else {}
+        return {**self.online.to_json(), "games": games, "policies": others, **shown}
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:
         """To the end; `resume` as in `SondeTrainer.train`."""
         checkpoint = self._checkpoint(resume)
         self._waiting = []
-        self.progress = Progress(state=self.curriculum.start())
+        self.progress = self._begun()
         if checkpoint is not None:
             self.progress = Progress.read(Path(checkpoint) / PROGRESS, self.tied)
             self._versions.load(Path(checkpoint))
@@ -204,11 +208,18 @@ class OnlineTrainer(SondeTrainer):
         if not self._waiting:
             self._waiting = self._roll_out()
         step = self._waiting.pop(0)
-        if self._referee is not None:
-            step = self._referee(step)
         moving, skipped = self._moving(step)
+        if self.shown:
+            moving = [*moving, *self._demonstrations(moving)]
         passes, n_units = self.passes(moving)
         return [passes], n_units + skipped
+
+    def _demonstrations(self, played: Sequence[Item]) -> list[Sample]:
+        """Those of this process for the next step, weighed against what all have played."""
+        drawn_now = drawn(self.shown, self.settings.batch_size, self.settings.seed, self.state.global_step)
+        own = self._over_processes(sum(row.n_agent for row in rows_of(played)), 0)[0]
+        weight = own / sum(row.n_agent for row in rows_of(drawn_now))
+        return weighed(drawn_now[self.args.process_index :: self.args.world_size], weight)
 
     def _moving(self, step: list[Item]) -> tuple[list[Item], int]:
         """The samples that move the weights, and the units of the others over all processes.
@@ -261,14 +272,53 @@ class OnlineTrainer(SondeTrainer):
         for i, choice in enumerate(choices):
             waiting = self.curriculum.update(waiting, choice.group, potentials[i % world][i // world])
         episodes = self.progress.episodes + len(choices) * self.online.k
-        self.progress = Progress(state=waiting, episodes=episodes)
+        self.progress = replace(self.progress, state=waiting, episodes=episodes)
         if self.online.save_episodes:
             self._record(mine, played)
         for group in groups:
             self._note(group.sums)
         self._note({"seconds_playing": (time.perf_counter() - begun, 1.0)})
         n = self.online.updates_per_rollout
+        if self.online.keep < 1:
+            groups = self._best(groups)
+        groups = self._appraised(groups)
         return [self._kept(groups[i::n]) for i in range(n)]
+
+    def _best(self, groups: Sequence[Group]) -> list[Group]:
+        """The samples that are among the best of the rollout, over all processes, each as a group, so that updates
+        share them evenly; of equal returns those of earlier tasks."""
+        rank, world = self.args.process_index, self.args.world_size
+        mine = [(-sum(s.rewards), i * world + rank, j) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
+        everyone = sorted(place for part in self._from_all(mine) for place in part)
+        kept = set(everyone[: math.ceil(self.online.keep * len(everyone))])
+        flags = iter([place in kept for place in mine])
+        return [group._replace(samples=[s]) for group in groups for s in group.samples if next(flags)]
+
+    def _appraised(self, groups: Sequence[Group]) -> list[Group]:
+        """The groups with what a reference and a critic say of their samples, where there are such."""
+        samples = [sample for group in groups for sample in group.samples]
+        if self._referee is not None:
+            samples = cast("list[Sample]", self._referee(samples))
+        if isinstance(self.online.credit, GAE):
+            samples = self._credited(samples, self.online.credit)
+        found = iter(samples)
+        return [group._replace(samples=[next(found) for _ in group.samples]) for group in groups]
+
+    def _credited(self, samples: Sequence[Sample], credit: GAE) -> list[Sample]:
+        """Advantages by the critic, and what leaving the reference costs from now on."""
+        assert self.heads is not None
+        with self.playing() as model:
+            critic = Critic(model=model, heads=self.heads, pad_id=self.pad_id, bf16=self.settings.bf16)
+            values = critic.values(samples)
+        done = appraised(samples, values, credit, self.progress.kl, self._from_all, self.args.process_index)
+        if credit.kl:
+            mine = [x for sample in samples for x in divergences(sample).tolist()]
+            parts = self._from_all([math.fsum(mine), len(mine)])
+            mean = math.fsum(total for total, _ in parts) / max(1, sum(int(n) for _, n in parts))
+            self._note({"kl_played": (math.fsum(mine), float(len(mine))), "kl_weight": (self.progress.kl, 1.0)})
+            after = credit.weight_after(self.progress.kl, mean, self.tasks_per_rollout * self.online.k)
+            self.progress = replace(self.progress, kl=after)
+        return done
 
     def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
         """The episodes of these tasks, with the weights as they are now. What play keeps is freed before training."""
@@ -363,17 +413,6 @@ class OnlineTrainer(SondeTrainer):
 def _tasks(game: Game) -> str:
     """What identifies the tasks that may be played."""
     return content_hash([task.id for task in game.tasks])
-
-
-def _check(settings: TrainSettings, online: OnlineSettings) -> None:
-    episodes = settings.batch_size * online.updates_per_rollout
-    if episodes % online.k or settings.batch_size % online.k:
-        raise invalid("train: batch_size", settings.batch_size, f"a multiple of online.k = {online.k}, in episodes")
-    if settings.max_steps is None:
-        raise invalid("train: max_steps", None, "a number of optimizer steps: online training has no epochs")
-    if settings.save_steps is not None and settings.save_steps % online.updates_per_rollout:
-        allowed = f"a multiple of online.updates_per_rollout = {online.updates_per_rollout}: rollouts are not saved"
-        raise invalid("train: save_steps", settings.save_steps, allowed)
 
 
 def _check_processes(trainer: OnlineTrainer) -> None:

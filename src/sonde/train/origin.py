@@ -51,5 +51,5 @@ def items_digest(items: Sequence[Item]) -> str:
     """Of all tokens, whose they are, and what they earned."""
     found = blake2b(digest(rows_of(items)), digest_size=8)
     for sample in (sample for item in items for sample in members(item)):
-        found.update(f"{sample.score!r} {sample.rewards!r} ".encode())
+        found.update(f"{sample.score!r} {sample.rewards!r} {sample.cut} ".encode())
     return found.hexdigest()

@@ -21,13 +21,13 @@ from sonde.store.arrow import pyarrow, reader, reading, writer
 
 from .types import Item, Pair, Row, Sample
 
-SCHEMA = 2
+SCHEMA = 3
 GROUP = 256
 """Samples per row group, an even number, so that pairs stay together."""
 
 _META = b"sonde"
 _INTS = ("ids", "turns", "weights")
-_FLOATS = ("logprobs", "temperatures", "advantages", "reference")
+_FLOATS = ("logprobs", "temperatures", "advantages", "reference", "returns", "values")
 _HEAD = ("trajectory", "group", "task", "env", "kind")
 _ROLES = {"samples": ("sample",), "pairs": ("chosen", "rejected")}
 
@@ -81,6 +81,7 @@ def _schema(pa: Any, samples: Sequence[Sample]) -> Any:
             ("role", pa.string()),
             *((name, pa.string()) for name in _HEAD),
             ("score", pa.float64()),
+            ("cut", pa.bool_()),
             ("rewards", pa.list_(pa.float64())),
             ("tags", pa.map_(pa.string(), pa.string())),
             ("rows", pa.list_(pa.struct(list(row.items())))),
@@ -98,6 +99,7 @@ def _record(sample: Sample, role: str) -> dict[str, Any]:
         "role": role,
         **{name: getattr(sample, name) for name in _HEAD},
         "score": sample.score,
+        "cut": sample.cut,
         "rewards": list(sample.rewards),
         "tags": list(sample.tags.items()),
         "rows": [_row_record(row) for row in sample.rows],
@@ -119,6 +121,7 @@ def _samples(table: Any) -> Iterator[Sample]:
         yield Sample(
             rows=tuple(found[ends[i] : ends[i + 1]]),
             score=head["score"],
+            cut=head["cut"],
             rewards=tuple(head["rewards"]),
             tags=Frozen(dict(head["tags"])),
             **{name: head[name] for name in _HEAD},

@@ -8,7 +8,7 @@ command line when a run starts, in its `data.json`, and in the report.
 Sources: PAPRIKA (Tajwar et al. 2025), section 4 and appendix C, and its code; ΔBelief-RL (2026), section 4.1 and
 appendices E and F, and its code; each `source` names what the papers do not print and what is ours. How PAPRIKA samples
 what is learned from is in `sonde.paprika`. `delta_belief` is ΔBelief-RL, and `starpo` what that paper compares itself
-with. `tiny_*`: ours, for models of 0.4 M weights.
+with. `lmrl_TASK_METHOD`: table 5 of LMRL-Gym (`lmrl.py`). `tiny_*`: ours, for models of 0.4 M weights.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
 
 from .credit import ReturnToGo, TurnWise
+from .critic import GAE
 from .groups import OnlineSettings
 from .learn import OFFLINE, Learning
+from .lmrl import presets as lmrl_presets
 from .rewarders import BeliefGain, ExactGain
 from .rewards import RewardMix
-from .selection import SFTRule
+from .selection import SFTRule, ShareRule
 from .settings import FREE, LoraSettings, TrainSettings
 
 _UNTOLD = (
@@ -64,13 +66,18 @@ class Training(Checked):
         return self if objective == self.objective else replace(self, objective=objective, options=EMPTY)
 
     @property
+    def plays(self) -> bool:
+        """Whether the model learns while it plays, or else from recorded episodes."""
+        return self.objective not in OFFLINE or self.online.keep < 1
+
+    @property
     def episodes(self) -> int:
         """How many are played in all, where the model learns while it plays."""
         return self.settings.batch_size * (self.settings.max_steps or 0)
 
     def to_json(self) -> dict[str, Json]:
         """Everything that this objective is trained with, as plain JSON."""
-        how = {"learning": self.learning.to_json()} if self.objective in OFFLINE else {"online": self.online.to_json()}
+        how = {"online": self.online.to_json()} if self.plays else {"learning": self.learning.to_json()}
         return {
             "preset": self.preset,
             "objective": self.objective,
@@ -228,4 +235,37 @@ _KNOWN |= {
         credit=ReturnToGo(),
     ),
 }
+_KNOWN |= lmrl_presets(Training)
+_VALUES = {"discount": 0.95, "per": "turn", "cql": 0.01, "bc": 1.0, "width": 2.0}
+_KNOWN |= {
+    "tiny_bc": Training(
+        objective="sft", learning=Learning(share=ShareRule()), settings=replace(_TINY, lr=2e-3, epochs=3.0),
+        source=_TINY_SOURCE,
+    ),
+    "tiny_filtered_bc": Training(
+        objective="sft", learning=Learning(share=ShareRule(top=0.1)), settings=replace(_TINY, lr=2e-3, epochs=10.0),
+        source=_TINY_SOURCE,
+    ),
+    "tiny_online_filtered_bc": Training(
+        objective="sft", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.published("env"), lock_step=True),
+        settings=replace(_TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
+        source=_TINY_SOURCE,
+    ),
+    "tiny_mc": Training(
+        objective="mc", options=_VALUES, settings=replace(_TINY, lr=2e-3, epochs=3.0), source=_TINY_SOURCE
+    ),
+    "tiny_ilql": Training(
+        objective="ilql", options={**_VALUES, "tau": 0.8, "polyak": 0.1},
+        settings=replace(_TINY, lr=2e-3, epochs=10.0), source=_TINY_SOURCE,
+    ),
+    "tiny_ppo": Training(
+        objective="ppo",
+        online=OnlineSettings(
+            k=1, rewards=RewardMix.published("env"), lock_step=True,
+            credit=GAE(discount=0.99, lam=0.95, level="turn"),
+        ),
+        settings=replace(_TINY, lr=1e-3, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
+        source=_TINY_SOURCE,
+    ),
+}  # fmt: skip
 PRESETS: Mapping[str, Training] = frozen({name: replace(known, preset=name) for name, known in _KNOWN.items()})

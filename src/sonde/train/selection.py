@@ -17,6 +17,7 @@ says that its pairs should have been filtered so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple, get_args
@@ -25,7 +26,7 @@ from sonde.core import Rng, Trajectory, invalid
 from sonde.core.checked import Checked
 from sonde.core.types import Kind
 
-from .trials import FIRST_MOVES, PUBLISHED_SLOWER, by_world, cost, ended, first_move, limits, success, tokens
+from .trials import FIRST_MOVES, PUBLISHED_SLOWER, by_world, cost, ended, first_move, limits, score, success, tokens
 
 # --- supervised ------------------------------------------------------------------------------------------------------
 
@@ -94,6 +95,38 @@ def _learnt(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Trajectory]:
         if near and not (rule.distinct and needed == before):
             yield t
         before = needed
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareRule(Checked):
+    """Which episodes are imitated, of a whole set, as LMRL-Gym (section 5, appendix E) has it: all (behavioural
+    cloning), the `top` share by return, or the successes; both: the top share of the successes. Lost games and those
+    that broke the format count as any other. `max_tokens` as in `SFTRule`."""
+
+    called = "rule"
+
+    top: float = 1.0
+    success: bool = False
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.top <= 1:
+            raise invalid("top", self.top, "above 0, at most 1")
+        _check("max_tokens", self.max_tokens, 1)
+
+
+def best_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection:
+    """The episodes that the rule admits, in their order; of equal returns the first."""
+    groups, counts = _groups(trajectories, rule.max_tokens)
+    found = [t for group in groups for t in group if success(t) or not rule.success]
+    kept = top_share([score(t) for t in found], rule.top)
+    return Selection(trajectories=tuple(found[i] for i in kept), counts=counts)
+
+
+def top_share(scores: Sequence[float], share: float) -> list[int]:
+    """The numbers of the highest scores, in their order: a share of them, rounded up, of equal ones the first."""
+    best = sorted(range(len(scores)), key=lambda i: -scores[i])
+    return sorted(best[: math.ceil(share * len(scores))])
 
 
 # --- preferences -----------------------------------------------------------------------------------------------------

@@ -21,26 +21,27 @@ The process's global generators are as they were after training. Source: ours.
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
+from transformers import PrinterCallback, Trainer, TrainerCallback
 from transformers.trainer import TRAINER_STATE_NAME
 
 from sonde.core.errors import StoreError, UserError, invalid
+from sonde.core.seeding import derive
+from sonde.models.heads import Heads, put_on
 from sonde.models.saving import saving
 
 from . import lora
+from .arguments import arguments, own_generators, pad_id
 from .checkpoints import damaged, is_complete, last_checkpoint
 from .checks import check_items, check_packing, check_reports, check_resume
 from .collate import Tensors, batch_of, collate, divide, longest, silent
@@ -55,12 +56,12 @@ from .folder import (
     locked,
     write_origin,
 )
-from .logprobs import said_logprobs, token_logprobs
+from .logprobs import said_logprobs, said_values, token_logprobs, token_values
 from .order import Loader, Order
 from .origin import origin_of
 from .reference import Compared, Referee, kept_reference, read_reference
 from .settings import TrainSettings, write_settings
-from .types import Item, Objective, units
+from .types import Headed, Item, Loss, Objective, units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,17 @@ class _LastEntry(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         control.should_log |= state.global_step >= state.max_steps
+
+
+class _Follow(TrainerCallback):
+    """Slow copies of heads follow them after every so many steps."""
+
+    def __init__(self, heads: Heads) -> None:
+        self._heads = heads
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step % self._heads.spec.every == 0:
+            self._heads.follow()
 
 
 class SondeTrainer(Trainer):
@@ -109,17 +121,30 @@ class SondeTrainer(Trainer):
         self.compared, self.origin = compared, origin_of(model, objective, self.items, compared)
         if settings.lora is not None:
             model = lora.attach(model, settings.lora, settings.seed, bf16=settings.bf16)
-        self.pad_id = _pad_id(model, tokenizer)
+        self.heads = self._headed(model)
+        follows = [_Follow(self.heads)] if self.heads is not None and self.heads.spec.target else []
+        self.pad_id = pad_id(model, tokenizer)
         self.metrics: dict[str, list[Any]] = {}
         self._history_begun = False
         if items is None and settings.max_steps is None:
             raise invalid("train: max_steps", None, "a number of steps, where the items are found on the way")
-        with _own_generators(settings.seed):
-            super().__init__(model, _arguments(settings, model), callbacks=[_LastEntry(), *callbacks])
+        with own_generators(settings.seed):
+            super().__init__(model, arguments(settings, model), callbacks=[_LastEntry(), *follows, *callbacks])
+        if self.heads is not None and (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+            raise UserError(f"train: {objective.name} with FSDP or DeepSpeed: got sharded weights, allowed: DDP")
         self.loss_is_scaled_for_ga = True
         self.remove_callback(PrinterCallback)
         if self.args.n_gpu > 1:
             raise UserError(f"train: got {self.args.n_gpu} devices in one process; use torchrun, or show it one device")
+
+    def _headed(self, model: Any) -> Heads | None:
+        """The heads that the objective learns with, on the model."""
+        if not isinstance(self.objective, Headed):
+            return None
+        spec = self.objective.heads
+        if spec.trunk == "frozen" and self.settings.lora is not None:
+            raise UserError('train: lora: got an adapter, allowed: none where trunk is "frozen": nothing trains it')
+        return put_on(model, spec, derive(self.settings.seed, "train", "heads"))
 
     # --- running -----------------------------------------------------------------------------------------------------
 
@@ -136,13 +161,15 @@ class SondeTrainer(Trainer):
         check_resume(self.folder / SETTINGS, self.settings, resumed=resume is not False)
         check_origin(self.folder, self.origin)
         self.accelerator.wait_for_everyone()  # nobody writes before all have looked
+        if checkpoint is not None and self.heads is not None:
+            self.heads.load(Path(checkpoint))
         if "reference" in self.objective.needs and self.items is not None:
             self.items = self._with_reference(self.items, resumed=checkpoint is not None)
         if self.is_world_process_zero():
             write_settings(self.folder / SETTINGS, self.settings)
             write_origin(self.folder, self.origin)
         try:
-            with _own_generators(self.settings.seed), saving(self.folder):
+            with own_generators(self.settings.seed), saving(self.folder):
                 done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
         finally:
             self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)  # autocast ends with the run
@@ -167,6 +194,8 @@ class SondeTrainer(Trainer):
                 lora.save(self.model, self.tokenizer, self.folder / ADAPTER)
             if name == MODEL:
                 lora.save(lora.merged(self.model), self.tokenizer, self.folder / MODEL)
+            if self.heads is not None:
+                self.heads.save(self.folder / name)
         self.accelerator.wait_for_everyone()
         return self.folder / name
 
@@ -261,13 +290,28 @@ class SondeTrainer(Trainer):
     ) -> Any:
         """This pass's part of the step's loss, times the number of processes (see the module)."""
         if "silent" in inputs:
-            return 0.0 * said_logprobs(model, inputs).sum()
-        loss = self.objective(token_logprobs(model, inputs), batch_of(inputs))
+            return 0.0 * self._anything(model, inputs)
+        loss = self._loss(model, inputs)
         for name, (value, count) in loss.metrics.items():
             kept = self.metrics.setdefault(name, [0.0, 0.0])
             kept[0] += value
             kept[1] += count
         return loss.total * (self.args.world_size / num_items_in_batch.to(loss.total.device))
+
+    def _loss(self, model: Any, inputs: Tensors) -> Loss:
+        batch = batch_of(inputs)
+        if self.heads is None:
+            return self.objective(token_logprobs(model, inputs), batch)
+        logprob_RT, head = token_values(model, self.heads, inputs)
+        loss = self.objective(logprob_RT, replace(batch, head=head))
+        return loss._replace(total=loss.total + 0.0 * logprob_RT.sum())  # DDP wants a gradient of every weight
+
+    def _anything(self, model: Any, inputs: Tensors) -> Any:
+        """A number that all weights have a part in."""
+        if self.heads is None:
+            return said_logprobs(model, inputs).sum()
+        logprob_N, head = said_values(model, self.heads, inputs)
+        return logprob_N.sum() + sum(x.sum() for x in head.values())
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Add the objective's metrics, averaged over the entry's passes and processes, and write the history."""
@@ -310,6 +354,8 @@ class SondeTrainer(Trainer):
         if _internal_call and output_dir is not None and self.args.should_save:
             (Path(output_dir) / TRAINER_STATE_NAME).unlink(missing_ok=True)
         super().save_model(output_dir, _internal_call)
+        if self.heads is not None and output_dir is not None and self.args.should_save:
+            self.heads.save(Path(output_dir))
         if self.tokenizer is not None and self.args.should_save:
             self.tokenizer.save_pretrained(output_dir or self.folder)
 
@@ -335,61 +381,6 @@ def train_offline(
 ) -> TrainResult:
     """Train `model` in place on fixed items, and save it."""
     return SondeTrainer(model, objective, items, settings, tokenizer, callbacks, compared).train(resume)
-
-
-def _arguments(s: TrainSettings, model: Any) -> TrainingArguments:
-    """Trainer's own arguments. One batch is one optimizer step (see the module), so it accumulates nothing itself."""
-    return TrainingArguments(
-        output_dir=s.folder,
-        per_device_train_batch_size=1,
-        gradient_accumulation_steps=1,
-        num_train_epochs=s.epochs,
-        max_steps=s.max_steps or -1,
-        learning_rate=s.lr,
-        lr_scheduler_type=s.schedule,
-        warmup_steps=s.warmup,
-        adam_beta1=s.betas[0],
-        adam_beta2=s.betas[1],
-        weight_decay=s.weight_decay,
-        max_grad_norm=s.clip,
-        seed=s.seed % 2**32,
-        bf16=s.bf16,
-        use_cpu=not torch.accelerator.is_available(),
-        activation_checkpointing=s.gradient_checkpointing,
-        activation_checkpointing_kwargs={"use_reentrant": False} if s.gradient_checkpointing else None,
-        logging_steps=s.logging_steps,
-        logging_nan_inf_filter=False,  # a loss that is no number ends the run
-        save_strategy="no" if s.save_steps is None else "steps",
-        save_steps=s.save_steps or 1,
-        save_total_limit=s.keep,
-        report_to=list(s.report_to) or "none",
-        disable_tqdm=True,  # its bar prints every entry as a dictionary; `watch.Watch` tells who wants to know
-        remove_unused_columns=False,
-        ddp_find_unused_parameters=False,
-        use_cache=bool(getattr(model.config, "use_cache", True)),  # Trainer writes this into the model's configuration
-    )
-
-
-def _pad_id(model: Any, tokenizer: Any) -> int:
-    """Any valid id does: what is padding is told by the mask."""
-    found = [getattr(tokenizer, "pad_token_id", None), model.config.get_text_config().pad_token_id, 0]
-    return next(int(i) for i in found if isinstance(i, int) and i >= 0)
-
-
-@contextmanager
-def _own_generators(seed: int) -> Iterator[None]:
-    """Trainer seeds the process's generators; what they were before is put back."""
-    python, legacy, cpu = random.getstate(), np.random.get_state(), torch.random.get_rng_state()  # noqa: NPY002
-    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    set_seed(seed % 2**32)
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(legacy)  # noqa: NPY002
-        torch.random.set_rng_state(cpu)
-        if devices:
-            torch.cuda.set_rng_state_all(devices)
 
 
 def _finite(value: float) -> bool:

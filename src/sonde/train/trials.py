@@ -6,10 +6,11 @@ Source: PAPRIKA (arXiv 2502.17543), appendix C, and the defaults of its code.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from sonde.core import Frozen, Trajectory, UserError
+from sonde.core import AGENT, Frozen, Trajectory, UserError
 
 from .data import has_ids, rows
 
@@ -56,6 +57,12 @@ def success(t: Trajectory) -> bool:
 def ended(t: Trajectory) -> bool:
     """Whether the game came to an end of its own, rather than failing or being cut off by the world."""
     return t.outcome is not None and t.outcome.kind != "error"
+
+
+def score(t: Trajectory) -> float:
+    """The return: all that the agent earned."""
+    parts = [act.rewards.get(AGENT, 0.0) for act in t.opening] + [turn.rewards.get(AGENT, 0.0) for turn in t.turns]
+    return math.fsum(parts)
 
 
 def cost(t: Trajectory, as_published: bool = False) -> float:

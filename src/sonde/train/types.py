@@ -11,11 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from sonde.core.types import EMPTY
+
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from sonde.models.heads import HeadSpec
+
 Floats: TypeAlias = "array[float]"
-Need = Literal["reference", "advantage", "sampled"]
+Need = Literal["reference", "advantage", "sampled", "reward", "return", "old_value"]
 Unit = Literal["token", "sample", "pair"]
 
 
@@ -29,7 +33,9 @@ class Row:
     where nothing was drawn, where it is not known, and where the distribution that was drawn from is not that of the
     logits divided by it: greedy choice, top-p, min-p. `weights` names the version of the weights
     that sampled, an index into `versions`, -1 where nothing was sampled. `advantages` (zero off agent tokens) and
-    `reference` (log-probabilities under the reference policy, NaN off agent tokens) are attached before training.
+    `reference` (log-probabilities under the reference policy, NaN off agent tokens) are attached before training; so
+    are, where there is a critic, `returns` (what a token's value is to predict) and `values` (what the critic said of
+    them when the episode was played), zero off agent tokens.
 
     >>> Row(ids=array("i", [5, 6, 7]), agent=b"\\0\\1\\1", turns=array("i", [-1, 0, 0])).n_agent
     2
@@ -44,6 +50,8 @@ class Row:
     versions: tuple[str, ...] = ()
     advantages: Floats | None = None
     reference: Floats | None = None
+    returns: Floats | None = None
+    values: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -60,6 +68,8 @@ class Sample:
 
     `group` holds the trajectories that share a world (baselines are taken within it); `tags` are the task's. `kind` is
     the outcome's (win, loss, format, timeout, error); `rewards` holds the agent's reward per turn, `score` the return.
+    `cut` says that a limit on turns ended the episode, so that more might have come. `shown`: what is learned from it
+    is its likelihood, beside whatever else a step learns.
     """
 
     rows: tuple[Row, ...]
@@ -71,6 +81,8 @@ class Sample:
     score: float
     rewards: tuple[float, ...]
     tags: Mapping[str, str]
+    cut: bool = False
+    shown: bool = False
 
     @property
     def success(self) -> bool:
@@ -101,6 +113,12 @@ class Batch:
     `n_samples` samples a row belongs to. In a batch of pairs, sample 2i is chosen and 2i + 1 rejected. Tensors of
     floats are zero off agent tokens; `sampled_RT` (log-probabilities at sampling), `reference_RT` and `advantage_RT`
     are None where the objective does not need them. `score_S` holds returns, `success_S` bools.
+
+    Where "reward" is needed: `reward_RT`, the reward of every turn on its last agent token; `nth_RT`, int64, how many
+    of its sample's agent tokens were said before a token, in whatever rows, -1 off agent tokens; `cut_S`, whether a
+    limit ended an episode. `return_RT` and `old_value_RT` are those attached by a critic. `shown_S`: which samples
+    are there for their likelihood, and are no units; None where none is. `head` has what the heads
+    predict, by name, zero off agent tokens.
     """
 
     agent_RT: Tensor
@@ -112,6 +130,13 @@ class Batch:
     sampled_RT: Tensor | None = None
     reference_RT: Tensor | None = None
     advantage_RT: Tensor | None = None
+    reward_RT: Tensor | None = None
+    nth_RT: Tensor | None = None
+    cut_S: Tensor | None = None
+    return_RT: Tensor | None = None
+    old_value_RT: Tensor | None = None
+    shown_S: Tensor | None = None
+    head: Mapping[str, Tensor] = EMPTY
 
 
 class Loss(NamedTuple):
@@ -155,8 +180,18 @@ class Weighted(Protocol):
         ...
 
 
+@runtime_checkable
+class Headed(Protocol):
+    """What an objective may add: heads, which are put on the model, trained and saved with it. What they predict is
+    then in `Batch.head`."""
+
+    @property
+    def heads(self) -> HeadSpec: ...
+
+
 def units(batch: Batch, unit: Unit) -> int:
     """How many units of this kind a batch holds."""
     if unit == "token":
-        return int(batch.agent_RT.sum())
+        own_RT = batch.agent_RT if batch.shown_S is None else batch.agent_RT & ~batch.shown_S[batch.owner_R][:, None]
+        return int(own_RT.sum())
     return batch.n_samples if unit == "sample" else batch.n_samples // 2

@@ -28,6 +28,9 @@ OBJECTIVES: Mapping[str, str] = Frozen(
     kto=f"{_HERE}.kto:KTO",
     rwr=f"{_HERE}.rwr:RWR",
     grpo=f"{_HERE}.grpo:GRPO",
+    mc=f"{_HERE}.mc:MC",
+    ilql=f"{_HERE}.ilql:ILQL",
+    ppo=f"{_HERE}.ppo:PPO",
 )
 """Where the class of each objective is."""
 

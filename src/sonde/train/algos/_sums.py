@@ -19,8 +19,7 @@ from ..types import Batch, Need
 
 def required(batch: Batch, need: Need) -> Tensor:
     """What an objective needs of a batch, zero off the agent's tokens; or an error that names it."""
-    tensors = {"reference": batch.reference_RT, "advantage": batch.advantage_RT, "sampled": batch.sampled_RT}
-    tensor = tensors[need]
+    tensor: Tensor | None = getattr(batch, f"{need}_RT")
     if tensor is None:
         raise UserError(f"batch: {need}_RT is missing, and this objective needs it")
     return finite(f"{need}_RT", on_agent(tensor, batch)).detach()

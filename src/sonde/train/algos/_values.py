@@ -1,0 +1,142 @@
+"""What the losses of value heads share: values of the tokens that were said, masks, and what follows a token.
+
+Position t holds what belongs to predicting token t: a head's numbers at the hidden state of token t - 1. What stands
+off the agent's tokens is replaced before anything is computed, so that no number there, finite or not, changes a loss
+or a gradient. Single precision at least; double stays double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sonde.core.errors import UserError, invalid
+from sonde.models.heads import Trunk
+
+from ..types import Batch
+
+Per = Literal["token", "turn"]
+"""Between what the discount is: any two tokens of the agent's, or two of different turns."""
+Limit = Literal["bootstrap", "end"]
+"""What follows where a limit on turns ended an episode: as much as before its last turn, or nothing."""
+
+
+class Line(NamedTuple):
+    """A batch with the agent's tokens of each sample end to end in one line, in the order in which they were said."""
+
+    agent: Tensor
+    reward: Tensor
+    discount: Tensor
+    final: Tensor
+    values: dict[str, Tensor]
+
+
+def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit) -> Line:
+    """What a batch says of rewards, and its heads of values, by sample: (S, N). A sample's rows and what others said in
+    between leave no trace, so "the next token of the agent's" is the one beside. The discount between two tokens is
+    `discount`, or 1 within a turn where it is per turn. `final` is the value after the last token: 0 where the episode
+    is over; where a limit ended it, the value of the state in which its last turn began, if that is what is asked for.
+    """
+    place_RT, reward_RT = _needed(batch, "nth_RT"), _needed(batch, "reward_RT")
+    said_RT = place_RT >= 0
+    length = int(place_RT.max()) + 1
+    at_N = (batch.owner_R[:, None] * length + place_RT)[said_RT]
+
+    def laid(values_RT: Tensor) -> Tensor:
+        flat = values_RT.new_zeros(batch.n_samples * length)
+        return flat.index_put((at_N,), values_RT[said_RT]).view(batch.n_samples, length)
+
+    values = {name: laid(wide(x)) for name, x in batch.head.items()}
+    agent, reward, turn = laid(said_RT), laid(wide(reward_RT)), laid(batch.turn_RT)
+    step = torch.full_like(reward, discount)
+    if per == "turn":
+        step[:, :-1].masked_fill_(turn[:, 1:] == turn[:, :-1], 1.0)
+    final = reward.new_zeros(batch.n_samples)
+    if limit == "bootstrap":
+        last = turn.where(agent, -1).amax(1, keepdim=True)
+        begins = (agent & (turn == last)).int().argmax(1, keepdim=True)
+        final = torch.where(_needed(batch, "cut_S"), predicted_in(values, "v").gather(1, begins)[:, 0].detach(), final)
+    return Line(agent, reward, step, final, values)
+
+
+def predicted_in(values: Mapping[str, Tensor], name: str) -> Tensor:
+    """What the heads say by this name; an error where there is no such head."""
+    if name not in values:
+        raise UserError(f"batch: no head predicts {name}, and this objective needs it; there are {[*values]}")
+    return values[name]
+
+
+def _needed(batch: Batch, name: str) -> Tensor:
+    found = getattr(batch, name)
+    if found is None:
+        raise UserError(f"batch: {name} is missing, and this objective needs it")
+    return found
+
+
+def predicted(batch: Batch, *names: str) -> tuple[Tensor, ...]:
+    """What the heads say by these names."""
+    return tuple(predicted_in(batch.head, name) for name in names)
+
+
+def to_go(line: Line) -> Tensor:
+    """The discounted return from each token on, without gradient, and zeros after a sample's last."""
+    out, following = torch.zeros_like(line.reward), line.final
+    for t in reversed(range(line.reward.shape[1])):
+        following = torch.where(line.agent[:, t], line.reward[:, t] + line.discount[:, t] * following, following)
+        out[:, t] = following
+    return masked(out, line.agent).detach()
+
+
+def metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+    """Each as a mean over the agent's tokens."""
+    return {name: (masked(x.detach(), agent_RT).sum(), agent_RT.sum()) for name, x in values.items()}
+
+
+def check_discount(name: str, discount: float) -> None:
+    if not 0 <= discount <= 1:
+        raise invalid(f"{name}: discount", discount, "0 to 1")
+
+
+def check_trunk(name: str, trunk: Trunk, bc: float) -> None:
+    """Whether anything is left that trains a trunk which the heads do not, and nothing for one that stays."""
+    if trunk == "detached" and not bc:
+        raise invalid(f"{name}: trunk", trunk, "shared or frozen where bc is 0: nothing else trains the model")
+    if trunk == "frozen" and bc:
+        raise invalid(f"{name}: trunk", trunk, f"shared or detached where bc is {bc:g}: it trains the model")
+
+
+def wide(values: Tensor) -> Tensor:
+    """In single precision at least."""
+    return values if values.dtype == torch.float64 else values.float()
+
+
+def masked(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
+    """Zeros off the agent's tokens, where no gradient flows either."""
+    values_RT = wide(values_RT)
+    return torch.where(agent_RT, values_RT, torch.zeros_like(values_RT))
+
+
+def mean(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
+    """Over the agent's tokens; 0 where there are none."""
+    return masked(values_RT, agent_RT).sum() / agent_RT.sum().clamp(min=1)
+
+
+def said(q_RTV: Tensor, token_RT: Tensor, agent_RT: Tensor) -> tuple[Tensor, Tensor]:
+    """The value of the token that was said, and its log-probability under the softmax of all values."""
+    q_RTV = torch.where(agent_RT[..., None], wide(q_RTV), torch.zeros_like(wide(q_RTV)))
+    at_RT1 = torch.where(agent_RT, token_RT, torch.zeros_like(token_RT))[..., None]
+    value_RT = q_RTV.gather(-1, at_RT1)[..., 0]
+    return value_RT, value_RT - q_RTV.logsumexp(-1)
+
+
+def following(value_RT: Tensor, final_R: Tensor, agent_RT: Tensor) -> Tensor:
+    """At each of the agent's tokens the value at the next one of its row, and `final_R` at the last; no gradient."""
+    length = agent_RT.shape[1]
+    place_RT = torch.where(agent_RT, torch.arange(length, device=agent_RT.device), length)
+    nearest_RT = place_RT.flip(1).cummin(1).values.flip(1)  # from t on
+    after_RT = torch.cat([nearest_RT[:, 1:], nearest_RT.new_full((len(nearest_RT), 1), length)], 1)
+    values_RT = torch.cat([masked(value_RT, agent_RT), wide(final_R)[:, None]], 1).detach()
+    return masked(values_RT.gather(1, after_RT), agent_RT)

@@ -1,0 +1,163 @@
+"""Implicit language Q-learning: values of the best policy that the data supports, learned from recorded episodes alone.
+
+For each agent token a in state s with reward r, the value V' of the state in which the agent chooses its next token
+(`final` after the last: 0 where the episode is over), and u = min(target Q1(s, a), target Q2(s, a)) - V(s),
+
+    q1, q2        1/2 (Q_i(s, a) - (r + discount V'))^2
+    v             1/2 |tau - [u < 0]| u^2
+    cql1, cql2    - log softmax(Q_i(s, .))(a)
+
+    loss = mean over agent tokens of  q1 + q2 + v + weight * (cql1 + cql2)
+
+V is an upper expectile of the values of what was said (tau .5: their mean), so the target of Q prefers the better of
+the ways in which the data goes on from a state, and parts of different episodes are stitched. No gradient flows through
+V' or through the target heads.
+
+Source: ILQL (Snell et al. 2022), after IQL (Kostrikov et al. 2021); LMRL-Gym (Abdulhai et al. 2023), section 5 and
+table 5. Where papers and code differ: the papers' squares have no factor 1/2; LMRL-Gym's code has it in all three, and
+so has this. In its maze data loader the last transition of an episode is there twice (a defect, not offered).
+The discount is per token of the agent, as published; per turn (1 within a reply) is an option.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sonde.core.checked import Checked
+from sonde.core.errors import invalid
+from sonde.models.heads import HeadSpec, Trunk
+
+from ..types import Batch, Loss, Need, Unit
+from ._sums import not_negative, token_metric, token_sum
+from ._values import (
+    Limit,
+    Per,
+    check_discount,
+    check_trunk,
+    following,
+    in_lines,
+    masked,
+    mean,
+    metrics,
+    predicted,
+    said,
+)  # fmt: skip
+from .mc import squared
+
+
+class ILQLTerms(NamedTuple):
+    """Means over the agent's tokens. `cql1`, `cql2` are not weighted; `total` is what is minimised."""
+
+    total: Tensor
+    q1: Tensor
+    q2: Tensor
+    v: Tensor
+    cql1: Tensor
+    cql2: Tensor
+
+
+def targets(reward_RT: Tensor, v_RT: Tensor, final_R: Tensor, agent_RT: Tensor, discount: float | Tensor) -> Tensor:
+    """`r + discount V'` of each agent token, without gradient. A tensor of discounts has one per token."""
+    return masked(reward_RT, agent_RT).detach() + discount * following(v_RT, final_R, agent_RT)
+
+
+def expectile_loss(v_RT: Tensor, target_RT: Tensor, tau: float, agent_RT: Tensor) -> Tensor:
+    """`1/2 |tau - [u < 0]| u^2` with `u = target - v`, of each agent token; no gradient through the target."""
+    above_RT = masked(target_RT, agent_RT).detach() >= masked(v_RT, agent_RT).detach()
+    error_RT = squared(v_RT, target_RT, agent_RT)
+    return torch.where(above_RT, tau * error_RT, (1 - tau) * error_RT)
+
+
+def ilql_loss(
+    *,
+    q1_RTV: Tensor,
+    q2_RTV: Tensor,
+    token_RT: Tensor,
+    v_RT: Tensor,
+    final_R: Tensor,
+    target_q1_RT: Tensor,
+    target_q2_RT: Tensor,
+    reward_RT: Tensor,
+    agent_RT: Tensor,
+    discount: float | Tensor,
+    tau: float,
+    cql: float,
+) -> ILQLTerms:
+    """See the module. Target values are those of the tokens that were said."""
+    (q1_RT, logp1_RT), (q2_RT, logp2_RT) = (said(q, token_RT, agent_RT) for q in (q1_RTV, q2_RTV))
+    goal_RT = targets(reward_RT, v_RT, final_R, agent_RT, discount)
+    least_RT = torch.minimum(masked(target_q1_RT, agent_RT), masked(target_q2_RT, agent_RT))
+    q1, q2 = (mean(squared(q, goal_RT, agent_RT), agent_RT) for q in (q1_RT, q2_RT))
+    v = mean(expectile_loss(v_RT, least_RT, tau, agent_RT), agent_RT)
+    cql1, cql2 = mean(-logp1_RT, agent_RT), mean(-logp2_RT, agent_RT)
+    return ILQLTerms(q1 + q2 + v + cql * (cql1 + cql2), q1, q2, v, cql1, cql2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ILQL(Checked):
+    """Implicit language Q-learning on recorded episodes.
+
+    `tau`: the expectile, .5 to below 1; higher ones look at less but the best that the data shows. `discount` is per
+    token of the agent's or `per` turn. `limit`: what follows where a limit on turns ended an episode; "bootstrap": the
+    value of the state in which its last turn began (what the environment would have answered is in no row, and a state
+    that nobody acts in has a value that nothing trains); "end": nothing, where the limit is a rule of the game. With a
+    high `tau`, take "end" only where a state shows how many turns are left: otherwise states in which the limit was
+    met seem to be near a good end. `polyak`, `every`, `trunk`, `width`: see
+    `models.heads`; `cql`, `bc`: see `mc.MC`.
+    """
+
+    called = "ilql"
+
+    tau: float = 0.7
+    discount: float = 0.99
+    per: Per = "token"
+    cql: float = 0.001
+    bc: float = 0.0
+    limit: Limit = "bootstrap"
+    polyak: float = 0.005
+    every: int = 1
+    trunk: Trunk = "shared"
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.tau < 1:
+            raise invalid("ilql: tau", self.tau, "0.5 or above, below 1")
+        check_discount("ilql", self.discount)
+        not_negative("ilql: cql", self.cql)
+        not_negative("ilql: bc", self.bc)
+        check_trunk("ilql", self.trunk, self.bc)
+        _ = self.heads
+
+    @property
+    def name(self) -> str:
+        return "ilql"
+
+    @property
+    def unit(self) -> Unit:
+        return "token"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"reward"})
+
+    @property
+    def heads(self) -> HeadSpec:
+        return HeadSpec(
+            v=True, q=2, target=True, trunk=self.trunk, polyak=self.polyak, every=self.every, width=self.width
+        )
+
+    def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
+        predicted(batch, "v", "q1", "q2", "q1_target", "q2_target", "q1_logp", "q2_logp")
+        line = in_lines(batch, discount=self.discount, per=self.per, limit=self.limit)
+        value, agent = line.values, line.agent
+        goal = targets(line.reward, value["v"], line.final, agent, line.discount)
+        q1, q2 = (squared(value[name], goal, agent) for name in ("q1", "q2"))
+        v = expectile_loss(value["v"], torch.minimum(value["q1_target"], value["q2_target"]), self.tau, agent)
+        cql1, cql2 = -value["q1_logp"], -value["q2_logp"]
+        total = (q1 + q2 + v + self.cql * (cql1 + cql2)).sum() - self.bc * token_sum(logprob_RT, batch)
+        told = {"q1": q1, "q2": q2, "v": v, "cql1": cql1, "cql2": cql2, "value": value["v"], "target": goal}
+        return Loss(total, {**metrics(told, agent), "nll": token_metric(-logprob_RT, batch)})

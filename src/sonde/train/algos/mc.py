@@ -1,0 +1,102 @@
+"""Monte-Carlo returns: a Q head that predicts what is still to come, for decoding with `models.heads`.
+
+For each agent token a in state s, with the discounted return R from that token on,
+
+    q      1/2 (Q(s, a) - R)^2
+    cql    - log softmax(Q(s, .))(a)
+
+    loss = mean over agent tokens of  q + weight * cql
+
+Source: LMRL-Gym (Abdulhai et al. 2023), section 5 and table 5: the Q function of the data's own policy by regression
+on the return. Its paper does not print the conservative term (CQL, Kumar et al. 2020); form and factor 1/2 are those of
+its code. The term keeps the values of tokens that nobody said below those of the one that was said.
+
+The return is discounted per token of the agent, across turns and rows, as published: a long reply discounts more than a
+short one. Per turn is an option. An episode that a limit cut short has the return that it got: nothing is estimated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torch import Tensor
+
+from sonde.core.checked import Checked
+from sonde.models.heads import HeadSpec, Trunk
+
+from ..types import Batch, Loss, Need, Unit
+from ._sums import not_negative, token_metric, token_sum
+from ._values import Per, check_discount, check_trunk, in_lines, masked, mean, metrics, predicted, said, to_go, wide
+
+
+class MCTerms(NamedTuple):
+    """Means over the agent's tokens. `cql` is not weighted; `total` is `q + weight * cql`."""
+
+    total: Tensor
+    q: Tensor
+    cql: Tensor
+
+
+def squared(value_RT: Tensor, target_RT: Tensor, agent_RT: Tensor) -> Tensor:
+    """`1/2 (value - target)^2` of each agent token; no gradient through the target."""
+    return (masked(value_RT, agent_RT) - masked(target_RT, agent_RT).detach()) ** 2 / 2
+
+
+def mc_loss(*, q_RTV: Tensor, token_RT: Tensor, return_RT: Tensor, agent_RT: Tensor, cql: float) -> MCTerms:
+    """See the module. `q_RTV[r, t]` are the values of all tokens that could stand at position t."""
+    q_RT, logp_RT = said(wide(q_RTV), token_RT, agent_RT)
+    q = mean(squared(q_RT, return_RT, agent_RT), agent_RT)
+    conservative = mean(-logp_RT, agent_RT)
+    return MCTerms(q + cql * conservative, q, conservative)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MC(Checked):
+    """A Q head on the returns of recorded episodes.
+
+    `cql`: weight of the conservative term. `discount` is per token of the agent's or `per` turn. `bc`: weight of the
+    negative log-likelihood of what was said, by which one model stays the policy whose logits the values are added to;
+    as published there are two, and it is 0. `trunk` and `width`: see `models.heads`.
+    """
+
+    called = "mc"
+
+    discount: float = 0.99
+    per: Per = "token"
+    cql: float = 0.001
+    bc: float = 0.0
+    trunk: Trunk = "shared"
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_discount("mc", self.discount)
+        not_negative("mc: cql", self.cql)
+        not_negative("mc: bc", self.bc)
+        check_trunk("mc", self.trunk, self.bc)
+        _ = self.heads
+
+    @property
+    def name(self) -> str:
+        return "mc"
+
+    @property
+    def unit(self) -> Unit:
+        return "token"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"reward"})
+
+    @property
+    def heads(self) -> HeadSpec:
+        return HeadSpec(q=1, trunk=self.trunk, width=self.width)
+
+    def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
+        predicted(batch, "q1", "q1_logp")
+        line = in_lines(batch, discount=self.discount, per=self.per, limit="end")
+        goal = to_go(line)
+        q, conservative = squared(line.values["q1"], goal, line.agent), -line.values["q1_logp"]
+        total = (q + self.cql * conservative).sum() - self.bc * token_sum(logprob_RT, batch)
+        told = {"q": q, "cql": conservative, "value": line.values["q1"], "return": goal}
+        return Loss(total, {**metrics(told, line.agent), "nll": token_metric(-logprob_RT, batch)})

@@ -1,0 +1,105 @@
+"""A critic looks at episodes that were just played: values of their tokens, and the credit that follows from them.
+
+The value head's numbers are those of the weights that played (in evaluation mode), so the first update of a rollout has
+`value` equal to `old_value`. Rows leave with `advantages`, `returns` and `values`. Source: ours; see `critic.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from sonde.models.heads import Heads
+
+from .algos._values import in_lines
+from .collate import batch_of, collate, divide
+from .credit import Values, whiten
+from .critic import GAE, Credit
+from .earned import in_order, spread_out, token_rewards, turns_in_order
+from .logprobs import token_values
+from .reference import PASS_TOKENS
+from .types import Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class Critic:
+    """`model` with its value head, in evaluation mode while it looks. `bf16` as in training."""
+
+    model: Any
+    heads: Heads
+    pad_id: int
+    bf16: bool = False
+    tokens: int = PASS_TOKENS
+
+    def values(self, samples: Sequence[Sample]) -> dict[str, Values]:
+        """Of every sample, by trajectory: the values of the states before its agent tokens, in order."""
+        return {name: found for part in self._parts(samples) for name, found in self._of(part)}
+
+    def _parts(self, samples: Sequence[Sample]) -> list[list[Sample]]:
+        return divide(samples, most_items=1024, most_tokens=self.tokens, packed=False)  # type: ignore[return-value]
+
+    def _of(self, part: Sequence[Sample]) -> Iterator[tuple[str, Values]]:
+        device = self.model.device
+        tensors = collate(part, needs=frozenset({"reward"}), pad_id=self.pad_id)
+        moved = {k: v.to(device) if isinstance(v, torch.Tensor) else v for k, v in tensors.items()}
+        with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
+            _, head = token_values(self.model, self.heads, moved)
+        line = in_lines(replace(batch_of(moved), head=head), discount=1.0, per="token", limit="end")
+        values = line.values["v"].double().cpu().numpy()
+        for i, sample in enumerate(part):
+            yield sample.trajectory, values[i, : int(line.agent[i].sum())]
+
+
+def appraised(
+    samples: Sequence[Sample],
+    values: Mapping[str, Values],
+    credit: GAE,
+    kl: float,
+    everyone: Callable[[list[Any]], list[list[Any]]],
+    rank: int = 0,
+) -> list[Sample]:
+    """The samples with advantages, returns and values on their rows. `kl` is the weight of the penalty as it is now;
+    `everyone` gives a list of every process, by process, as whitening is over what all have played."""
+    found = [_credit(sample, values[sample.trajectory], credit, kl) for sample in samples]
+    advantages = [one.advantages for one in found]
+    if credit.whiten:
+        parts = [np.concatenate([np.empty(0), *part]) for part in everyone(advantages)]
+        mine = np.split(whiten(np.concatenate(parts)), _ends(parts))[rank]
+        advantages = np.split(mine, _ends(advantages))
+    return [
+        _attached(sample, advantage, one.returns, values[sample.trajectory])
+        for sample, advantage, one in zip(samples, advantages, found, strict=False)
+    ]
+
+
+def divergences(sample: Sample) -> Values:
+    """`log pi_sampled - log pi_ref` of each agent token, in order."""
+    numbers = in_order(sample)
+    sampled, reference = (
+        np.concatenate([np.asarray(getattr(row, name), np.float64) for row in sample.rows])[numbers]
+        for name in ("logprobs", "reference")
+    )
+    return sampled - reference
+
+
+def _credit(sample: Sample, values: Values, credit: GAE, kl: float) -> Credit:
+    rewards, turns = token_rewards(sample), turns_in_order(sample)
+    if kl:
+        rewards = rewards - kl * divergences(sample)
+    goes_on = sample.cut and credit.limit == "bootstrap"
+    return credit.of(rewards, values, turns, float(values[turns == turns[-1]][0]) if goes_on else 0.0)
+
+
+def _attached(sample: Sample, advantages: Values, returns: Values, values: Values) -> Sample:
+    columns = (spread_out(sample, column) for column in (advantages, returns, values))
+    rows = [replace(row, advantages=a, returns=r, values=v) for row, a, r, v in zip(sample.rows, *columns, strict=True)]
+    return replace(sample, rows=tuple(rows))
+
+
+def _ends(parts: Sequence[Values]) -> list[int]:
+    """Where all but the last end, end to end."""
+    return np.cumsum([len(part) for part in parts])[:-1].tolist()

@@ -1,0 +1,61 @@
+"""Rewards on tokens: what an episode's turns earned, on the last token that the agent said in each.
+
+That is where LMRL-Gym (Abdulhai et al. 2023, and its code) puts them; what the environment said earns nothing. Tokens
+are counted in the order in which they were said, whatever rows they lie in.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.core import UserError
+
+from .credit import Values
+from .types import Floats, Sample
+
+
+def in_order(sample: Sample) -> NDArray[np.int64]:
+    """The agent's tokens of a sample in the order in which they were said: their numbers among the tokens of all rows,
+    end to end. A token that begins a row is left out: nothing predicts it."""
+    agent_N = np.frombuffer(b"".join(row.agent for row in sample.rows), np.bool_).copy()
+    agent_N[np.cumsum([0, *(len(row) for row in sample.rows[:-1])])] = False
+    said_N = np.flatnonzero(agent_N)
+    return said_N[np.argsort(_turns(sample)[said_N], kind="stable")]
+
+
+def _turns(sample: Sample) -> NDArray[np.int64]:
+    return np.concatenate([np.asarray(row.turns, np.int64) for row in sample.rows])
+
+
+def turns_in_order(sample: Sample) -> NDArray[np.int64]:
+    """The turn of each agent token, in the order of `in_order`."""
+    return _turns(sample)[in_order(sample)]
+
+
+def token_rewards(sample: Sample) -> Values:
+    """The reward of every agent token, in the order of `in_order`: that of its turn on the turn's last token, else 0.
+
+    Raises `UserError` where a turn earned something in which the agent said nothing that is trained: what nobody did
+    teaches nothing, and left out it would be missing from every return.
+    """
+    turn_N = turns_in_order(sample)
+    earned = np.asarray(sample.rewards, np.float64)
+    last_N = np.append(turn_N[1:] != turn_N[:-1], True)[: len(turn_N)]
+    mute = np.setdiff1d(np.flatnonzero(earned), turn_N)
+    if len(mute):
+        raise UserError(
+            f"trajectory {sample.trajectory}: turn {mute[0]} earned {earned[mute[0]]:g}, and no token of the agent's "
+            "is in it; allowed: rewards on what the agent said (give what others' acts earned to the turn before)"
+        )
+    return np.where(last_N, earned[turn_N], 0.0)
+
+
+def spread_out(sample: Sample, values: Values) -> tuple[Floats, ...]:
+    """One array per row: what `values` has of the agent's tokens, in the order of `in_order`, and 0 elsewhere."""
+    flat = np.zeros(sum(map(len, sample.rows)))
+    flat[in_order(sample)] = values
+    ends = np.cumsum([len(row) for row in sample.rows])[:-1]
+    return tuple(array("f", part.tolist()) for part in np.split(flat, ends))

@@ -1,0 +1,55 @@
+"""How far online training is, beside weights and optimizer; and which sizes of steps and rollouts go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sonde.core import UserError, invalid
+from sonde.store.folder import write_atomically
+
+from .curriculum import State
+from .groups import OnlineSettings
+from .settings import TrainSettings
+
+PROGRESS = "online.json"
+"""In every checkpoint: how far the playing is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What a checkpoint has to know besides weights and optimizer."""
+
+    state: State
+    episodes: int = 0
+    kl: float = 0.0
+    """The weight of the penalty for leaving the reference."""
+
+    def write(self, file: Path, tied: Mapping[str, Any]) -> None:
+        content = {"state": self.state.to_json(), "episodes": self.episodes, "kl": self.kl, "tied": tied}
+        write_atomically(file, orjson.dumps(content, option=orjson.OPT_INDENT_2).decode())
+
+    @classmethod
+    def read(cls, file: Path, tied: Mapping[str, Any]) -> Progress:
+        if not file.is_file():
+            raise UserError(f"train: resume: {file} is missing, so this checkpoint is not one of online training")
+        saved = orjson.loads(file.read_bytes())
+        for name, value in orjson.loads(orjson.dumps(tied)).items():
+            if saved["tied"].get(name) != value:
+                raise invalid(f"train: resume: online: {name}", value, f"{saved['tied'].get(name)!r}, as before")
+        return cls(state=State.from_json(saved["state"]), episodes=saved["episodes"], kl=saved["kl"])
+
+
+def check_sizes(settings: TrainSettings, online: OnlineSettings) -> None:
+    episodes = settings.batch_size * online.updates_per_rollout
+    if episodes % online.k or settings.batch_size % online.k:
+        raise invalid("train: batch_size", settings.batch_size, f"a multiple of online.k = {online.k}, in episodes")
+    if settings.max_steps is None:
+        raise invalid("train: max_steps", None, "a number of optimizer steps: online training has no epochs")
+    if settings.save_steps is not None and settings.save_steps % online.updates_per_rollout:
+        allowed = f"a multiple of online.updates_per_rollout = {online.updates_per_rollout}: rollouts are not saved"
+        raise invalid("train: save_steps", settings.save_steps, allowed)

@@ -1,0 +1,104 @@
+"""Values learned from recorded episodes, and what a model does with them: the whole way, from episodes to play."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from sonde.core import AGENT, Trajectory, UserError, build
+from sonde.models.chat import Chat
+from sonde.rollout import Plan, collect
+from sonde.train.learn import Learning, learn, load_model, prepare
+from sonde.train.presets import Training
+from sonde.train.selection import ShareRule
+from sonde.train.settings import TrainSettings
+from sonde.train.trials import score
+
+from .crossing import WORDS, Crossing, Shown
+from .tiny import tiny_model, tiny_tokenizer
+
+ENV = Crossing()
+LOOK = "render"
+"""What the model sees is where it is, not how it came there: every turn is a row of its own."""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder, tokenizer = tmp_path_factory.mktemp("model"), tiny_tokenizer(WORDS)
+    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def shown() -> list[Trajectory]:
+    return collect(ENV, {AGENT: Shown()}, ENV.tasks("train"), Plan(k=16))
+
+
+def trained(model: str, shown: Sequence[Trajectory], folder: Path, objective: str, **options: Any) -> str:
+    learning = Learning(context=LOOK, share=ShareRule())
+    settings = TrainSettings(
+        folder=str(folder), lr=1e-2, batch_size=32, micro_batch=32, epochs=90, warmup=0.0, schedule="constant"
+    )
+    made = Training(objective=objective, options=options, settings=settings, learning=learning)
+    return str(learn(model, made, shown).model)
+
+
+def returns(model: str, start: int, **values: Any) -> float:
+    """The mean return from `here` (0) or `there` (1), sampled at temperature 1."""
+    backend = {"name": "models:hf", "model": model, **values}
+    agent = build({"name": "agents:llm", "model": backend, "temperature": 1.0, "min_p": 0.0, "context": LOOK})
+    played = collect(ENV, {AGENT: agent}, [ENV.tasks("train")[start]], Plan(k=32))
+    return sum(map(score, played)) / len(played)
+
+
+VALUES = {"discount": 0.9, "per": "turn", "bc": 1.0, "cql": 0.01}
+
+
+def test_the_best_that_is_shown_is_not_the_best_there_is(shown: list[Trajectory]) -> None:
+    earned = {task: {score(t) for t in shown if t.task.index == task} for task in (0, 1)}
+    assert earned == {0: {0.0, 0.3}, 1: {1.0}}
+
+
+def test_returns_of_episodes_are_not_stitched(model: str, shown: list[Trajectory], tmp_path: Path) -> None:
+    """Nobody who went right from here earned anything, so MC goes left."""
+    found = trained(model, shown, tmp_path, "mc", **VALUES)
+    assert returns(found, 0, heads=found, beta=20.0) == pytest.approx(0.3, abs=0.05)
+    assert returns(found, 1, heads=found, beta=20.0) > 0.9
+
+
+def test_ilql_stitches(model: str, shown: list[Trajectory], tmp_path: Path) -> None:
+    """At the crossing somebody earned 1, so right is worth .9 of nearly that: better than .3, which is all that any who
+    began here got. Without its values the model is a clone: half of the time .3, else 1 as often as 0."""
+    found = trained(model, shown, tmp_path, "ilql", **VALUES, tau=0.9, polyak=0.1)
+    assert returns(found, 0, heads=found, beta=20.0) > 0.9
+    assert returns(found, 0, heads=found, beta=0.0) < 0.65
+
+
+@pytest.mark.slow
+def test_values_stand_beside_the_policy_that_they_are_added_to(
+    model: str, shown: list[Trajectory], tmp_path: Path
+) -> None:
+    """As published: the model that values is trained by their losses alone, and the cloned policy is another one."""
+    policy = trained(model, shown, tmp_path / "bc", "sft")
+    assert 0.2 < returns(policy, 0) < 0.65
+    values = trained(policy, shown, tmp_path / "ilql", "ilql", **{**VALUES, "bc": 0.0}, tau=0.9, polyak=0.1)
+    assert returns(policy, 0, heads=values, beta=20.0) > 0.9
+
+
+def test_whose_episodes_are_learned_from(model: str, shown: list[Trajectory]) -> None:
+    chat = Chat(load_model(model)[1], label=model, template={})
+    everything = prepare("ilql", shown, chat, Learning(context=LOOK))
+    assert len(everything.items) == len(shown) == 32
+    best = prepare("sft", shown, chat, Learning(context=LOOK, share=ShareRule(top=0.25)))
+    assert {item.score for item in best.items} == {1.0} and len(best.items) == 8  # type: ignore[union-attr]
+    won = prepare("sft", shown, chat, Learning(context=LOOK, share=ShareRule(success=True)))
+    assert len(won.items) == 16
+    with pytest.raises(UserError, match="learning: by_turn: got True, allowed: false for mc"):
+        prepare("mc", shown, chat, Learning(by_turn=True))
