@@ -199,6 +199,9 @@ def test_what_is_not_json(tmp_path: Path) -> None:
     file.write_text(f"{json.dumps(QUESTIONS)}\n{{\n")
     with pytest.raises(UserError, match=r"data\.jsonl: line 2: not JSON"):
         load("twenty_questions", file, tmp_path / "run")
+    file.write_bytes(b'{"lines": ["\xff"]}')
+    with pytest.raises(UserError, match=r"data\.jsonl: line 1: not UTF-8"):
+        load("twenty_questions", file, tmp_path / "bytes")
     file.write_text('[{"lines": ')
     with pytest.raises(UserError, match=r"data\.jsonl: not JSON"):
         load("twenty_questions", file, tmp_path / "list")

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sonde.core import AGENT, unknown
+from sonde.core import AGENT, UserError, unknown
 from sonde.core.types import Json
 from sonde.datasets import PARTS, TASKS, Dataset, Part, card, fill, held, load, parts, rows, save
 from sonde.datasets import dataset as known
@@ -75,7 +75,7 @@ def lmrl(
         int | None, typer.Option(min=1, help="Processor cores to play on.", show_default="all")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--from", help="Read LMRL-Gym's own JSON instead of playing.", exists=True)
+        Path | None, typer.Option("--from", help="Read LMRL-Gym's own JSON instead of playing.")
     ] = None,
     part: Annotated[str, typer.Option(help="What --from is read into: train or eval.")] = "train",
     fresh: FreshOpt = False,
@@ -90,9 +90,9 @@ def lmrl(
     if file is not None:
         _read(task, chosen, file, folder, part, fresh=fresh, as_json=as_json)
         return
-    seats: dict[str, Mapping[str, Json]] = dict(
-        model_seats(user, None, user_url, base_url, cache, temperature=None if agent else temperature)
-    )
+    seats: dict[str, Mapping[str, Json]] = dict(model_seats(user, None, user_url, base_url, cache))
+    if agent is None and model is None and (temperature is not None or max_new_tokens is not None):
+        raise UserError("--temperature, --max-new-tokens: allowed: together with --agent or --model")
     if agent is not None or model is not None:
         acting = in_role(agent, chosen.env["name"], chosen.env["preset"])
         seats[AGENT] = agent_config(

@@ -34,6 +34,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -128,26 +129,35 @@ def _hash(file: Path) -> str:
 # --- what files hold -------------------------------------------------------------------------------------------------
 
 
+def _lines(file: Path) -> Iterator[str]:
+    """The lines of a file; one that is no UTF-8 is named."""
+    with file.open("rb") as f:
+        for number, line in enumerate(f, 1):
+            try:
+                yield line.decode()
+            except UnicodeDecodeError as e:
+                raise UserError(f"{file}: line {number}: not UTF-8 ({e})") from e
+
+
 def _rows(file: Path, *, nested: bool = False) -> Iterator[Row]:
     """The objects of a file, one per line or all in one list; `nested` ones are lists themselves."""
-    with file.open(encoding="utf-8") as f:
-        first = next((line for line in f if line.strip()), "")
-        try:
-            value = json.loads(first)
-        except ValueError:
-            value = None
-        per_line = isinstance(value, Mapping) or (nested and isinstance(value, list) and _flat(value))
-        f.seek(0)
-        if per_line or not first.lstrip().startswith("["):
-            for number, line in enumerate(f, 1):
-                if line.strip():
-                    yield Row(_parsed(line, f"{file}: line {number}"), f"{file}: line {number}")
-            return
-        for number, one in enumerate(_parsed(f.read(), str(file)), 1):
-            yield Row(one, f"{file}: item {number}")
+    first = next((line for line in _lines(file) if line.strip()), "")
+    try:
+        value = json.loads(first)
+    except ValueError:
+        value = None
+    per_line = isinstance(value, Mapping) or (nested and isinstance(value, list) and _flat(value))
+    if per_line or not first.lstrip().startswith("["):
+        for number, line in enumerate(_lines(file), 1):
+            if line.strip():
+                where = f"{file}: line {number}"
+                yield Row(_parsed(line, where), where)
+        return
+    for number, one in enumerate(_parsed("".join(_lines(file)), str(file)), 1):
+        yield Row(one, f"{file}: item {number}")
 
 
-def _flat(value: list[Any]) -> bool:
+def _flat(value: Sequence[Any]) -> bool:
     """Whether this is one episode, not a list of them."""
     return not value or isinstance(value[0], Mapping)
 
@@ -162,13 +172,13 @@ def _parsed(text: str, where: str) -> Any:
 def _games(file: Path) -> Iterator[Row]:
     """The moves of a file, game by game."""
     moves: list[Row] = []
-    with file.open(encoding="utf-8") as f:
-        for number, line in enumerate((*f, ""), 1):
-            if line.strip():
-                moves.append(Row(_parsed(line, f"{file}: line {number}"), f"{file}: line {number}"))
-            if moves and (not line.strip() or moves[-1].get("done", bool, int)):
-                yield Row(moves, moves[0].where)
-                moves = []
+    for number, line in enumerate(chain(_lines(file), [""]), 1):
+        if line.strip():
+            where = f"{file}: line {number}"
+            moves.append(Row(_parsed(line, where), where))
+        if moves and (not line.strip() or moves[-1].get("done", bool, int)):
+            yield Row(moves, moves[0].where)
+            moves = []
 
 
 # --- played again by our rules ---------------------------------------------------------------------------------------
