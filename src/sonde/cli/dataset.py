@@ -74,9 +74,7 @@ def lmrl(
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processor cores to play on.", show_default="all")
     ] = None,
-    file: Annotated[
-        Path | None, typer.Option("--from", help="Read LMRL-Gym's own JSON instead of playing.")
-    ] = None,
+    file: Annotated[Path | None, typer.Option("--from", help="Read LMRL-Gym's own JSON instead of playing.")] = None,
     part: Annotated[str, typer.Option(help="What --from is read into: train or eval.")] = "train",
     fresh: FreshOpt = False,
     dry_run: Annotated[bool, typer.Option(help="Only say how many episodes, and how long they take.")] = False,

@@ -27,16 +27,13 @@ our rules contradict is left out, counted, and the first of them told with its l
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from sonde.core import AGENT, Env, Episode, Task, UserError, make, unknown
 from sonde.core.types import Json
@@ -44,6 +41,7 @@ from sonde.envs._rules.grids import MAPS, Cell, Layout, free_cells, moved, read_
 from sonde.envs._rules.words import lmrl_answers
 from sonde.store import Run, RunWriter
 
+from .files import Row, games, rows, sha256
 from .transcripts import transcript
 
 _PLACE = re.compile(r"current position is at position ([\d ]+), ([\d ]+)\.")
@@ -66,47 +64,16 @@ class Read:
     first: str
 
 
-@dataclass(frozen=True)
-class Row:
-    """One object of a file, and where it stands."""
-
-    value: Any
-    where: str
-
-    def get(self, name: str, *kinds: type) -> Any:
-        """A field, known to be of one of these types."""
-        found = self.value.get(name) if isinstance(self.value, Mapping) else None
-        if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
-            self.wrong(name, found, " or ".join(kind.__name__ for kind in kinds))
-        return found
-
-    def list(self, name: str, *kinds: type) -> list[Any]:
-        """A field that is a list of values of these types."""
-        found = self.get(name, list)
-        for i, value in enumerate(found):
-            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                self.wrong(f"{name}[{i}]", value, " or ".join(kind.__name__ for kind in kinds))
-        return found
-
-    def within(self, name: str, kind: type = dict) -> list[Row]:
-        """A field that is a list of objects."""
-        return [Row(value, f"{self.where}: {name}[{i}]") for i, value in enumerate(self.list(name, kind))]
-
-    def wrong(self, name: str, got: object, allowed: str) -> NoReturn:
-        shown = json.dumps(got, ensure_ascii=False, default=repr)
-        raise UserError(f"{self.where}: {name}: got {shown[:100]}, allowed: {allowed}")
-
-
 def load(task: str, file: Path, folder: Path) -> Read:
     """Read a file of LMRL-Gym into a run folder, or go on with that."""
     if task not in READERS:
         raise unknown("dataset lmrl: task", task, READERS)
     reader, left_out, first, samples = READERS[task], Counter[str](), "", Counter[str]()
     player = {"name": f"LMRL-Gym: {file.name}"}
-    config = {"imported": {"task": f"lmrl {task}", "file": file.name, "sha256": _hash(file)}}
+    config = {"imported": {"task": f"lmrl {task}", "file": file.name, "sha256": sha256(file)}}
     with RunWriter.open(folder, config) as writer:
         before = writer.finished
-        for row in _games(file) if reader is _chess else _rows(file, nested=reader is _maze):
+        for row in games(file) if reader is _chess else rows(file, nested=reader is _maze):
             try:
                 found = reader(row, task)
             except Contradiction as e:
@@ -119,66 +86,6 @@ def load(task: str, file: Path, folder: Path) -> Read:
                 kept = found.trajectory(tags={"from": row.where.removeprefix(f"{file}: ")})
                 writer.append(replace(kept, policies=dict.fromkeys(found.env.spec.seats, player)))
     return Read(Run.load(folder), left_out, first)
-
-
-def _hash(file: Path) -> str:
-    with file.open("rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
-
-
-# --- what files hold -------------------------------------------------------------------------------------------------
-
-
-def _lines(file: Path) -> Iterator[str]:
-    """The lines of a file; one that is no UTF-8 is named."""
-    with file.open("rb") as f:
-        for number, line in enumerate(f, 1):
-            try:
-                yield line.decode()
-            except UnicodeDecodeError as e:
-                raise UserError(f"{file}: line {number}: not UTF-8 ({e})") from e
-
-
-def _rows(file: Path, *, nested: bool = False) -> Iterator[Row]:
-    """The objects of a file, one per line or all in one list; `nested` ones are lists themselves."""
-    first = next((line for line in _lines(file) if line.strip()), "")
-    try:
-        value = json.loads(first)
-    except ValueError:
-        value = None
-    per_line = isinstance(value, Mapping) or (nested and isinstance(value, list) and _flat(value))
-    if per_line or not first.lstrip().startswith("["):
-        for number, line in enumerate(_lines(file), 1):
-            if line.strip():
-                where = f"{file}: line {number}"
-                yield Row(_parsed(line, where), where)
-        return
-    for number, one in enumerate(_parsed("".join(_lines(file)), str(file)), 1):
-        yield Row(one, f"{file}: item {number}")
-
-
-def _flat(value: Sequence[Any]) -> bool:
-    """Whether this is one episode, not a list of them."""
-    return not value or isinstance(value[0], Mapping)
-
-
-def _parsed(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as e:
-        raise UserError(f"{where}: not JSON ({e})") from e
-
-
-def _games(file: Path) -> Iterator[Row]:
-    """The moves of a file, game by game."""
-    moves: list[Row] = []
-    for number, line in enumerate(chain(_lines(file), [""]), 1):
-        if line.strip():
-            where = f"{file}: line {number}"
-            moves.append(Row(_parsed(line, where), where))
-        if moves and (not line.strip() or moves[-1].get("done", bool, int)):
-            yield Row(moves, moves[0].where)
-            moves = []
 
 
 # --- played again by our rules ---------------------------------------------------------------------------------------
