@@ -13,7 +13,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "recipes" / "delta_belief"
 
 
-def run(recipe: str, *args: str) -> list[dict[str, Any]]:
+def run(recipe: str, *args: str) -> Any:
     done = subprocess.run([sys.executable, str(FOLDER / recipe), *args], text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -36,3 +36,53 @@ def test_what_the_papers_scale_would_cost() -> None:
     small, large = run("calibration.py", "--dry-run", "--only", "paper-1.7B", "paper-4B", "--tasks", "433")
     assert (small["model"], large["model"]) == ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-4B")
     assert small["episodes"] == 433 and 500_000 < small["tokens"] == large["tokens"] < 10_000_000
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A base model after three steps of its training: it says nothing that can be read, and beliefs it has."""
+    pytest.importorskip("torch")
+    folder, recipe = tmp_path_factory.mktemp("base"), FOLDER.parent / "tiny" / "train.py"
+    args = ("--env", "twenty_questions", "--steps", "3", "--no-gate", "--to", str(folder))
+    done = subprocess.run([sys.executable, str(recipe), *args], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_arms_are_compared_at_equal_episodes_and_never_trained_twice(base: Path, tmp_path: Path) -> None:
+    args = ("--quick", "--json", "--model", str(base), "--out", str(tmp_path))
+    found = {row["arm"]: row for row in run("compare.py", *args, "--only", "to_go")}
+    assert set(found) == {"base", "starpo", "to_go"} and all(row["seeds"] == 2 for row in found.values())
+    assert found["starpo"]["drawn_more"] is None and found["to_go"]["drawn_more"]["n"] == 24
+    rows = (tmp_path / "quick" / "results.jsonl").read_text().splitlines()
+    trained = [row for row in map(json.loads, rows) if row["arm"] != "base"]
+    assert len(rows) == 6 and {row["episodes"] for row in trained} == {128}
+    assert all("invalid" in entry for row in trained for entry in row["history"])
+    assert all("belief" in entry for row in trained if row["arm"] == "to_go" for entry in row["history"])
+    again = {row["arm"]: row for row in run("compare.py", *args, "--only", "to_go")}
+    assert again == found and len((tmp_path / "quick" / "results.jsonl").read_text().splitlines()) == 6
+    curves = run("figure4.py", *args, "--arms", "starpo", "to_go", "--every", "2")
+    assert {name: len(row["turns"]) for name, row in curves.items()} == {"starpo": 1, "to_go": 1}
+    passes = run("figure6.py", *args, "--arms", "to_go")
+    assert passes["k"] == [1, 2, 4] and len(passes["to_go"]) == 3
+    budget = run("figure8.py", *args, "--arms", "to_go", "--turns", "10")
+    assert len(budget["base"]) == 10 and sorted(budget["to_go"]) == budget["to_go"]
+
+
+def test_the_papers_trainings_resolve_to_its_numbers() -> None:
+    """ΔBelief-RL, section 4.1 and tables 5 and 6; by its code 240 tasks of 16 games in 3 updates, 60 rollouts."""
+    found = {row["config"]: row for row in run("paper.py", "--dry-run", "--json")}
+    assert set(found) == {f"{method}-{size}" for method in ("starpo", "delta_belief") for size in ("1.7B", "4B")}
+    rates = {name: row["training"]["settings"]["lr"] for name, row in found.items()}
+    assert rates == {"starpo-1.7B": 1e-5, "starpo-4B": 3e-5, "delta_belief-1.7B": 3e-5, "delta_belief-4B": 3e-5}
+    for name, row in found.items():
+        online, settings, cost = row["training"]["online"], row["training"]["settings"], row["cost"]
+        assert row["model"] == f"Qwen/Qwen3-{name.split('-')[1]}" and row["user"]["model"]["model"] == "Qwen/Qwen3-14B"
+        assert (online["k"], online["temperature"], online["template"]) == (16, 1.0, {"enable_thinking": False})
+        assert (settings["lora"]["r"], settings["lora"]["alpha"], settings["batch_size"]) == (64, 64.0, 1280)
+        assert cost["episodes"] == 60 * 240 * 16 and cost["user_calls"] == 20 * cost["episodes"]
+        assert (cost["tokens_elicited"] > 0) == name.startswith("delta") == bool(online["rewarders"])
+    rewarder = found["delta_belief-4B"]["training"]["online"]["rewarders"]["belief"]
+    assert rewarder["template"] == "question" and rewarder["shaping"] == ["relu"]
+    assert found["starpo-4B"]["cost"]["gpu_hours"] > 2 * found["starpo-1.7B"]["cost"]["gpu_hours"]

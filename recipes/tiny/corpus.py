@@ -14,24 +14,30 @@ from typing import Any, NamedTuple
 
 import games
 import torch
-from games import Game, Lesson
+from games import Game, Lesson, Plan
 
 from sonde.core import Message, Rng
+from sonde.elicit import TARGET, TEMPLATES, words
 
 POOL = 512
 """Rows drawn at a time and sorted by length, so that little of a batch is padding."""
 VOCABULARY_EPISODES = 2000
 
 
+HEARD, SAID, STATED, UNSAID = range(4)
+"""What a token is: the environment's, the agent's, the truth in a statement, or what comes before it, which is not
+learned in such a row."""
+
+
 class Row(NamedTuple):
-    """Token ids of one conversation, and 1 for each that the agent said."""
+    """Token ids of one conversation, and what each is."""
 
     ids: array[int]
-    own: array[int]
+    what: array[int]
 
 
 class Batch(NamedTuple):
-    """Padded ids; for each token 1 if the agent said it, and the weight of predicting it."""
+    """Padded ids; for each token 1 if the agent said or stated it, and the weight of predicting it."""
 
     ids_BT: torch.Tensor
     own_BT: torch.Tensor
@@ -51,23 +57,35 @@ class Encoder:
 
     def row(self, messages: Sequence[Message]) -> Row:
         """The row of a conversation. The role token that makes the agent speak is the environment's."""
-        ids, own = array("i"), array("i")
+        ids, what = array("i"), array("i")
         for message in messages:
-            piece = array("i", [self.tokenizer.convert_tokens_to_ids(f"<|{message.role}|>")])
-            piece += self.text(message.content)
+            piece = self.role(message.role) + self.text(message.content)
             piece.append(self.end)
             ids += piece
-            mine = int(message.role == "assistant")
-            own += array("i", [0] + [mine] * (len(piece) - 1))
-        return Row(ids, own)
+            whose = SAID if message.role == "assistant" else HEARD
+            what += array("i", [HEARD] + [whose] * (len(piece) - 1))
+        return Row(ids, what)
+
+    def stated(self, messages: Sequence[Message], template: str, truth: str) -> Row:
+        """The row of a conversation and of a statement after it, of which the truth alone is learned."""
+        before = self.row(messages).ids
+        lead = self.role("assistant") + self.text(template.partition(TARGET)[0])
+        stated = self.text(truth)
+        what = [UNSAID] * (len(before) + len(lead)) + [STATED] * len(stated)
+        return Row(before + lead + stated, array("i", what))
+
+    def role(self, name: str) -> array[int]:
+        return array("i", [self.tokenizer.convert_tokens_to_ids(f"<|{name}|>")])
 
 
 def texts(game: Game, rng: Rng) -> Iterator[str]:
     """Everything that is said in some episodes of the train split, and after a reply that cannot be read."""
     env, tasks = game.env, game.env.tasks("train")
     for _ in range(VOCABULARY_EPISODES):
-        for message in games.episode(game, games.draw_skill(game.lessons[-1].skills, rng), rng):
-            yield message.content
+        said, hidden = games.episode(game, games.draw_skill(game.lessons[-1].skills, rng), rng)
+        yield from (message.content for message in said)
+        if game.statement:
+            yield TEMPLATES[game.statement].replace(TARGET, words(env, hidden))
     state = env.reset(tasks[0], rng)
     for reply in ("<Answer>?</Answer>", "?"):
         yield from env.step(state, reply, rng).told.values()
@@ -76,11 +94,15 @@ def texts(game: Game, rng: Rng) -> Iterator[str]:
 def rows(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Row]:
     """Rows of fresh episodes, without end."""
     while True:
-        said = games.episode(game, games.draw_skill(lesson.skills, rng), rng, bare=lesson.bare)
+        said, hidden = games.episode(game, games.draw_skill(lesson.skills, rng), rng, bare=lesson.bare)
         if game.context == "render":
             turns = [said[i : i + 2] for i in range(0, len(said), 2)]
             kept = [*rng.sample(turns[:-1], min(len(turns), game.plan.turns) - 1), turns[-1]]
             yield from map(encoder.row, kept)
+        elif rng.random() < lesson.stated:
+            ends = range(1, len(said) + 1, 2)  # after what the agent heard
+            for end in rng.sample(ends, min(len(ends), game.plan.turns)):
+                yield encoder.stated(said[:end], TEMPLATES[game.statement], words(game.env, hidden))
         else:
             yield encoder.row(said)
 
@@ -94,13 +116,18 @@ def course(game: Game, encoder: Encoder, rng: Rng, steps: int) -> Iterator[Batch
 
 def batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Batch]:
     """Batches of about `plan.tokens` tokens, padding included, without end."""
+    if lesson.drill and game.drill is not None:
+        while True:
+            said = game.drill(game.env, rng)
+            drilled = [encoder.stated(m, TEMPLATES[game.statement], words(game.env, hidden)) for m, hidden in said]
+            yield _batch(drilled, encoder.tokenizer.pad_token_id, game.plan)
     source = rows(game, lesson, encoder, rng)
     while True:
         pool = sorted((next(source) for _ in range(POOL)), key=lambda row: len(row.ids))
         cut = _cut(pool, game.plan.tokens)
         rng.shuffle(cut)
         for chunk in cut:
-            yield _batch(chunk, encoder.tokenizer.pad_token_id, game.plan.told)
+            yield _batch(chunk, encoder.tokenizer.pad_token_id, game.plan)
 
 
 def _cut(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
@@ -116,13 +143,12 @@ def _cut(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
     return found
 
 
-def _batch(chunk: Sequence[Row], pad: int, told: float) -> Batch:
+def _batch(chunk: Sequence[Row], pad: int, plan: Plan) -> Batch:
     width = max(len(row.ids) for row in chunk)
-    ids_BT = torch.full((len(chunk), width), pad)
-    own_BT, weights_BT = torch.zeros(len(chunk), width), torch.zeros(len(chunk), width)
+    ids_BT, what_BT = torch.full((len(chunk), width), pad), torch.full((len(chunk), width), UNSAID)
     for i, row in enumerate(chunk):
         n = len(row.ids)
         ids_BT[i, :n] = torch.tensor(row.ids)
-        own_BT[i, :n] = torch.tensor(row.own)
-        weights_BT[i, :n] = own_BT[i, :n] + (1.0 - own_BT[i, :n]) * told
-    return Batch(ids_BT, own_BT, weights_BT)
+        what_BT[i, :n] = torch.tensor(row.what)
+    own_BT = ((what_BT == SAID) | (what_BT == STATED)).float()
+    return Batch(ids_BT, own_BT, torch.tensor([plan.told, 1.0, plan.stated, 0.0])[what_BT])

@@ -7,40 +7,56 @@ the skill out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import best_arm
 import mazes
+import twenty
 
 import sonde
 from sonde.core import Env, Frozen, Message, Rng
 from sonde.core.env import pick
+from sonde.users import answerer
 
 Teacher = Callable[[Any, Rng], str]
 """What to say in a state."""
 
 
+class Taught(NamedTuple):
+    """The agent's messages of an episode, and what was hidden in it."""
+
+    said: list[Message]
+    hidden: Any
+
+
 class Lesson(NamedTuple):
-    """A part of the training: its share of the steps, how often each skill teaches, and whether the rules are left out:
-    they are the same in every episode and cost time."""
+    """A part of the training: its share of the steps, how often each skill teaches, whether the rules are left out
+    (they are the same in every episode and cost time), and the share of episodes of which the truth is stated: at some
+    moments of them, as many as the plan has turns. A `drill` has no teachers: see `Game.drill`."""
 
     share: float
     skills: Mapping[str, float]
     bare: bool = False
+    stated: float = 0.0
+    drill: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """How long and how fast to train. `turns`: how many turns of an episode are kept where each is a row of its own;
-    `told`: the weight of tokens that the environment says, those of the agent have 1."""
+    `told`: the weight of tokens that the environment says, those of the agent have 1; `stated`: that of a truth that is
+    stated, one word among many; `half`: compute in bfloat16, with Muon, whose own steps are, which takes a CPU without
+    bfloat16 ten times as long."""
 
     steps: int
     tokens: int = 1024
     rate: float = 3e-3
     told: float = 0.1
+    stated: float = 5.0
     turns: int = 4
+    half: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,30 +80,57 @@ class Game:
     """What separates the rules from what follows them in the first message."""
     worlds: str
     """What is held out and what is not, in a sentence for the card."""
+    phrases: tuple[str, ...] = ()
+    """What is a token of its own, besides words."""
+    splits: tuple[str, ...] = ("train",)
+    """Whose worlds teachers play in."""
+    reply: Callable[[Mapping[str, Any]], str] | None = None
+    """What the other seat says, by its private facts, where there is one."""
+    drill: Callable[[Env[Any], Rng], Sequence[Taught]] | None = None
+    """A batch of beginnings of games, all as long, of which the truth is stated: many short ones teach a belief in
+    fewer steps than whole games do."""
+    statement: str = ""
+    """Where the model is to have beliefs: a template of `sonde.elicit`, which it learns to complete with the truth, at
+    any time of a game. Only the truth in it is learned, so that the model never says it of itself."""
 
     @property
     def name(self) -> str:
         return f"sonde-tiny-{self.env.name}"
 
 
-def episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> list[Message]:
-    """One episode of a teacher in a world of the train split, as the agent's messages, `bare` without the rules. In
-    context `render` every turn is a conversation of its own: the messages are those of all turns, pair after pair."""
-    env, tasks = game.env, game.env.tasks("train")
-    state = env.reset(tasks[rng.randrange(len(tasks))], rng)
-    teacher, said = game.teacher(env, skill, rng), list[Message]()
+def episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
+    """One episode of a teacher, as the agent's messages, `bare` without the rules. In context `render` every turn is a
+    conversation of its own: the messages are those of all turns, pair after pair. How a lost game ended is heard only
+    where it is stated what was to be found."""
+    env, state = game.env, begun(game, rng)
+    hidden, teacher, said = env.hypothesis(state), game.teacher(env, skill, rng), list[Message]()
 
     def without(text: str) -> str:
         return text.partition(game.rules)[2] if bare else text
 
-    told = without(env.intro(state, sonde.AGENT))
-    while env.to_act(state) is not None:
-        shown = without(str(env.render(state, sonde.AGENT))) if game.context == "render" else told
-        text = teacher(state, rng)
-        said += [Message("user", shown), Message("assistant", text)]
-        step = env.step(state, text, rng)
+    told, step = without(env.intro(state, sonde.AGENT)), None
+    while (seat := env.to_act(state)) is not None:
+        if seat != sonde.AGENT and game.reply is not None:
+            step = env.step(state, game.reply(env.private(state, seat)), rng)
+        else:
+            shown = without(str(env.render(state, sonde.AGENT))) if game.context == "render" else told
+            text = teacher(state, rng)
+            said += [Message("user", shown), Message("assistant", text)]
+            step = env.step(state, text, rng)
         state, told = step.state, step.told.get(sonde.AGENT, "")
-    return said
+    heard = game.statement and step is not None and step.outcome is not None and not step.outcome.success
+    return Taught([*said, Message("user", told)] if heard else said, hidden)
+
+
+def begun(game: Game, rng: Rng) -> Any:
+    """A world of the splits that the model may see."""
+    splits = [game.env.tasks(split) for split in game.splits]
+    at = rng.randrange(sum(map(len, splits)))
+    for tasks in splits:
+        if at < len(tasks):
+            break
+        at -= len(tasks)
+    return game.env.reset(tasks[at], rng)
 
 
 def draw_skill(skills: Mapping[str, float], rng: Rng) -> str:
@@ -132,4 +175,41 @@ def maze_game() -> Game:
     )
 
 
-GAMES: Mapping[str, Callable[[], Game]] = {"best_arm": best_arm_game, "maze": maze_game}
+def drill(env: Env[Any], rng: Rng) -> list[Taught]:
+    return [Taught([Message(*m) for m in said], hidden) for said, hidden in twenty.drill(env, rng)]
+
+
+def twenty_game() -> Game:
+    env = sonde.make("twenty_questions", preset="small")
+    return Game(
+        title="twenty_questions, preset small: 64 things, 8 turns",
+        env=env,
+        context="full",
+        window=512,
+        plan=Plan(steps=1300, tokens=2048, rate=2.5e-3, half=False),
+        lessons=(
+            Lesson(0.76, Frozen(), drill=True),
+            Lesson(0.24, twenty.SKILLS, stated=0.3),
+        ),
+        teacher=twenty.teacher,
+        fine=lambda info: info.get("answer") != "invalid",
+        reference="agents:asker",
+        floors=Frozen({"random legal play": sonde.make("agents:random")}),
+        rules="\n",
+        worlds=(
+            "All 64 things are in its weights, those of the test split too: it has to know them to have a belief about "
+            "them. What is held out of the test split is held out of what is learned from it."
+        ),
+        phrases=twenty.phrases(env),
+        splits=("train", "test"),
+        reply=answerer.reply,
+        drill=drill,
+        statement="statement",
+    )
+
+
+GAMES: Mapping[str, Callable[[], Game]] = {
+    "best_arm": best_arm_game,
+    "maze": maze_game,
+    "twenty_questions": twenty_game,
+}

@@ -1,7 +1,8 @@
 """The network and its training from scratch: next-token prediction on everything that teachers saw and said.
 
 Source of the architecture: Llama (RMS norm, rotary positions, SwiGLU), here 96 wide, 3 layers, 4 heads, tied
-embeddings. Ours: the sizes and the schedule. Matrices are updated in bfloat16 autocast with float32 weights.
+embeddings. Ours: the sizes and the schedule. Weights are float32; what is computed with them, bfloat16 where the plan
+says so.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ def network(vocabulary: int, window: int, end: int, pad: int, seed: int) -> Any:
 def train(game: Game, model: Any, source: Iterator[corpus.Batch], steps: int, report: Report) -> Trained:
     """`steps` updates; the learning rate rises over the first ones and then falls linearly to a twentieth."""
     began, tokens, own, own_loss = time.process_time(), 0, 0.0, 0.0
-    optimisers = prepare(model, game.plan.rate)
+    optimisers = prepare(model, game.plan.rate, game.plan.half)
     model.train()
     loss = 0.0
     for step in range(1, steps + 1):
         batch = next(source)
-        nats_BT = surprise(model, batch.ids_BT)
+        nats_BT = surprise(model, batch.ids_BT, game.plan.half)
         weights_BT = batch.weights_BT[:, 1:]
         ((nats_BT * weights_BT).sum() / weights_BT.sum()).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -90,9 +91,12 @@ def train(game: Game, model: Any, source: Iterator[corpus.Batch], steps: int, re
     return Trained(model, tokens, loss, time.process_time() - began)
 
 
-def prepare(model: Any, rate: float) -> tuple[torch.optim.Optimizer, ...]:
+def prepare(model: Any, rate: float, half: bool) -> tuple[torch.optim.Optimizer, ...]:
     """Muon (Jordan et al. 2024), its steps scaled to the size of AdamW's, for the matrices of the layers; AdamW for
-    embeddings and norms. On the maze this reached in 1,000 steps what AdamW alone needed 1,700 for."""
+    embeddings and norms. On the maze this reached in 1,000 steps what AdamW alone needed 1,700 for. Muon computes in
+    bfloat16: without it, AdamW alone."""
+    if not half:
+        return (torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.01),)
     matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
     rest = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
     muon = torch.optim.Muon(matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw")
@@ -105,10 +109,10 @@ def pace(step: int, steps: int) -> float:
     return min(step / WARMUP, rest)
 
 
-def surprise(model: Any, ids_BT: Tensor) -> Tensor:
+def surprise(model: Any, ids_BT: Tensor, half: bool) -> Tensor:
     """Negative log-probability of every token but the first, `(B, T - 1)`. Rows are padded on the right, where causal
     attention never looks, so no mask is needed."""
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
         logits_BTV = model(input_ids=ids_BT).logits
     flat = functional.cross_entropy(logits_BTV[:, :-1].float().flatten(0, 1), ids_BT[:, 1:].flatten(), reduction="none")
     return flat.view(ids_BT.shape[0], -1)

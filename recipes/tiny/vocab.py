@@ -2,12 +2,14 @@
 
 The vocabulary is that of texts the environment really shows or reads; anything else becomes `<unk>`. White space
 carries no meaning and is not kept, so every text comes back with single spaces. Roles and the end of a message are
-special tokens, and a chat only ever grows: the next turn extends the tokens of the last one.
+special tokens, and a chat only ever grows: the next turn extends the tokens of the last one. Phrases that a game is
+made of may be tokens too, so that what a tiny model has to learn is what they mean and not how they are spelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 TEMPLATE = (
@@ -21,28 +23,29 @@ TOKEN = r"</?\w+>|\w+|[^\w\s]"
 """A tag, a word or number, or a single sign."""
 
 
-def splitter() -> Any:
-    """Cuts a text into its tokens and drops the white space between them."""
+def splitter(phrases: Sequence[str] = ()) -> Any:
+    """Cuts a text into phrases and tokens and drops the white space between them."""
     from tokenizers import Regex, pre_tokenizers
 
-    return pre_tokenizers.Split(Regex(TOKEN), behavior="removed", invert=True)
+    known = [re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True)]
+    return pre_tokenizers.Split(Regex("|".join([*known, TOKEN])), behavior="removed", invert=True)
 
 
-def words(texts: Iterable[str]) -> list[str]:
+def words(texts: Iterable[str], phrases: Sequence[str] = ()) -> list[str]:
     """Every token of these texts and the numbers from 0 to 20, in an order of their own."""
-    cut = splitter()
+    cut = splitter(phrases)
     found = {token for text in texts for token, _ in cut.pre_tokenize_str(text)}
     return sorted(found.union(NUMBERS), key=lambda token: (not token.isdigit(), token.zfill(4)))
 
 
-def tokenizer(texts: Iterable[str], context: int) -> Any:
+def tokenizer(texts: Iterable[str], context: int, phrases: Sequence[str] = ()) -> Any:
     """A `PreTrainedTokenizerFast` that knows the words of `texts`."""
     from tokenizers import AddedToken, Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
-    vocabulary = {token: i for i, token in enumerate([*SPECIAL, *words(texts)])}
+    vocabulary = {token: i for i, token in enumerate([*SPECIAL, *words(texts, phrases)])}
     raw = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
-    raw.pre_tokenizer = splitter()
+    raw.pre_tokenizer = splitter(phrases)
     raw.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL])
     roles = list(SPECIAL[3:])
     fast = PreTrainedTokenizerFast(

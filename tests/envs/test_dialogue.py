@@ -33,7 +33,7 @@ class Colours(Dialogue):
     @cached_property
     def spec(self) -> Spec:
         return Spec(
-            name="colours", version="1", summary="a test", preset=self.preset, max_turns=self.max_turns,
+            name="colours", version="1", summary="a test", preset=self.preset, max_turns=self.turns,
             reward_range=(0.0, 1.0), support="three colours", source="none", seats=self.seats("users:llm"),
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ from sonde.envs.twenty_questions import TwentyQuestions, pool
 from sonde.rollout import collect
 from sonde.users.answerer import Answerer
 
-PAPRIKA, DELTA, LMRL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl"))
+PAPRIKA, DELTA, LMRL, SMALL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl", "small"))
 
 
 def known(env: TwentyQuestions, wanted: str = "") -> str:
@@ -49,12 +49,13 @@ def test_splits_have_the_published_sizes() -> None:
     assert [len(PAPRIKA.tasks(s)) for s in PAPRIKA.splits] == [1499, 367]
     assert {s: len(DELTA.tasks(s)) for s in DELTA.splits} == {"train": 1000, "test": 433, "sft": 341, "val": 198}
     assert sum(len(LMRL.tasks(s)) for s in LMRL.splits) == 158
+    assert {s: len(SMALL.tasks(s)) for s in SMALL.splits} == {"train": 40, "test": 24}
     assert len(knowledge().lmrl) == 17 and sum(map(len, knowledge().lmrl.values())) == 158
 
 
 def test_a_topic_is_on_one_side_in_every_preset() -> None:
     sides: dict[str, set[str]] = {}
-    for env in (PAPRIKA, DELTA, LMRL):
+    for env in (PAPRIKA, DELTA, LMRL, SMALL):
         for split in env.splits:
             for task in env.tasks(split):
                 sides.setdefault(task.hidden, set()).add("test" if split in ("test", "val") else "train")
@@ -95,6 +96,17 @@ def test_a_game_by_hand() -> None:
     assert ep.turns[1].info["answer"] == "yes" and str(ep.turns[1].info["matched"]).startswith("has_strings")
     assert ep.turns[2].info["matched"] is None
     assert ep.turns[3].info["guess"] == "guitar" and ep.turns[3].info["answer"] == "finished"
+
+
+def test_small_has_things_of_lmrl_eight_turns_and_all_replies() -> None:
+    """By hand: 64 things are 6 bits, of which the fruits (12 of them) are log2(64 / 12) = 2.415; the guess is right."""
+    names = {task.hidden for split in SMALL.splits for task in SMALL.tasks(split)}
+    assert len(names) == 64 and names <= {task.hidden for split in LMRL.splits for task in LMRL.tasks(split)}
+    assert (SMALL.spec.max_turns, TwentyQuestions(preset="small", max_turns=20).spec.max_turns) == (8, 20)
+    ep = play(["Is it a fruit?", "What is it?", "Is it a fruit?", "Is it a pear?"], "pear", SMALL)
+    assert told(ep) == ["Yes.", "Invalid.", "Repeated.", "Finished. You have won."]
+    assert [gain.truth for gain in ep.gains() or ()] == pytest.approx([math.log2(64 / 12), 0.0, 0.0, math.log2(12)])
+    assert ep.outcome is not None and ep.outcome.score == 1.0
 
 
 def test_invalid_and_repeated_use_up_the_turn_in_delta_belief() -> None:

@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +26,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "tiny"
-MODULES = ("vocab", "best_arm", "mazes", "games", "corpus", "learn", "gate", "card", "train")
+MODULES = ("vocab", "best_arm", "mazes", "twenty", "games", "corpus", "learn", "gate", "card", "train")
 each_model = pytest.mark.parametrize("model", SHIPPED.values(), ids=SHIPPED)
 
 
@@ -174,12 +175,51 @@ def test_rows_are_what_the_chat_template_writes(recipe: Any, name: str) -> None:
     encoder = recipe.corpus.Encoder(chat.tokenizer)
     rng = sonde.Rng(0, "tiny", "test")
     for _ in range(5):
-        said = recipe.games.episode(game, "noisy", rng)
+        said = recipe.games.episode(game, "noisy", rng).said
         row = encoder.row(said)
         assert list(row.ids) == list(chat.encode(chat.render(said, speak=False)))
-        own = [i for i, mine in zip(row.ids, row.own, strict=True) if mine]
+        own = [i for i, what in zip(row.ids, row.what, strict=True) if what == recipe.corpus.SAID]
         spoken = [[*chat.encode(m.content), encoder.end] for m in said if m.role == "assistant"]
         assert own == [i for ids in spoken for i in ids]
+
+
+def test_of_a_statement_the_truth_alone_is_learned(recipe: Any) -> None:
+    """A row ends in the truth, and nothing before it is learned; of play, questions are. Drills are such rows, all as
+    long, and over all things, since the model has to know those that are held out too."""
+    game, corpus = recipe.games.GAMES["twenty_questions"](), recipe.corpus
+    vocabulary = islice(corpus.texts(game, sonde.Rng(0)), 12_000)
+    encoder = corpus.Encoder(recipe.vocab.tokenizer(vocabulary, game.window, game.phrases))
+    stated = 0
+    for row in islice(corpus.rows(game, game.lessons[1], encoder, sonde.Rng(0)), 200):
+        what, text = list(row.what), encoder.tokenizer.convert_ids_to_tokens(row.ids)
+        if corpus.STATED in what:
+            stated += 1
+            assert text[-5:-1] == ["<|assistant|>", "Is", "the", "secret"]
+            assert set(what[:-1]) == {corpus.UNSAID} and what[-1] == corpus.STATED
+        else:
+            assert corpus.SAID in what and corpus.UNSAID not in what
+    assert 60 < stated < 180, "four rows of three games in ten, one of the others"
+    truths: set[int] = set()
+    for batch in islice(corpus.batches(game, game.lessons[0], encoder, sonde.Rng(0)), 4):
+        assert batch.ids_BT.shape[0] in (64, 128) and (batch.ids_BT.shape[1] - 7) % 6 == 0
+        assert batch.weights_BT[:, :-1].sum() == 0 and (batch.weights_BT[:, -1] == game.plan.stated).all()
+        truths |= set(batch.ids_BT[:, -1].tolist())
+    assert 56 < len(truths) <= 64
+    assert set(encoder.tokenizer.convert_ids_to_tokens(sorted(truths))) <= set(recipe.twenty.things(game.env))
+
+
+def test_attentive_teachers_ask_better_and_keep_to_the_bank(recipe: Any) -> None:
+    game, rates = recipe.games.GAMES["twenty_questions"](), dict[str, float]()
+    for skill in ("careless", "attentive"):
+        wins = 0
+        for i in range(100):
+            said, hidden = recipe.games.episode(game, skill, sonde.Rng(1, skill, i))
+            asked = [m.content for m in said if m.role == "assistant"]
+            assert all(q in recipe.twenty.BANK or q[:6] == "Is it " for q in asked) and len(asked) <= 8
+            assert skill == "careless" or len(set(asked)) == len(asked)
+            wins += hidden in asked[-1]
+        rates[skill] = wins / 100
+    assert 0.1 < rates["careless"] < rates["attentive"] - 0.1 < 0.7
 
 
 @pytest.mark.parametrize("name", ["best_arm", "maze"])

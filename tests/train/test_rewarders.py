@@ -25,7 +25,7 @@ from sonde.store import Run
 from sonde.train.algos.grpo import GRPO
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
+from sonde.train.groups import Chosen, OnlineSettings, credited, play_groups
 from sonde.train.online import OnlineTrainer
 from sonde.train.recredit import recredited
 from sonde.train.rewarders import BeliefGain, ExactGain, Measured
@@ -82,6 +82,37 @@ def test_belief_gains_by_hand() -> None:
         raw.rewards({"g": [lost]}, Measured({lost.id: beliefs(-3.0, -2.5)}))
 
 
+def test_gains_among_candidates_by_hand() -> None:
+    """Both colours get twice as likely, then red four times and blue twice, then red alone loses half: of what is
+    believed, the share of red goes 1/2, 1/2, 2/3, 1/2. Raw gains are those of red alone."""
+    game = played("hm", "hm", "hm", "hm")
+    logs = [(-4.0, -4.0), (-3.0, -3.0), (-3.0 + math.log(4), -3.0 + math.log(2)), (-2.0, -2.0)]
+    told = Measured({game.id: tuple(Elicited(red, {"red": red, "blue": blue}) for red, blue in logs)})
+    rises = math.log((2 / 3) / (1 / 2))
+    among = BeliefGain(among="all", shaping=()).rewards({"g": [game]}, told)[game.id]["belief"]
+    assert among.tolist() == pytest.approx([0.0, rises, -rises, 0.0])
+    raw = BeliefGain(shaping=()).rewards({"g": [game]}, told)[game.id]["belief"]
+    assert raw.tolist() == pytest.approx([1.0, math.log(4), 1.0 - math.log(4), 0.0])
+    with pytest.raises(UserError, match="among: got 'all', but the beliefs were kept without candidates"):
+        BeliefGain(among="all").rewards({"g": [game]}, Measured({game.id: beliefs(-3.0, -2.5, -2.5, -4.0)}))
+
+
+def test_what_makes_every_candidate_likelier_is_no_gain_among_them() -> None:
+    """The truth and the other one get the same, times any factor at any turn: nothing is gained among them."""
+    game, seat = played("hm", "ask", "blue"), player()
+    raw = BeliefGain(among=("red", "blue"), shaping=()).measure(ENV, [game], seat).found[game.id]
+    drift = [0.0, 3.0, -1.0, 5.0]
+    moved = tuple(
+        Elicited(b.target + d, {name: p + d for name, p in (b.candidates or {}).items()})
+        for b, d in zip(raw, drift, strict=False)
+    )
+    one, other = (
+        BeliefGain(among="all", shaping=()).rewards({"g": [game]}, Measured({game.id: found}))[game.id]["belief"]
+        for found in (raw, moved)
+    )
+    assert one == pytest.approx(other, abs=1e-9) and np.abs(one).max() > 1e-4
+
+
 def beliefs(*logs: float) -> tuple[Elicited, ...]:
     return tuple(Elicited(x, tokens=1) for x in logs)
 
@@ -118,6 +149,14 @@ class Unfiltered(Asking):
         return None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Unlisted(Asking):
+    """It can be said what is hidden, and not what can be known of it."""
+
+    def filter(self, public: Any) -> None:
+        return None
+
+
 def test_what_cannot_be_measured_is_said_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"exact_gain: env: got .*, allowed: an environment with an exact filter"):
         trainer(tmp_path, env=Unfiltered(), rewarders=(ExactGain(),))
@@ -129,6 +168,10 @@ def test_what_cannot_be_measured_is_said_before_anything_is_played(tmp_path: Pat
         BeliefGain(shaping=("rely",))
     with pytest.raises(UserError, match="belief: of: got 'now'"):
         BeliefGain(of="now")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="belief: among: got 'target', allowed: all, a number, texts, or nothing"):
+        BeliefGain(among="target")
+    with pytest.raises(UserError, match="has no filter that lists them"):
+        trainer(tmp_path, env=Unlisted(), rewarders=(BeliefGain(among="all"),))
     with pytest.raises(UserError, match="belief: player: got none"):
         BeliefGain().measure(ENV, [], None)
     with pytest.raises(UserError, match="online: rewards: unknown name 'belief'"):
@@ -188,7 +231,7 @@ def test_exact_gains_reach_the_tokens_of_their_turns(tmp_path: Path) -> None:
     assert all(entry["seconds_measuring"] > 0.0 for entry in history)
 
 
-@pytest.mark.parametrize("rewarder", [ExactGain(), BeliefGain(shaping=("tanh",))])
+@pytest.mark.parametrize("rewarder", [ExactGain(), BeliefGain(shaping=("tanh",)), BeliefGain(among="all")])
 def test_what_was_kept_is_credited_again_without_a_model(tmp_path: Path, rewarder: Any) -> None:
     (name, *_) = rewarder.names
     settings: dict[str, Any] = {
@@ -220,6 +263,21 @@ def test_beliefs_are_kept_as_sonde_elicit_keeps_them(tmp_path: Path) -> None:
         assert all(belief.target < 0.0 for belief in notes.beliefs[t.id])
     with pytest.raises(UserError, match="asking keeps no beliefs of 1 of 1 episodes"):
         BeliefGain().again(folder, ENV, [played("ask")])
+
+
+def test_the_log_counts_what_stands_on_every_turn_once() -> None:
+    """What games earned is 2 for a win, -.1 for each turn and -5 for an invalid one, though a win stands on each."""
+    mix = RewardMix({"invalid": -5.0}, every={"success": 2.0, "turns": -0.1})
+    chosen = [Chosen(Game(ENV, ENV.tasks("train"), "asking"), ENV.task("red"), 1, "asking")]
+    (group,) = play_groups(chosen, player(temperature=1.0, min_p=0.0), {}, 8)
+    (found,) = credited(chosen, [group], OnlineSettings(k=8, rewards=mix))
+    wins = sum(t.outcome is not None and t.outcome.success for t in group)
+    turns, wrong = (
+        sum(len(t.turns) for t in group),
+        sum(turn.info.get("result") == "invalid" for t in group for turn in t.turns),
+    )
+    assert wrong > 0 and found.sums["reward"] == (pytest.approx(2.0 * wins - 0.1 * turns - 5.0 * wrong), 8.0)
+    assert (found.sums["invalid"], found.sums["repeated"]) == ((wrong, 8.0), (0.0, 8.0))
 
 
 # --- other weights ---------------------------------------------------------------------------------------------------

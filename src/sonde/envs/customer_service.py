@@ -61,7 +61,7 @@ class CustomerService(Service):
             version="2",
             summary="find out what ails a customer's product, and suggest what helps",
             preset=self.preset,
-            max_turns=self.max_turns,
+            max_turns=self.turns,
             reward_range=(0.0, 1.0),
             support="all causes of the product at hand, 3 to 6, by their weights",
             source=_SOURCES[self.preset],

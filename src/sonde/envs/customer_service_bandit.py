@@ -72,7 +72,7 @@ class CustomerServiceBandit(Service):
             version="1",
             summary="ask a customer or propose a fix for twenty periods, with reward 1 for solving the case",
             preset=self.preset,
-            max_turns=self.max_turns,
+            max_turns=self.turns,
             reward_range=(0.0, 1.0),
             support="all causes of the product at hand, 3 to 6, by their weights",
             source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2",
@@ -121,7 +121,7 @@ class CustomerServiceBandit(Service):
         if public.get("foreign"):
             raise UserError(f"{_NAME}: a foreign scenario describes no finite problem")
         actions = legal(public["product"]).every
-        return Problem("case", (_STATE,), actions, 1, self.max_turns, _STATE)
+        return Problem("case", (_STATE,), actions, 1, self.turns, _STATE)
 
     def world(self, state: Talk) -> World:
         """What every canonical message pays: 1 for the right fix."""

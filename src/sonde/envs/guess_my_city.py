@@ -80,7 +80,7 @@ class GuessMyCity(Dialogue):
             version="2",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
-            max_turns=self.max_turns,
+            max_turns=self.turns,
             reward_range=(-1.0, 0.0) if lmrl else (0.0, 1.0),
             support=f"all {100 if lmrl else 758} cities of the preset, of both splits",
             source=_SOURCES[self.preset],
@@ -165,8 +165,8 @@ class GuessMyCity(Dialogue):
 
     def intro(self, state: Talk, seat: str) -> str:
         if seat == AGENT:
-            return self.say_pieces["intro"].format(turns=self.max_turns)
-        return self.say_pieces["user"].format(turns=self.max_turns, city=state.world) if seat == USER else ""
+            return self.say_pieces["intro"].format(turns=self.turns)
+        return self.say_pieces["user"].format(turns=self.turns, city=state.world) if seat == USER else ""
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
         """The user: `city` (its title, "" if it is in no list), the `question` and what it has `heard`."""

@@ -97,7 +97,7 @@ class MurderMystery(Dialogue):
             version="2",
             summary="question people and examine things until you can say who did it",
             preset=self.preset,
-            max_turns=self.max_turns,
+            max_turns=self.turns,
             reward_range=(0.0, 1.0),
             support="every suspect and every witness; together the witnesses have the probability 0.18",
             source=_SOURCES[self.preset],
@@ -167,9 +167,9 @@ class MurderMystery(Dialogue):
         if world.truth is None:
             text, judging = say["intro-foreign" if seat == AGENT else "user-foreign"], say["judging-foreign"]
             about = {"scenario": world.scenario, "solution": world.solution, "judging": judging.format(goal=GOAL)}
-            return text.format(**about, turns=self.max_turns, ending=say["ending"])
+            return text.format(**about, turns=self.turns, ending=say["ending"])
         if seat == AGENT:
-            return say["intro"].format(briefing=briefing(_frame(world)), turns=self.max_turns, accusing=say["accusing"])
+            return say["intro"].format(briefing=briefing(_frame(world)), turns=self.turns, accusing=say["accusing"])
         return _role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
@@ -179,7 +179,7 @@ class MurderMystery(Dialogue):
             return Frozen()
         world = _world(state)
         known = None if world.truth is None else Case(_frame(world), world.truth)
-        left = self.max_turns - state.turn - 1
+        left = self.turns - state.turn - 1
         unmoved = self.say_pieces["denied"] if self.goes_on else ""
         return Frozen[Any](question=state.said, heard=state.heard, left=left, case=known, unmoved=unmoved)
 

@@ -8,11 +8,12 @@ Sources and presets:
                   learning), test (433), sft (341), val (198); all disjoint, which the paper's are not
     lmrl          LMRL-Gym (arXiv 2311.18232), D.6: 158 well-known things in 17 groups; reward -1 per question, 0 on
                   the one that names the thing
+    small         ours: 64 of these things in 7 groups, 8 turns, ΔBelief-RL's replies; for tiny models
 
 Ours: the topics and what is known of them (`data/build/twenty_questions`); the rule user `users:answerer`, who says "I
 do not know" where it does not, which the papers' users cannot. A guess is strict, as PAPRIKA asks: naming the topic,
 or a common other name, as the thing itself. `as_published=True`: in `delta_belief` every question that mentions the
-secret ends the game, guess or not. Messages are checked in `delta_belief` alone, as in the papers.
+secret ends the game, guess or not. Messages are checked in `delta_belief`, as in the paper, and `small`.
 
 `turn.info`, besides what every conversation has: `answer` (yes, no, unknown, invalid, repeated, finished), `matched`
 (what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
@@ -56,13 +57,16 @@ class _Preset(NamedTuple):
     replies: tuple[str, ...]
 
 
+_ALL_REPLIES = ("yes", "no", "unknown", "invalid", "repeated", "finished")
+
 _PRESETS = {
     "paprika": _Preset("PAPRIKA (arXiv 2502.17543), B.4.1", ("yes", "no", "unknown")),
-    "delta_belief": _Preset(
-        "ΔBelief-RL, appendices B.1, C.1 and D", ("yes", "no", "unknown", "invalid", "repeated", "finished")
-    ),
+    "delta_belief": _Preset("ΔBelief-RL, appendices B.1, C.1 and D", _ALL_REPLIES),
     "lmrl": _Preset("LMRL-Gym (arXiv 2311.18232), D.6", ("yes", "no", "unknown")),
+    "small": _Preset("ours, after ΔBelief-RL, appendix B.1, and LMRL-Gym, D.6", _ALL_REPLIES),
 }
+_SMALL = ("animals", "sea animals", "birds", "fruits", "tools", "vehicles", "musical instruments")
+"""The groups of LMRL-Gym's things that `small` has."""
 _CHECKS = (
     "question marks in a row count as one",
     "a message is taken as one line, so line breaks are not invalid",
@@ -81,8 +85,10 @@ class TwentyQuestions(Dialogue):
     name_of_prompts: ClassVar[str] = _NAME
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
     default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(
-        delta_belief=("length", "question_form", "single_inquiry")
+        delta_belief=("length", "question_form", "single_inquiry"),
+        small=("length", "question_form", "single_inquiry"),
     )
+    usual_turns: ClassVar[Mapping[str, int]] = Frozen(small=8)
 
     preset: str = "paprika"
     as_published: bool = False
@@ -108,7 +114,7 @@ class TwentyQuestions(Dialogue):
             version="2",
             summary="find out a secret topic by questions with the answer yes or no",
             preset=self.preset,
-            max_turns=self.max_turns,
+            max_turns=self.turns,
             reward_range=(-1.0, 0.0) if self.preset == "lmrl" else (0.0, 1.0),
             support="all topics of all splits" + (" of the category told" if self.preset == "paprika" else ""),
             source=self._preset.source,
@@ -122,7 +128,7 @@ class TwentyQuestions(Dialogue):
                 "of a message the first 2,000 characters are heard",
                 "sets are disjoint and the same topic is on one side in every preset",
                 "prompts are ours",
-                *(_CHECKS if self.preset == "delta_belief" else ()),
+                *(_CHECKS if self.preset in self.default_checks else ()),
             ),
         )
 
@@ -145,7 +151,8 @@ class TwentyQuestions(Dialogue):
         knows = knowledge()
         category = knows.category[topic]
         public = Frozen[Json](category=category) if self.preset == "paprika" else Frozen[Json]()
-        tags = Frozen(group=_NAME, category=category, difficulty=difficulty(self.preset, topic))
+        hard = {} if self.preset == "small" else {"difficulty": difficulty(self.preset, topic)}
+        tags = Frozen(group=_NAME, category=category, **hard)
         return Task(_NAME, self.preset, split, index, public, knows.names[topic], tags)
 
     def task(self, hidden: Json) -> Task:
@@ -183,7 +190,7 @@ class TwentyQuestions(Dialogue):
     def intro(self, state: Talk, seat: str) -> str:
         world, say = _world(state), self.say_pieces
         if seat == AGENT:
-            return say["intro"].format(category=world.category, turns=self.max_turns)
+            return say["intro"].format(category=world.category, turns=self.turns)
         if seat != USER:
             return ""
         finished = say["finished-published" if self._by_mention else "finished"].format(topic=world.topic)
@@ -312,7 +319,8 @@ def rows(preset: str) -> Mapping[str, Sequence[int]]:
         sets = knows.delta_belief
         found = {"train": sets["rl"], "test": sets["test"], "sft": sets["sft"], "val": sets["val"]}
     else:
-        objects = [i for group in knows.lmrl.values() for i in group]
+        groups = _SMALL if preset == "small" else knows.lmrl
+        objects = [i for group in groups for i in knows.lmrl[group]]
         found = {"train": [i for i in objects if knows.side(i) == "train"]}
         found["test"] = [i for i in objects if knows.side(i) != "train"]
     return {split: _mixed(preset, split, topics) for split, topics in found.items()}

@@ -18,9 +18,10 @@ from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, derive, invali
 from sonde.core.checked import Checked
 from sonde.core.frozen import freeze
 from sonde.core.types import Json
+from sonde.curves import CALLED, called
 from sonde.rollout import Plan, Seats, rollout
 
-from .credit import Estimator, GroupRelative, Values, returns, with_advantages
+from .credit import Estimator, GroupRelative, Values, with_advantages
 from .critic import GAE
 from .curriculum import Bandit, Choice, Uniform, potential, variation
 from .data import RowReport, samples
@@ -189,23 +190,22 @@ def credited(
     """Rewards, credit and rows of the groups just played. Episodes that the outside world failed take no part. Samples
     have the mixed rewards; with a critic (`critic.GAE`) their advantages are still to come."""
     valid = finished(played)
-    rewards = {
-        i: [settings.rewards({**named_rewards(t), **brought.get(t.id, {})}) for t in group]
-        for i, group in valid.items()
-    }
+    named = {i: [{**named_rewards(t), **brought.get(t.id, {})} for t in group] for i, group in valid.items()}
+    rewards = {i: [settings.rewards(row) for row in rows] for i, rows in named.items()}
     advantages = settings.credit(rewards)
     groups: list[Group] = []
     for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
         found, report = samples(group, max_tokens=settings.max_tokens)
         of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
-        earned = {t.id: tuple(values.tolist()) for t, values in zip(group, rewards[i], strict=True)}
-        ready = [replace(with_advantages(s, of[s.trajectory]), rewards=earned[s.trajectory]) for s in found]
+        per_turn = {t.id: tuple(values.tolist()) for t, values in zip(group, rewards[i], strict=True)}
+        ready = [replace(with_advantages(s, of[s.trajectory]), rewards=per_turn[s.trajectory]) for s in found]
         signal = isinstance(settings.credit, GAE) or any(map(moves, ready))
+        earned = [settings.rewards.earned(row) for row in named[i]]
         groups.append(Group(
             samples=ready,
             signal=signal,
-            potential=_potential(one, group, rewards[i], settings),
-            sums=_sums(group, rewards[i], report) | _brought(group, brought) | {
+            potential=_potential(one, group, earned, settings),
+            sums=_sums(group, earned, report) | _brought(group, brought) | {
                 "flat_groups": (float(not signal), 1.0),
                 "errors": (float(len(everyone) - len(group)), float(len(everyone))),
             },
@@ -225,17 +225,18 @@ def moves(sample: Sample) -> bool:
 
 
 def _potential(
-    one: Chosen, group: Sequence[Trajectory], rewards: Sequence[Values], settings: OnlineSettings
+    one: Chosen, group: Sequence[Trajectory], earned: Sequence[float], settings: OnlineSettings
 ) -> float | None:
     if not group:
         return None
     if settings.on == "reward":
-        return variation(returns(rewards).tolist())
+        return variation(earned)
     return potential(group, one.game.env.spec.max_turns)
 
 
-def _sums(valid: Sequence[Trajectory], rewards: Sequence[Values], report: RowReport) -> Sums:
-    """Means over the episodes that the outside world did not fail; `format` is the share that did not end by it."""
+def _sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
+    """Means over the episodes that the outside world did not fail; `format` is the share that did not end by it, and
+    `invalid` and `repeated` are turns of a game that the environment called so."""
     n = float(len(valid))
 
     def mean(values: Iterable[float]) -> tuple[float, float]:
@@ -244,8 +245,9 @@ def _sums(valid: Sequence[Trajectory], rewards: Sequence[Values], report: RowRep
     return {
         "success": mean(float(t.outcome is not None and t.outcome.success) for t in valid),
         "score": mean(turn.rewards.get(AGENT, 0.0) for t in valid for turn in t.turns),
-        "reward": mean(returns(rewards).tolist()),
+        "reward": mean(earned),
         "turns": mean(len(t.turns) for t in valid),
+        **{name: mean(len(called(t).get(name, ())) for t in valid) for name in CALLED},
         "format": mean(float(t.outcome is None or t.outcome.kind != "format") for t in valid),
         "tokens": (float(report.tokens), n),
         "agent_tokens": (float(report.agent_tokens), n),

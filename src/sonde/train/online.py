@@ -18,8 +18,9 @@ Rewards that need a model or the environment's filter are measured after the gam
 (`train.rewarders`), by the model as it is now, as it was, or as it was on average (`train.versions`). Where episodes
 are saved, what was measured is kept beside them, and `recredit.py` credits them again, without a model.
 
-A log entry has the means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed one),
-`turns`, `format`, `agent_tokens`, ..., what rewarders brought (`belief`, say, summed over a game), `flat_groups` (share
+A log entry has the means over its episodes: `success`, `score` (the environment's return), `reward` (what a game
+earned by the mix: that of its turns, and once what stands on every turn), `turns`, the `invalid` and `repeated` of
+them, `format`, `agent_tokens`, ..., what rewarders brought (`belief`, say, summed over a game), `flat_groups` (share
 of groups without signal), `episodes` so far, and `seconds_playing` per rollout (`seconds_measuring` of these for
 rewarders) and `seconds_training` (forward and backward) per step. The objective's own numbers
 (`ratio`, `nll`, ...) are over the samples that were computed: those of flat groups are not, where they cannot matter.

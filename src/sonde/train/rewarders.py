@@ -28,7 +28,7 @@ from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, Env, Episode, Trajectory, UserError, invalid, run_sync, unknown
 from sonde.core.checked import Checked
 from sonde.core.types import Json
-from sonde.elicit import Elicitation, Elicited, elicit, probe, words
+from sonde.elicit import Elicitation, Elicited, ask, elicit
 from sonde.scoring import as_assumed
 
 from .credit import Values
@@ -153,7 +153,11 @@ def _bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
 @dataclass(frozen=True, kw_only=True)
 class BeliefGain(Rewarder):
     """`belief`: ΔBelief, in nats. `template`: how the belief is read (`sonde.elicit`), which is asked in the game as
-    the player sees it; `of`: under which weights. `shaping` is the paper's; none is its *naive*."""
+    the player sees it; `of`: under which weights. `shaping` is the paper's; none is its *naive*.
+
+    `among`: `all` candidates, a number of them, or texts, as in `sonde.elicit`. b is then the truth's share among
+    them, b(truth) / sum b, so that nothing is paid for what makes all of them likelier, such as having seen how one
+    asks here. None takes b as the model gives it (the paper)."""
 
     called = "belief"
     names: ClassVar[tuple[str, ...]] = ("belief",)
@@ -161,10 +165,15 @@ class BeliefGain(Rewarder):
     template: str = "statement"
     aggregate: Literal["sum", "mean"] = "sum"
     of: Weights = "current"
+    among: str | int | tuple[str, ...] | None = None
     shaping: str | tuple[str, ...] = ("relu",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.among == "target":
+            raise invalid("belief: among", self.among, "all, a number, texts, or nothing")
+        if not isinstance(self.among, str | int | None):
+            object.__setattr__(self, "among", tuple(self.among))
         if self.of not in WEIGHTS:
             raise unknown("belief: of", self.of, WEIGHTS)
         _ = self.how
@@ -172,16 +181,15 @@ class BeliefGain(Rewarder):
     @property
     def how(self) -> Elicitation:
         """What the model is asked."""
-        return Elicitation(template=self.template, aggregate=self.aggregate)
+        candidates = "target" if self.among is None else self.among
+        return Elicitation(template=self.template, candidates=candidates, aggregate=self.aggregate)
 
     @property
     def asks(self) -> Weights:
         return self.of
 
     def check(self, env: Env[Any]) -> None:
-        begun = Episode.begin(env, env.tasks("train")[0], seed=0)
-        words(env, env.hypothesis(begun.state))
-        probe(begun, self.how)
+        ask(env, Episode.begin(env, env.tasks("train")[0], seed=0).trajectory(), self.how)
 
     def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
         if player is None:
@@ -202,11 +210,18 @@ class BeliefGain(Rewarder):
 
     def gains(self, trajectory: Trajectory, found: Sequence[Elicited]) -> Mapping[str, Values]:
         """Where nothing is told at the end of a game, there is no belief after its last turn, and so no gain."""
-        known, turns = np.array([belief.target for belief in found], np.float64), len(trajectory.turns)
+        known, turns = np.array([self._known(belief) for belief in found], np.float64), len(trajectory.turns)
         if len(known) not in (turns, turns + 1):
             allowed = f"one before each of {turns} turns"
             raise UserError(f"belief: trajectory {trajectory.id}: got {len(known)} beliefs, allowed: {allowed}")
         return {"belief": np.append(np.diff(known), [np.nan] * (turns + 1 - len(known)))}
+
+    def _known(self, belief: Elicited) -> float:
+        if self.among is None:
+            return belief.target
+        if belief.candidates is None:
+            raise UserError(f"belief: among: got {self.among!r}, but the beliefs were kept without candidates")
+        return belief.target - float(np.logaddexp.reduce(list(belief.candidates.values())))
 
 
 async def _elicited(

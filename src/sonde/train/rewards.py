@@ -114,6 +114,15 @@ class RewardMix(Checked):
     def to_json(self) -> dict[str, Json]:
         return {**self.weights, **({"every": dict(self.every)} if self.every else {})}
 
+    def earned(self, named: Mapping[str, Sequence[float] | Values]) -> float:
+        """What the game earned in all: the rewards of its turns, and those in `every` once.
+
+        >>> RewardMix({"turns": -0.5}, every={"success": 2.0}).earned({"success": [0, 1], "turns": [1, 1]})
+        1.0
+        """
+        both = (*self.weights.items(), *self.every.items())
+        return float(sum(weight * self._of(name, named).sum() for name, weight in both))
+
     def __call__(self, named: Mapping[str, Sequence[float] | Values]) -> Values:
         """The reward per turn. `named` is that of `named_rewards`, with any further arrays (gains, say) added."""
         arrays = [weight * self._of(name, named) for name, weight in self.weights.items()]

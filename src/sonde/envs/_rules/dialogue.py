@@ -29,7 +29,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
 
@@ -86,9 +86,11 @@ class Dialogue(Env[Talk]):
     """Characters of a message that the check `length` allows; more than four times as much is never read."""
     going_on: ClassVar[tuple[str, ...]] = ()
     """The presets in which a claim that is denied does not end the game."""
+    usual_turns: ClassVar[Mapping[str, int]] = Frozen()
+    """Preset -> its turns, where they are not 20."""
 
     preset: str = ""
-    max_turns: int = 20
+    max_turns: int | None = None
     judge: str = "rules"
     checks: tuple[str, ...] | None = None
     error_rate: float = 0.0
@@ -97,8 +99,10 @@ class Dialogue(Env[Talk]):
         name = self.name_of_prompts
         if self.preset not in self.presets:
             raise unknown(f"{name}: preset", self.preset, self.presets)
-        if self.max_turns < 1:
-            raise invalid(f"{name}: max_turns", self.max_turns, "1 or more")
+        if self.max_turns is None:
+            object.__setattr__(self, "max_turns", self.usual_turns.get(self.preset, 20))
+        if self.turns < 1:
+            raise invalid(f"{name}: max_turns", self.turns, "1 or more")
         if self.judge not in ("rules", "seat"):
             raise invalid(f"{name}: judge", self.judge, "rules or seat")
         if not 0.0 <= self.error_rate < 0.5:
@@ -108,6 +112,11 @@ class Dialogue(Env[Talk]):
         for check in self.checks or ():
             if check not in CHECKS:
                 raise unknown(f"{name}: checks", check, CHECKS)
+
+    @property
+    def turns(self) -> int:
+        """`max_turns`: those given, or those of the preset."""
+        return cast(int, self.max_turns)
 
     # --- what a leaf brings ------------------------------------------------------------------------------------------
 
@@ -189,7 +198,7 @@ class Dialogue(Env[Talk]):
         return state.seat
 
     def acts(self, seat: str) -> tuple[int, int]:
-        usual = 1 if seat == JUDGE and not self.goes_on else self.max_turns
+        usual = 1 if seat == JUDGE and not self.goes_on else self.turns
         return usual, 0 if seat == AGENT else usual * RETRIES
 
     # --- the course --------------------------------------------------------------------------------------------------
@@ -249,7 +258,7 @@ class Dialogue(Env[Talk]):
         """The agent hears the reply, and may speak again if turns are left."""
         heard = (*state.heard, state.said) if state.seat == USER else state.heard
         after = state._replace(turn=state.turn + 1, seat=AGENT, said="", heard=heard, tries=0, leaks=0)
-        rewards, left = self._rewards(state, False), self.max_turns - after.turn
+        rewards, left = self._rewards(state, False), self.turns - after.turn
         if left:
             return Step(after, Frozen({AGENT: self.say_pieces["reply"].format(reply=reply, left=left)}), rewards, info)
         told = self.say_pieces["timeout"].format(reply=reply)

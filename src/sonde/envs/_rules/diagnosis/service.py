@@ -139,11 +139,11 @@ class Service(Dialogue):
             return ""
         if not case.product:
             piece = say["foreign" if seat == AGENT else "user-foreign"]
-            return piece.format(scenario=case.scenario, solution=case.solution, turns=self.max_turns)
+            return piece.format(scenario=case.scenario, solution=case.solution, turns=self.turns)
         product, cause = products()[case.product], products()[case.product].causes[case.cause]
         opening = product.openings[case.opening]
         if seat == AGENT:
-            return say["intro"].format(product=product.product, opening=opening, turns=self.max_turns)
+            return say["intro"].format(product=product.product, opening=opening, turns=self.turns)
         seen = "\n".join(f"- {f.asks}: {f.answers[v]}" for f, v in zip(product.findings, case.values, strict=True))
         return say["user"].format(
             product=product.product, symptom=product.symptom, opening=opening, findings=seen, cause=cause.what,

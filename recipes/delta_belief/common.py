@@ -1,0 +1,263 @@
+"""What the trainings of this folder share: how credit is given, one training with its evaluation, and the rows kept.
+
+A row is one training of the base model under one arm and seed, or a measurement of what came of it. Rows are appended
+to `results.jsonl` and never made twice, so an interrupted script goes on, and scripts that need the same training share
+it. The trained models stay in `models/`, 1.4 MB each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import sonde
+from sonde.core import AGENT, Task, Trajectory
+from sonde.curves import CALLED, called
+from sonde.metrics import Estimate, difference_over_seeds, rate
+from sonde.rollout import Plan, collect
+from sonde.train.credit import ReturnToGo, TurnWise
+from sonde.train.folder import MODEL
+from sonde.train.gather import Game
+from sonde.train.learn import learn_online
+from sonde.train.presets import Training, preset
+from sonde.train.rewarders import BeliefGain
+from sonde.train.rewards import RewardMix
+
+FOLDER = Path("runs/delta_belief")
+BASE = "runs/tiny/twenty_questions-more"
+"""Made by recipes/tiny; see the README."""
+STORE = "results.jsonl"
+LONGEST = 12
+"""Tokens of the longest question, and some."""
+END = {"success": 2.0, "extra_turns": -0.05}
+PENALTIES = {"invalid": -5.0, "repeated": -1.0}
+"""ΔBelief-RL, appendix A.1 and its code."""
+HISTORY = ("step", "success", "reward", "turns", "invalid", "repeated", "belief", "truth_gain", "grad_norm")
+
+Row = Mapping[str, Any]
+
+
+def game(**changes: Any) -> sonde.Env[Any]:
+    """What is played."""
+    return sonde.make("twenty_questions", preset="small", **changes)
+
+
+# --- arms ------------------------------------------------------------------------------------------------------------
+
+BELIEF = BeliefGain(template="statement")
+
+
+def with_online(training: Training, **changes: Any) -> Training:
+    return replace(training, online=replace(training.online, **changes))
+
+
+def delta_belief(**changes: Any) -> Training:
+    """ΔBelief-RL, equations 3 and 4; `changes` are those of `BeliefGain`."""
+    return with_online(preset("tiny_delta_belief"), rewarders=(replace(BELIEF, **changes),))
+
+
+def to_go(weight: float = 0.1, **changes: Any) -> Training:
+    """The same rewards, each once and on its turn, under `ReturnToGo`."""
+    mix = RewardMix({**END, **PENALTIES, **({"belief": weight} if weight else {})})
+    rewarders = (replace(BELIEF, **changes),) if weight else ()
+    return with_online(preset("tiny_delta_belief"), rewarders=rewarders, rewards=mix, credit=ReturnToGo())
+
+
+ARMS: Mapping[str, Callable[[], Training]] = {
+    "starpo": lambda: preset("tiny_starpo"),
+    "delta_belief": delta_belief,
+    "to_go": to_go,
+    "exact": lambda: preset("tiny_exact_gain"),
+    "published": lambda: with_online(delta_belief(), credit=TurnWise(as_published=True)),
+    "among": lambda: delta_belief(among=8),
+    "outcome_to_go": lambda: to_go(0.0),
+}
+"""Those that `compare.py` compares; other scripts have more."""
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """What a script runs with: the base model, optimizer steps of 64 games, training seeds, the learning rate, samples
+    of each held-out task, and where rows go."""
+
+    base: str
+    out: Path
+    steps: int = 30
+    seeds: int = 5
+    lr: float = 1e-3
+    samples: int = 4
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What has to be the same for a training to be the same."""
+        return {"base": self.base, "steps": self.steps, "lr": self.lr}
+
+    def folder(self, arm: str, seed: int) -> Path:
+        """Of a training."""
+        return self.out / "models" / f"{arm}-{self.steps}-{seed}"
+
+    def model(self, arm: str, seed: int) -> Path:
+        """Where its model is kept."""
+        return self.folder(arm, seed) / MODEL
+
+
+def arguments(doc: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default=BASE, help=f"the base model, by folder or name (default {BASE})")
+    parser.add_argument("--quick", action="store_true", help="two steps, two seeds, two samples: to see that it runs")
+    parser.add_argument("--steps", type=int, default=Lab.steps, help=f"steps of 64 games each (default {Lab.steps})")
+    parser.add_argument("--seeds", type=int, default=Lab.seeds, help=f"training seeds (default {Lab.seeds})")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--out", type=Path, default=FOLDER, help=f"where rows and models are kept (default {FOLDER})")
+    return parser
+
+
+def lab_of(args: argparse.Namespace) -> Lab:
+    """Quick ones have a folder of their own, so that no other takes their rows for its own."""
+    if args.quick:
+        return Lab(base=args.model, out=args.out / "quick", steps=2, seeds=2, samples=2)
+    return Lab(base=args.model, out=args.out, steps=args.steps, seeds=args.seeds)
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def kept(folder: Path, key: Mapping[str, Any], make: Callable[[], Mapping[str, Any]]) -> Row:
+    """The row with this key, made where it is missing."""
+    for row in rows(folder):
+        if all(row.get(name) == value for name, value in key.items()):
+            return row
+    row = {**key, **make()}
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / STORE).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    return row
+
+
+def rows(folder: Path) -> list[Row]:
+    file = folder / STORE
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
+
+
+def trained(lab: Lab, arm: str, training: Training, seed: int, tasks: Sequence[Task] | None = None) -> Row:
+    """One training under an arm (on these tasks, or the train split) and how its model plays the held-out tasks."""
+    key = {"measure": "training", "arm": arm, "seed": seed, **lab.known}
+    return kept(lab.out, key, lambda: _train(lab, training, seed, lab.folder(arm, seed), tasks))
+
+
+def _train(lab: Lab, training: Training, seed: int, to: Path, tasks: Sequence[Task] | None) -> dict[str, Any]:
+    shutil.rmtree(to, ignore_errors=True)
+    settings = replace(training.settings, folder=str(to), seed=seed, max_steps=lab.steps, lr=lab.lr, save_steps=None)
+    ready = with_online(replace(training, settings=settings), max_new_tokens=LONGEST)
+    begun = time.process_time()
+    result = learn_online(lab.base, ready, [Game(game(), tasks or game().tasks("train"), "game")])
+    seconds = time.process_time() - begun
+    history = [{name: round(entry[name], 4) for name in HISTORY if name in entry} for entry in result.history]
+    kept = {"cpu_seconds": round(seconds, 1), "episodes": ready.episodes, "history": history}
+    return {**kept, **tested(lab, str(result.model), seed)}
+
+
+def base(lab: Lab) -> list[Row]:
+    """The base model, played once for every seed."""
+    key = {"measure": "training", "arm": "base", "base": lab.base}
+    return [kept(lab.out, {**key, "seed": seed}, partial(_base, lab, seed)) for seed in range(lab.seeds)]
+
+
+def _base(lab: Lab, seed: int) -> dict[str, Any]:
+    return {"cpu_seconds": 0.0, **tested(lab, lab.base, seed)}
+
+
+def every(lab: Lab, arms: Mapping[str, Callable[[], Training]]) -> dict[str, list[Row]]:
+    """The rows of these arms, seed after seed, so that what is there when time runs out can be compared."""
+    found: dict[str, list[Row]] = {name: [] for name in arms}
+    for seed in range(lab.seeds):
+        for name, training in arms.items():
+            found[name].append(trained(lab, name, training(), seed))
+    return found
+
+
+# --- playing ---------------------------------------------------------------------------------------------------------
+
+
+def tested(lab: Lab, model: str, seed: int) -> dict[str, Any]:
+    """How a model plays held-out tasks: greedily, one game each, and at temperature 1."""
+    return {"greedy": play(model, 0.0, 1, seed), "drawn": play(model, 1.0, lab.samples, seed)}
+
+
+def play(model: str, temperature: float, k: int, seed: int, *, tasks: Sequence[Task] | None = None, **changes: Any
+) -> dict[str, Any]:  # fmt: skip
+    """k games of every held-out task (or of these): the turn of each that won (None: lost), by task, and means over
+    games. `changes` are those of the game."""
+    env = game(**changes)
+    backend = sonde.make("models:hf", model=model, max_batch=256)
+    agent = sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=LONGEST)
+    games = collect(env, {AGENT: agent}, tasks or env.tasks("test"), Plan(k=k, seed=seed))
+    won = [_won(t) for t in games]
+    means = {name: sum(len(called(t).get(name, ())) for t in games) / len(games) for name in CALLED}
+    turns = sum(len(t.turns) for t in games) / len(games)
+    return {"won": [won[i : i + k] for i in range(0, len(won), k)], "turns": turns, **means}
+
+
+def _won(t: Trajectory) -> int | None:
+    return len(t.turns) if t.outcome is not None and t.outcome.success else None
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def wins(row: Row, how: str) -> list[list[float]]:
+    """1 for every game that was won, by held-out task."""
+    return [[float(turn is not None) for turn in games] for games in row[how]["won"]]
+
+
+def success(found: Sequence[Row], how: str) -> Estimate:
+    """Of all seeds together; the 95 % interval is clustered by held-out task."""
+    tables = [wins(row, how) for row in found]
+    return rate([[value for table in tables for value in table[i]] for i in range(len(tables[0]))])
+
+
+def more(found: Sequence[Row], than: Sequence[Row], how: str) -> Estimate:
+    """How much more success there is, seed by seed and task by task; the 95 % interval resamples both."""
+    return difference_over_seeds([wins(row, how) for row in found], [wins(row, how) for row in than])
+
+
+def compared(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, Any]]:
+    """What a table says of each arm; differences are to the arm `than`."""
+    out: list[dict[str, Any]] = []
+    for name, mine in found.items():
+        row: dict[str, Any] = {"arm": name, "seeds": len(mine)}
+        for how in ("greedy", "drawn"):
+            row[how] = success(mine, how)
+            row[f"{how}_more"] = None if name == than else more(mine, found[than][: len(mine)], how)
+        row |= {name: sum(r["drawn"][name] for r in mine) / len(mine) for name in ("turns", *CALLED)}
+        out.append({**row, "cpu_seconds": sum(r["cpu_seconds"] for r in mine) / len(mine)})
+    return out
+
+
+def show(table: Sequence[Mapping[str, Any]], than: str, json_: bool) -> None:
+    """As Markdown, or JSON."""
+    if json_:
+        plain = [{k: asdict(v) if isinstance(v, Estimate) else v for k, v in row.items()} for row in table]
+        print(json.dumps(plain))
+        return
+    print(f"| arm | T=0 | more than {than} | T=1 | more than {than} | turns | invalid | repeated | CPU s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in table:
+        estimates = [written(row[name]) for name in ("greedy", "greedy_more", "drawn", "drawn_more")]
+        counts = [f"{row[name]:.2f}" for name in ("turns", *CALLED)]
+        cells = [row["arm"], *estimates, *counts, f"{row['cpu_seconds']:.0f}"]
+        print(f"| {' | '.join(cells)} |")
+
+
+def written(found: Estimate | None) -> str:
+    return "" if found is None else f"{found.mean:.2f} [{found.low:.2f}, {found.high:.2f}]"

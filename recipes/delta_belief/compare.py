@@ -1,0 +1,36 @@
+"""Ways to give credit on one task, at equal episodes: does ΔBelief pay? (ΔBelief-RL, table 1, for a tiny model.)
+
+    python recipes/delta_belief/compare.py [--only ARM ...] [--quick] [--json]
+
+The base model (`recipes/tiny`, 0.35 M weights) asks any question and has beliefs: it was trained on statements of the
+truth too. Every arm trains it on its own play of the train split, with as many games for each seed:
+
+    starpo          the outcome, for the whole game (the paper's baseline)
+    delta_belief    ΔBelief-RL, equations 3 and 4: turn by turn; games that are over are left out
+    published       the same with zeros in their place, as in the paper's code
+    among           as delta_belief, belief as the truth's share among eight candidates
+    to_go           the same rewards, each once, under `ReturnToGo`
+    exact           as to_go, gains in bits of the exact posterior: what ΔBelief is an estimate of
+    outcome_to_go   as to_go, no gains
+
+Success is that of things that were no secret in training, which the base model knows like all the others.
+"""
+
+from __future__ import annotations
+
+import common
+from common import ARMS
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--only", nargs="+", choices=ARMS, help="these arms, besides starpo")
+    args = parser.parse_args()
+    lab = common.lab_of(args)
+    chosen = {name: arm for name, arm in ARMS.items() if name in ("starpo", *(args.only or ARMS))}
+    found = {"base": common.base(lab), **common.every(lab, chosen)}
+    common.show(common.compared(found, "starpo"), "starpo", args.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What the reward of a turn is made of (ΔBelief-RL, figure 11, for a tiny model).
+
+    python recipes/delta_belief/figure11.py [--quick] [--json]
+
+All of equation 3, and each of its parts left out: ΔBelief, what a turn costs, what a repeated and what an invalid
+question costs; and the win alone. Otherwise as `delta_belief` in `compare.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import common
+from common import END, PENALTIES, delta_belief, with_online
+
+from sonde.train.presets import Training
+from sonde.train.rewards import RewardMix
+
+WHOLE = "delta_belief"
+TURNS = {"belief": 0.1, **PENALTIES}
+
+
+def of(turns: Mapping[str, float], every: Mapping[str, float]) -> Training:
+    """Equation 3 of these rewards."""
+    training = with_online(delta_belief(), rewards=RewardMix(dict(turns), every=dict(every)))
+    return training if "belief" in turns else with_online(training, rewarders=())
+
+
+def without(name: str) -> Training:
+    return of({k: v for k, v in TURNS.items() if k != name}, {k: v for k, v in END.items() if k != name})
+
+
+ARMS: Mapping[str, Callable[[], Training]] = {
+    WHOLE: delta_belief,
+    "weight-0": partial(without, "belief"),
+    **{f"no-{name}": partial(without, name) for name in ("extra_turns", "repeated", "invalid")},
+    "win-alone": lambda: of({}, {"success": 2.0}),
+}
+
+
+def main() -> None:
+    args = common.arguments(__doc__).parse_args()
+    lab = common.lab_of(args)
+    found = {"base": common.base(lab), **common.every(lab, ARMS)}
+    common.show(common.compared(found, WHOLE), WHOLE, args.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Turns, invalid and repeated questions, and success, over training (ΔBelief-RL, figure 4, for a tiny model).
+
+    python recipes/delta_belief/figure4.py [--arms ARM ...] [--every 4] [--quick] [--json]
+
+Means over the games that the steps were trained on, of the train split, and over seeds. The trainings are those of
+`compare.py`, made where they are missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import common
+from common import ARMS, Row
+
+DRAWN = ("success", "turns", "invalid", "repeated")
+
+
+def course(found: Sequence[Row], name: str, every: int) -> list[float]:
+    """The mean over seeds and each `every` steps."""
+    curves = [[entry[name] for entry in row["history"]] for row in found]
+    means = [sum(column) / len(column) for column in zip(*curves, strict=True)]
+    return [sum(part) / len(part) for i in range(0, len(means), every) if (part := means[i : i + every])]
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
+    parser.add_argument("--every", type=int, default=4, help="steps that a column averages over (default 4)")
+    args = parser.parse_args()
+    found = common.every(common.lab_of(args), {name: ARMS[name] for name in args.arms})
+    table = {name: {what: course(mine, what, args.every) for what in DRAWN} for name, mine in found.items()}
+    if args.json:
+        print(json.dumps(table))
+        return
+    for what in DRAWN:
+        for name in args.arms:
+            print(f"{what:10}{name:15}" + "".join(f"{value:8.2f}" for value in table[name][what]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""pass@k of held-out things, k up to 128 (ΔBelief-RL, figure 6, for a tiny model).
+
+    python recipes/delta_belief/figure6.py [--arms ARM ...] [--samples 128] [--quick] [--json]
+
+The unbiased estimator (`metrics.pass_at`) over `samples` games of every thing at temperature 1, a mean over things and
+seeds. The models are those of `compare.py`, trained where they are missing.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import common
+from common import ARMS, Lab, Row
+
+from sonde.metrics import pass_at
+
+
+def many(lab: Lab, arm: str, seed: int, samples: int) -> Row:
+    """`samples` games of every held-out thing, by the base model or by a trained one."""
+    model = lab.base if arm == "base" else str(lab.model(arm, seed))
+    key: dict[str, Any] = {"measure": "pass", "arm": arm, "seed": seed, "samples": samples, **lab.known}
+    return common.kept(lab.out, key, partial(_many, model, samples, seed))
+
+
+def _many(model: str, samples: int, seed: int) -> dict[str, Any]:
+    return {"drawn": common.play(model, 1.0, samples, seed + 1000)}
+
+
+def passes(row: Row, ks: list[int]) -> list[float]:
+    """The mean over things."""
+    won = [sum(turn is not None for turn in games) for games in row["drawn"]["won"]]
+    n = len(row["drawn"]["won"][0])
+    return [sum(pass_at(n, w, k) for w in won) / len(won) for k in ks]
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
+    parser.add_argument("--samples", type=int, default=128)
+    args = parser.parse_args()
+    lab = common.lab_of(args)
+    samples = 4 if args.quick else args.samples
+    ks = [2**i for i in range(samples.bit_length()) if 2**i <= samples]
+    common.every(lab, {name: ARMS[name] for name in args.arms})
+    table: dict[str, list[float]] = {}
+    for arm in ("base", *args.arms):
+        seeds = [passes(many(lab, arm, seed, samples), ks) for seed in range(1 if arm == "base" else lab.seeds)]
+        table[arm] = [sum(column) / len(column) for column in zip(*seeds, strict=True)]
+    if args.json:
+        print(json.dumps({"k": ks, **table}))
+        return
+    print(f"{'k':15}" + "".join(f"{k:8}" for k in ks))
+    for arm, row in table.items():
+        print(f"{arm:15}" + "".join(f"{value:8.3f}" for value in row))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The weight of ΔBelief, and how it is shaped (ΔBelief-RL, figure 7, for a tiny model).
+
+    python recipes/delta_belief/figure7.py [--only weight|shaping] [--quick] [--json]
+
+Weights 0, .05, .1 and .5, shaped by `relu`; and all shapings at .1: none (the paper's naive), `relu` (its choice),
+`tanh`, `sigmoid`, `min_max`, `group_min_max` (PACR), `group_centring`, `episode_centring`. Otherwise as `delta_belief`
+in `compare.py`, with whose folder this shares what is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import common
+from common import END, PENALTIES, Lab, delta_belief, with_online
+
+from sonde.train.presets import Training
+from sonde.train.rewards import RewardMix
+
+SHAPINGS = ("tanh", "sigmoid", "min_max", "group_min_max", "group_centring", "episode_centring")
+BEST = "delta_belief"
+"""Weight .1, `relu`."""
+
+
+def weighted(weight: float) -> Training:
+    """Equation 3 with another weight; without beliefs where it is 0."""
+    mix = RewardMix({**PENALTIES, **({"belief": weight} if weight else {})}, every=END)
+    training = with_online(delta_belief(), rewards=mix)
+    return training if weight else with_online(training, rewarders=())
+
+
+Arms = Mapping[str, Callable[[], Training]]
+PARTS: Mapping[str, Arms] = {
+    "weight": {
+        "weight-0": partial(weighted, 0.0),
+        "weight-0.05": partial(weighted, 0.05),
+        BEST: delta_belief,
+        "weight-0.5": partial(weighted, 0.5),
+    },
+    "shaping": {
+        BEST: delta_belief,
+        "naive": partial(delta_belief, shaping=()),
+        **{name: partial(delta_belief, shaping=(name,)) for name in SHAPINGS},
+    },
+}
+
+
+def show(lab: Lab, arms: Arms, json: bool) -> None:
+    found = {"base": common.base(lab), **common.every(lab, arms)}
+    common.show(common.compared(found, BEST), BEST, json)
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--only", choices=PARTS, help="this part")
+    args = parser.parse_args()
+    for name, arms in PARTS.items():
+        if args.only in (None, name):
+            show(common.lab_of(args), arms, args.json)
+
+
+if __name__ == "__main__":
+    main()

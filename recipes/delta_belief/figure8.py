@@ -1,0 +1,56 @@
+"""Success against the turns that may be taken, beyond those of training (ΔBelief-RL, figure 8, for a tiny model).
+
+    python recipes/delta_belief/figure8.py [--arms ARM ...] [--turns 20] [--quick] [--json]
+
+Trained with 8 turns, tested with `turns`, at temperature 1. The prompt names the limit, so a shorter budget is read off
+the same games (`metrics.within`): it is how many were won by then. The models are those of `compare.py`, trained where
+they are missing. The base model has never seen a game longer than 8 turns.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import common
+from common import ARMS, Lab, Row
+
+from sonde.metrics import within
+
+
+def long(lab: Lab, arm: str, seed: int, turns: int) -> Row:
+    """Games of every held-out thing with so many turns."""
+    model = lab.base if arm == "base" else str(lab.model(arm, seed))
+    samples = min(lab.samples, 4)
+    key: dict[str, Any] = {"measure": "long", "arm": arm, "seed": seed, "turns": turns, **lab.known}
+    return common.kept(lab.out, key, partial(_long, model, samples, seed, turns))
+
+
+def _long(model: str, samples: int, seed: int, turns: int) -> dict[str, Any]:
+    return {"drawn": common.play(model, 1.0, samples, seed, max_turns=turns)}
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
+    parser.add_argument("--turns", type=int, default=20)
+    args = parser.parse_args()
+    lab = common.lab_of(args)
+    common.every(lab, {name: ARMS[name] for name in args.arms})
+    table: dict[str, list[float]] = {}
+    for arm in ("base", *args.arms):
+        rows = [long(lab, arm, seed, args.turns) for seed in range(1 if arm == "base" else lab.seeds)]
+        curves = [[found.mean for found in within(row["drawn"]["won"], args.turns)] for row in rows]
+        table[arm] = [sum(column) / len(column) for column in zip(*curves, strict=True)]
+    if args.json:
+        print(json.dumps(table))
+        return
+    at = range(2, args.turns + 1, 2)
+    print(f"{'turns':15}" + "".join(f"{n:7}" for n in at))
+    for arm, row in table.items():
+        print(f"{arm:15}" + "".join(f"{row[n - 1]:7.3f}" for n in at))
+
+
+if __name__ == "__main__":
+    main()

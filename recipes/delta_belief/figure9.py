@@ -1,0 +1,59 @@
+"""Transfer (ΔBelief-RL, figure 9, for a tiny model): trained to find tools, vehicles and instruments, tested on animals
+and fruits.
+
+    python recipes/delta_belief/figure9.py [--arms ARM ...] [--quick] [--json]
+
+The paper tests on other environments, which a model that knows the words of one cannot read. So another kind of secret
+stands for them: what is learned of asking has to hold where the good questions are other ones. Success, T=0 and T=1, on
+all animals and fruits, none of which was a secret in training.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import common
+from common import ARMS, Lab, Row
+
+from sonde.core import Task
+
+NEAR = ("a tool", "a vehicle", "a musical instrument")
+"""The categories that are trained on."""
+
+
+def tasks(near: bool) -> list[Task]:
+    """Those of both splits that are near, or the others; of the near ones, those of the train split."""
+    env = common.game()
+    found = [task for split in env.splits for task in env.tasks(split) if near == (task.tags["category"] in NEAR)]
+    return [task for task in found if not near or task.split == "train"]
+
+
+def far(lab: Lab, arm: str, seed: int) -> Row:
+    """How a model that was trained on near things finds far ones."""
+    name = f"near-{arm}"
+    cost = 0.0
+    if arm != "base":
+        cost = common.trained(lab, name, ARMS[arm](), seed, tasks(near=True))["cpu_seconds"]
+    model = lab.base if arm == "base" else str(lab.model(name, seed))
+    key: dict[str, Any] = {"measure": "far", "arm": arm, "seed": seed, **lab.known}
+    return common.kept(lab.out, key, partial(_far, lab, model, seed, cost))
+
+
+def _far(lab: Lab, model: str, seed: int, cost: float) -> dict[str, Any]:
+    chosen = tasks(near=False)
+    drawn = common.play(model, 1.0, min(lab.samples, 4), seed, tasks=chosen)
+    return {"cpu_seconds": cost, "greedy": common.play(model, 0.0, 1, seed, tasks=chosen), "drawn": drawn}
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
+    args = parser.parse_args()
+    lab = common.lab_of(args)
+    found = {arm: [far(lab, arm, seed) for seed in range(lab.seeds)] for arm in ("base", *args.arms)}
+    common.show(common.compared(found, "base"), "base", args.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""The paper's own trainings, written out: Qwen3 1.7B and 4B, StarPO and ΔBelief-RL (ΔBelief-RL, sections 4.1 and 5).
+
+    python recipes/delta_belief/paper.py --dry-run [--only NAME ...] [--json]    # resolve; what it would cost; no model
+    python recipes/delta_belief/paper.py --only delta_belief-1.7B --out runs/delta_belief/paper
+
+Two GPUs: one trains, one serves Qwen3-14B as the user, at localhost:8000. Everything else is in the presets of
+`sonde.train.presets`, with what the paper's code does otherwise than the paper: it asks `Is it '<target>'?`, and games
+that have ended stand with zeros in the means of later turns. The paper begins with weights that were fine-tuned
+(`delta_belief_sft`) on games of a stronger model; `--model` takes such a folder, and the names here are the models they
+were made from. It has not been run: no GPU was at hand.
+
+What a training costs is estimated from games of 20 turns (the most there may be) with the questions of the reference
+solver: tokens that the model says, that it is trained on, and that its beliefs add, and operations for them, 2 per
+weight and token to compute and 6 to train, 8 with checkpoints of activations. That is the least: sampling is bound by
+memory and takes longer, and what serving the user takes is not in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import sonde
+from sonde.core import Episode
+from sonde.core.types import Json
+from sonde.elicit import ask
+from sonde.rollout import collect
+from sonde.train.credit import TurnWise
+from sonde.train.gather import Game
+from sonde.train.learn import learn_online
+from sonde.train.presets import Training, preset
+from sonde.train.rewarders import BeliefGain
+
+ENV = {"name": "twenty_questions", "preset": "delta_belief", "as_published": True}
+USER = {
+    "name": "users:llm",
+    "model": {"name": "models:http", "model": "Qwen/Qwen3-14B", "base_url": "http://localhost:8000/v1"},
+    "temperature": 0.0,
+}
+TRIED = 4
+CHARACTERS_PER_TOKEN = 4
+WEIGHTS = {"1.7B": 1.72e9, "4B": 4.02e9}
+"""Of Qwen3, by its model cards."""
+TERA_PER_SECOND = 400.0
+"""Of an H100 in training with bfloat16, at two fifths of its peak."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """One training: a preset, and the weights that it begins with."""
+
+    method: str
+    size: str
+
+    @property
+    def model(self) -> str:
+        return f"Qwen/Qwen3-{self.size}"
+
+    @property
+    def training(self) -> Training:
+        """The preset of this size, as the paper's code has it."""
+        found = preset(self.method + ("_4b" if self.size == "4B" else ""))
+        published = {"rewarders": (BeliefGain(template="question"),), "credit": TurnWise(as_published=True)}
+        changes: dict[str, Any] = {"template": {"enable_thinking": False}, "max_new_tokens": 128}
+        changes |= published if self.method == "delta_belief" else {}
+        return replace(found, online=replace(found.online, **changes))
+
+
+CONFIGS: Mapping[str, Config] = {
+    f"{method}-{size}": Config(method=method, size=size) for size in WEIGHTS for method in ("starpo", "delta_belief")
+}
+
+
+def estimate(config: Config) -> dict[str, Json]:
+    """What a training would cost; see the module."""
+    said, read, probed = _tokens(config.training)
+    episodes, weights = config.training.episodes, WEIGHTS[config.size]
+    per_weight = (8 if config.training.settings.gradient_checkpointing else 6) * read + 2 * (read + said + probed)
+    operations = per_weight * weights * episodes
+    return {
+        "episodes": episodes,
+        "steps": config.training.settings.max_steps,
+        "tokens_said": said * episodes,
+        "tokens_trained": read * episodes,
+        "tokens_elicited": probed * episodes,
+        "user_calls": episodes * sonde.build(ENV).spec.max_turns,
+        "exaflop": round(operations / 1e18),
+        "gpu_hours": round(operations / (TERA_PER_SECOND * 1e12) / 3600, 1),
+    }
+
+
+def _tokens(training: Training) -> tuple[int, int, int]:
+    """Of a game: what the model says, all of it, and what its beliefs add to that (the game computed once, and the
+    target before every turn)."""
+    env = sonde.build(ENV)
+    games = collect(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
+    said = read = probed = 0.0
+    for t in games:
+        stretch = env.spec.max_turns / len(t.turns)
+        messages = list(Episode.stages(env, t))[-1].view("agent").messages
+        said += stretch * sum(len(m.content) for m in messages if m.role == "assistant")
+        read += stretch * sum(len(m.content) for m in messages)
+        for rewarder in training.online.rewarders:
+            if isinstance(rewarder, BeliefGain):
+                probes = ask(env, t, rewarder.how).probes
+                probed += stretch * sum(len(p.messages[-1].content) for p in probes)
+    probed += read if probed else 0.0
+    return tuple(round(n / len(games) / CHARACTERS_PER_TOKEN) for n in (said, read, probed))  # type: ignore[return-value]
+
+
+def resolved(name: str, config: Config) -> dict[str, Json]:
+    """All of a training, and what it would cost."""
+    return {
+        "config": name, "model": config.model, "env": sonde.build(ENV).config, "user": sonde.build(USER).config,
+        "training": config.training.to_json(), "cost": estimate(config),
+    }  # fmt: skip
+
+
+def train(config: Config, model: str | None, folder: Path) -> None:
+    env, found = sonde.build(ENV), config.training
+    ready = replace(found, settings=replace(found.settings, folder=str(folder)))
+    games = [Game(env, env.tasks("train"), "twenty_questions")]
+    learn_online(model or config.model, ready, games, policies={"user": sonde.build(USER)}, resume=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=CONFIGS, default=list(CONFIGS))
+    parser.add_argument("--dry-run", action="store_true", help="resolve and say what it would cost; no model is loaded")
+    parser.add_argument("--model", help="other weights to begin with: a folder, say of delta_belief_sft")
+    parser.add_argument("--json", action="store_true", help="with --dry-run: everything that was resolved")
+    parser.add_argument("--out", type=Path, default=Path("runs/delta_belief/paper"), help="where trainings go")
+    args = parser.parse_args()
+    if not args.dry_run:
+        for name in args.only:
+            train(CONFIGS[name], args.model, args.out / name)
+        return
+    found = [resolved(name, CONFIGS[name]) for name in args.only]
+    if args.json:
+        print(json.dumps(found))
+        return
+    for row in found:
+        print(f"{row['config']}: {CONFIGS[str(row['config'])].training.told()}")
+        print("    " + ", ".join(f"{name} {value:,}" for name, value in row["cost"].items()))  # type: ignore[union-attr]
+
+
+if __name__ == "__main__":
+    main()
