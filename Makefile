@@ -1,5 +1,5 @@
 # Every target builds .venv by itself with the versions of constraints.txt; a second run starts at once.
-#   make demo      a small language model plays every environment; a table and an HTML report
+#   make demo      a small language model plays, a tiny one learns; a table and an HTML report; FULL=1: all of it, longer
 #   make test      every test but those marked slow          make test-all  all tests
 #   make ci        what .ci/run checks                       make docs      the pages, into site/
 #   make test-core what needs no extra, on another Python    CORE_PYTHON=python3.13 names it
@@ -23,7 +23,7 @@ CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_
 .DEFAULT_GOAL := demo
 
 demo: install
-	$(BIN)/python -m sonde.demo
+	$(BIN)/python -m sonde.demo $(if $(FULL),--full)
 
 test: dev
 	$(BIN)/python -m pytest -m "not slow" -n $(JOBS)

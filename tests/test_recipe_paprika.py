@@ -218,8 +218,9 @@ def test_report_of_objectives(recipe: SimpleNamespace, tmp_path: Path) -> None:
         return common.judged(collect(common.MAZE.game, {AGENT: make(agent)}, tasks, Plan(k=k)), tasks, k, agent)
 
     worse, better = by("agents:random"), by("agents:pathfinder")
-    learned = dict.fromkeys((*objectives.LEARNED, "SFT on the teacher"), better)
-    result = objectives.Result({"base": worse, "base, greedy": by("agents:random", 1), **learned}, {"play": 1.5})
+    best, base = by("agents:pathfinder", 1), by("agents:random", 1)
+    learned = dict.fromkeys(objectives.METHODS, better) | {objectives.greedy(name): best for name in objectives.METHODS}
+    result = objectives.Result({"base": worse, objectives.greedy("base"): base, **learned}, {"play": 1.5})
     known = {"random": worse, "reference": better}
     parts, found = objectives.report(common.MAZE, [result], known)
     rows = {row["condition"]: row for row in found["table"]}
@@ -227,7 +228,9 @@ def test_report_of_objectives(recipe: SimpleNamespace, tmp_path: Path) -> None:
         rows["SFT"]["success"] == rows["SFT"]["success if legal"] == 1.0
         and rows["random"] | {"condition": "base"} == (rows["base"])
     )
-    assert found["gains"]["GRPO"].mean == pytest.approx(1.0 - rows["base"]["success"]) and len(parts) == 3
+    for of in (str, objectives.greedy):
+        assert found["gains"][of("GRPO")].mean == pytest.approx(1.0 - rows[of("base")]["success"])
+    assert len(parts) == 3
     assert common.pass_over_seeds([worse]).mean == pytest.approx(worse.evaluation.metrics["pass@2"].mean)
     assert objectives.draw([result], known, tmp_path / "maze.png").stat().st_size > 1000
 

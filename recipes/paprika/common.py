@@ -66,8 +66,8 @@ class Budget(NamedTuple):
     seeds: int
 
 
-FULL = Budget(tasks=64, k=30, tests=250, test_k=4, seeds=3)
-QUICK = Budget(tasks=16, k=12, tests=32, test_k=2, seeds=1)
+FULL = Budget(tasks=1200, k=3, tests=250, test_k=2, seeds=3)
+QUICK = Budget(tasks=24, k=8, tests=32, test_k=2, seeds=1)
 
 
 class Parser(argparse.ArgumentParser):

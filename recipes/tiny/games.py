@@ -161,16 +161,16 @@ def maze_game() -> Game:
         env=sonde.make("maze", preset="pairs"),
         context="full",
         window=1024,
-        plan=Plan(steps=1500),
-        lessons=(Lesson(0.65, Frozen(expert=1.0), bare=True), Lesson(0.35, mazes.SKILLS)),
+        plan=Plan(steps=1500, half=False),
+        lessons=(Lesson(0.65, Frozen(far=1.0), bare=True), Lesson(0.35, mazes.SKILLS)),
         teacher=mazes.teacher,
         fine=lambda info: info["result"] != "invalid",
         reference="agents:pathfinder",
         floors=Frozen({"random legal play": sonde.make("agents:random"), "random open ways": mazes.OpenWays()}),
         rules="\n\n",
         worlds=(
-            "The eight maps are in its weights. No pair of start and goal that it is tested on was a training task, "
-            "though training walks to the same goal may pass through the same start."
+            "The eight maps are in its weights, the ways are not: its teachers wandered until they saw the goal. No "
+            "start that it is tested on lies on a shortest way of a training task with the same goal."
         ),
     )
 

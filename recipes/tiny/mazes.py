@@ -1,4 +1,4 @@
-"""Teachers of the maze, from `random` to `expert`. They know the way and take it more or less often."""
+"""Teachers of the maze: wanderers, from `blind` to `far`. None knows the way; each sees the goal when it is near."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import sonde
 from sonde.core import Env, Frozen, Rng
 from sonde.envs._rules.grids import MOVES, distances, moved, opened
 
-SKILLS: Mapping[str, float] = Frozen(random=0.20, noisy=0.40, strong=0.40)
-SLIP: Mapping[str, tuple[float, float]] = Frozen(
-    random=(1.0, 1.0), noisy=(0.5, 0.95), strong=(0.0, 0.5), expert=(0.0, 0.1)
-)
-"""Between which limits a teacher's rate of random moves is drawn, once per episode."""
+SKILLS: Mapping[str, float] = Frozen(blind=0.2, short=0.4, far=0.4)
+SIGHT: Mapping[str, tuple[int, int]] = Frozen(blind=(0, 0), short=(1, 2), far=(2, 4))
+"""Between which limits the steps to the goal from which a teacher goes straight to it are drawn, once per episode."""
+SLIP = 0.3
+"""The highest rate of moves at random, into walls too; a teacher's own is drawn below it, once per episode."""
+BACK: Mapping[str, str] = Frozen(up="down", down="up", left="right", right="left")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,19 +28,28 @@ class OpenWays(sonde.ProgramPolicy):
 
 
 def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
-    """A teacher that makes any of the four moves at random, into walls too, or else takes the shortest way."""
-    low, high = SLIP[skill]
-    slip = low + (high - low) * rng.random()
+    """A teacher that takes any open way but the one back, until the goal is in sight."""
+    low, high = SIGHT[skill]
+    sight, slip = low + rng.randrange(high - low + 1), SLIP * rng.random()
+    came = ""
 
     def say(state: Any, rng: Rng) -> str:
-        moves = MOVES if rng.random() < slip else best(state)
-        return env.say(moves[rng.randrange(len(moves))])
+        nonlocal came
+        if rng.random() < slip:
+            move = MOVES[rng.randrange(4)]
+        else:
+            ways = wandered(state, sight, came)
+            move = f"move {ways[rng.randrange(len(ways))]}"
+        came = move.removeprefix("move ")
+        return env.say(move)
 
     return say
 
 
-def best(state: Any) -> tuple[str, ...]:
-    """The moves that lead closer to the goal."""
+def wandered(state: Any, sight: int, came: str) -> tuple[str, ...]:
+    """The ways a wanderer chooses from, having come by the way `came`: back only at a dead end."""
     left = distances(state.layout, state.goal)
     ways = opened(state.layout, state.place)
-    return tuple(f"move {way}" for way in ways if left[moved(state.layout, state.place, way)] < left[state.place])
+    if left[state.place] <= sight:
+        return tuple(way for way in ways if left[moved(state.layout, state.place, way)] < left[state.place])
+    return tuple(way for way in ways if way != BACK.get(came)) or ways

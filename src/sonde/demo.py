@@ -2,18 +2,22 @@
 
 SmolLM2-135M is far too small to play well; it is here because it runs on any laptop in minutes. Everything around it is
 what a large model would meet: the same environments, batching, records, evaluation and report. The model that learns,
-sonde-tiny-maze, comes with sonde: it walks mazes like a novice, trains on its own play, and is tested on ways through
-the mazes that it has never walked.
+sonde-tiny-maze, comes with sonde: it wanders through mazes until it sees the goal, learns from those of its own walks
+that got there, and is tested on starts that lie on no shortest way of a walk that it could learn from.
+
+`--full` (`make demo FULL=1`) plays more environments and longer ones, and learns from more.
 """
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,84 +29,100 @@ from sonde.core.types import Json
 from sonde.evaluate import Evaluation, compare
 from sonde.models.fetch import fetch
 from sonde.run import RunConfig, execute, load_evaluation, prepare
-from sonde.train.gather import Game
-from sonde.train.learn import learn_online
+from sonde.store import Run
+from sonde.train.learn import learn as train
 from sonde.train.presets import preset
 from sonde.viewer import write_report
 
 MODEL = "model"
 """Where a training leaves its model."""
-ENVIRONMENTS = (
-    "wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata", "twenty_questions",
-    "guess_my_city",
+TRAINED = "maze-sft"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is played. `lessons` training tasks, `k` times each, are what the tiny model learns from."""
+
+    environments: tuple[str, ...]
+    tasks: int
+    lessons: int
+    k: int
+    tests: int
+
+
+SHORT = Size(("wordle", "mastermind", "best_arm", "twenty_questions"), tasks=4, lessons=300, k=2, tests=100)
+FULL = Size(
+    (
+        "wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata", "twenty_questions",
+        "guess_my_city",
+    ),
+    tasks=8, lessons=1200, k=3, tests=250,
 )  # fmt: skip
-"""The last two are conversations: a rule user answers."""
+"""The last two environments are conversations: a rule user answers."""
 LONGEST_FIRST = (
     "guess_my_city", "battleship", "cellular_automata", "twenty_questions", "minesweeper", "best_arm", "wordle",
     "mastermind",
 )  # fmt: skip
-TASKS = 8
 EXAMPLES = {"wordle": 2, "mastermind": 2}
 """Example games; one where a game is long, because every token of it is attended to at every step."""
 REPLY_TOKENS = {"cellular_automata": 192}
 """Eight rules take some 140 tokens; every other answer is a word or a cell."""
 SHORT_REPLY = 24
 LEARNER = "sonde-tiny-maze"
-STEPS = 20
-"""Optimizer steps of 64 episodes."""
-TESTS = 200
 TEMPERATURES = (1.0, 0.0)
 """A model may gain at 1 by saying more often what it would have said at 0 anyway; what it learned shows at 0 too."""
 
 
-def main(folder: Path = Path("runs/demo")) -> None:
+def main(folder: Path, size: Size) -> None:
     """Play, print the table, write the report; a second call finds everything played and is done in seconds."""
-    begun = time.perf_counter()
-    with _stage("1/5 weights of SmolLM2-135M"):
-        fetch("smollm2", progress=stages(out, "    "))
-    folders: list[Path] = []
-    with _stage("2/5 random play and the reference solvers"):
-        for name in ENVIRONMENTS:
+    begun, floors = time.perf_counter(), list[Path]()
+    with _stage("1/4 random play and the reference solvers"):
+        for name in size.environments:
             spec = _environment(name).spec
-            folders += [play(name, {"name": f"agents:{agent}"}, folder) for agent in (spec.floor, spec.reference)]
-    with _stage("3/5 SmolLM2-135M"):
-        folders += _play_in_parallel(folder)
-    with _stage("4/5 sonde-tiny-maze learns from its own play"):
-        tests, trained = learn(folder)
-    with _stage("5/5 report"):
-        page = write_report([*folders, *tests], folder / "report.html", training=[trained])
-    order = {name: i for i, name in enumerate(ENVIRONMENTS)}
-    out.print(tables.evaluations(sorted(map(load_evaluation, folders), key=lambda e: order[e.env_name])))
+            agents = ({"name": f"agents:{agent}"} for agent in (spec.floor, spec.reference))
+            floors += [play(name, agent, folder, size.tasks) for agent in agents]
+    with _stage("2/4 weights of SmolLM2-135M"):
+        fetch("smollm2", progress=stages(out, "    "))
+    with _stage(f"3/4 SmolLM2-135M plays; {LEARNER} learns from its own play"):
+        models, tests = _in_parallel(folder, size)
+    with _stage("4/4 report"):
+        page = write_report([*floors, *models, *tests], folder / "report.html", training=[folder / TRAINED])
+    order = {name: i for i, name in enumerate(size.environments)}
+    found = [load_evaluation(path) for path in (*floors, *models)]
+    out.print(tables.evaluations(sorted(found, key=lambda e: order[e.env_name])))
     out.print(_learned(tests), highlight=False, soft_wrap=True)
     out.print(f"whole demo: {time.perf_counter() - begun:.0f} s; report: {page}", highlight=False)
 
 
 def small_model(env: str) -> dict[str, Json]:
     """The policy of a very small model: example games in front, answers without thinking."""
-    model = {"name": "models:hf", "model": "smollm2", "dtype": "bfloat16", "threads": 1}
+    model = {"name": "models:hf", "model": "smollm2", "dtype": _dtype(), "threads": 1}
     policy: dict[str, Json] = {"name": "agents:llm", "model": model, "answer_only": True}
     return {**policy, "examples": EXAMPLES.get(env, 1), "max_new_tokens": REPLY_TOKENS.get(env, SHORT_REPLY)}
 
 
-def play(env: str, policy: dict[str, Json], folder: Path) -> Path:
+def _dtype() -> str:
+    """Where a processor computes in bfloat16 it reads prompts three times as fast as in float32; where it only pretends
+    to, half as fast."""
+    import torch
+
+    return "bfloat16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"
+
+
+def play(env: str, policy: dict[str, Json], folder: Path, tasks: int) -> Path:
     """One run of the demo; its folder."""
     label = "SmolLM2-135M" if "model" in policy else ""
-    run = prepare(RunConfig(env={"name": env}, seats={AGENT: policy}, n_tasks=TASKS, k=1, label=label))
-    begun = time.perf_counter()
-    done = execute(run, folder / run.folder_name)
-    out.print(f"    {env}, {run.label}: {_ends(done)} ({time.perf_counter() - begun:.1f} s)", highlight=False)
-    return folder / run.folder_name
+    return _execute(RunConfig(env={"name": env}, seats={AGENT: policy}, n_tasks=tasks, k=1, label=label), folder)
 
 
-def learn(folder: Path) -> tuple[list[Path], Path]:
-    """Test, train by GRPO, test again: the run folders of the tests, and that of the training."""
-    env, trained = make("maze", preset="pairs"), folder / "maze-grpo"
-    tests = [_test(folder, LEARNER, "base", t) for t in TEMPERATURES]
+def learn(folder: Path, size: Size) -> list[Path]:
+    """Test, play, train on what was won, test again: the run folders of the tests."""
+    trained = folder / TRAINED
+    tests = [_walk(folder, LEARNER, "base", t, size.tests) for t in TEMPERATURES]
+    played = _walk(folder, LEARNER, "own play", 1.0, size.lessons, k=size.k, split="train")
     if not (trained / MODEL).is_dir():
-        training = preset("tiny_grpo", folder=str(trained), max_steps=STEPS)
-        learn_online(LEARNER, training, [Game(env, env.tasks("train"), "maze")], resume=True)
-    tests += [_test(folder, str(trained / MODEL), "after GRPO", t) for t in TEMPERATURES]
-    return tests, trained
+        train(LEARNER, preset("tiny_sft", folder=str(trained)), Run.load(played), resume=True)
+    return tests + [_walk(folder, str(trained / MODEL), "trained", t, size.tests) for t in TEMPERATURES]
 
 
 def _learned(tests: list[Path]) -> str:
@@ -115,26 +135,32 @@ def _learned(tests: list[Path]) -> str:
     return "\n".join(lines)
 
 
-def _test(folder: Path, model: str, label: str, temperature: float) -> Path:
-    """The learner on held-out tasks: drawing from all that it would say, twice, or saying what is likeliest."""
+def _walk(folder: Path, model: str, label: str, temperature: float, n: int, *, k: int = 1, split: str = "test") -> Path:
+    """The learner's run: drawing from all that it would say, or saying what is likeliest."""
     backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
     policy = {"name": "agents:llm", "model": backend, "temperature": temperature, "min_p": 0.0, "max_new_tokens": 8}
-    env, k = {"name": "maze", "preset": "pairs"}, 2 if temperature else 1
-    named = f"{label}, temperature {temperature:g}"
-    run = prepare(RunConfig(env=env, seats={AGENT: policy}, n_tasks=TESTS, k=k, label=named))
-    execute(run, folder / run.folder_name)
+    env, named = {"name": "maze", "preset": "pairs"}, f"{label}, temperature {temperature:g}"
+    return _execute(RunConfig(env=env, seats={AGENT: policy}, split=split, n_tasks=n, k=k, label=named), folder)
+
+
+def _execute(config: RunConfig, folder: Path) -> Path:
+    run, begun = prepare(config), time.perf_counter()
+    done = execute(run, folder / run.folder_name)
+    out.print(f"    {run.env.name}, {run.label}: {_ends(done)} ({time.perf_counter() - begun:.1f} s)", highlight=False)
     return folder / run.folder_name
 
 
-def _play_in_parallel(folder: Path) -> list[Path]:
-    """The model on every environment: one process and one thread per core beats threads that wait for each other."""
+def _in_parallel(folder: Path, size: Size) -> tuple[list[Path], list[Path]]:
+    """Both models, on every environment: one process and one thread per core beats threads that wait for each other."""
     workers = min(4, os.cpu_count() or 1)
     with (
         out.status(f"{workers} at a time"),
         ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool,
     ):
-        waiting = [pool.submit(play, env, small_model(env), folder) for env in LONGEST_FIRST]
-        return [future.result() for future in as_completed(waiting)]
+        learning = pool.submit(learn, folder, size)
+        names = (env for env in LONGEST_FIRST if env in size.environments)
+        playing = [pool.submit(play, env, small_model(env), folder, size.tasks) for env in names]
+        return [future.result() for future in playing], learning.result()
 
 
 def _environment(name: str) -> Env[Any]:
@@ -154,4 +180,8 @@ def _stage(title: str) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(prog="python -m sonde.demo", description=__doc__)
+    parser.add_argument("--full", action="store_true", help="eight environments, longer learning")
+    parser.add_argument("--out", type=Path, help="folder (default runs/demo, runs/demo-full)")
+    asked = parser.parse_args()
+    main(asked.out or Path("runs/demo-full" if asked.full else "runs/demo"), FULL if asked.full else SHORT)

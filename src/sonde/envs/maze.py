@@ -9,7 +9,11 @@ goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal mean 
     umaze          the paper's small map, goal (3, 3), fully observed; test: its 6 starts; train: every other goal
     generated      ours: a maze of its own for every task, 7 to 13 rows and columns, shown in the first message
     pairs          ours, for small models: eight named maps, every start and goal 2 to 14 steps apart, 20 moves;
-                   test: the third of the pairs that a hash chooses, train: the rest; both in an order mixed by hash
+                   for every goal a hash cuts a tenth of the cells that are not close to it; test: the pairs that a
+                   shortest way leads through a cut, train: the rest; both in an order mixed by hash
+
+So the start of a test pair lies on no shortest way of a training pair with the same goal: who knows the training pairs
+by heart knows the end of a tested way at best.
 
 With full observation nothing is hidden: there is no filter, so gains are n/a. A named map is told by name alone, and
 learned by walking or by training; one without a name is drawn in the first message. With partial observation the
@@ -79,6 +83,8 @@ _SIDES = (7, 9, 11, 13)
 _LARGEST = 15
 _GENERATED = {"train": 1000, "test": 100}
 _NEAREST, _FARTHEST = 2, 14
+_CUT = 10
+"""One in so many cells is cut."""
 _EXACT = Frozen({f"{move}\n": move.removeprefix("move ") for move in MOVES})
 """What the paper's code reads as a move, and its direction."""
 _MOVED, _AT_GOAL, _NO_MOVE = (Frozen({AGENT: r}) for r in (-1.0, 0.0, -4.0))
@@ -154,7 +160,7 @@ class Maze(TabularEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="maze",
-            version="2",
+            version="3",
             summary="walk to the goal of a maze, a move at a time",
             preset=self.preset,
             max_turns=self.turns,
@@ -359,8 +365,22 @@ def _pairs(which: str, split: str) -> tuple[_Trip, ...]:
     names = MAPS if which == "all" else (which,)
     every = [(name, MAPS[name], start, goal) for name in names for start, goal in _near(MAPS[name])]
     keys = {trip: [trip[0], trip[2], trip[3]] for trip in every}
-    chosen = [trip for trip in every if _share(keys[trip], 3) == (split == "test")]
+    chosen = [trip for trip in every if (trip[2] in _severed(trip[0], trip[3])) == (split == "test")]
     return tuple(sorted(chosen, key=lambda trip: content_hash(["order", *keys[trip]])))
+
+
+@lru_cache(maxsize=1 << 10)
+def _severed(name: str, goal: Cell) -> frozenset[Cell]:
+    """The cells of a map from which a shortest way to the goal leads through a cut, or that are cut themselves."""
+    layout = MAPS[name]
+    left = distances(layout, goal)
+    severed = set[Cell]()
+    for cell in sorted(left, key=left.__getitem__):
+        ways = (moved(layout, cell, way) for way in opened(layout, cell))
+        cut = left[cell] > _NEAREST and _share(["cut", name, cell, goal], _CUT)
+        if cut or any(left[way] < left[cell] and way in severed for way in ways):
+            severed.add(cell)
+    return frozenset(severed)
 
 
 def _near(layout: Layout) -> list[tuple[Cell, Cell]]:

@@ -276,7 +276,7 @@ def common(a: array[int], b: array[int]) -> int:
     2
     """
     n = min(len(a), len(b))
-    if not n:
-        return 0
+    if a[:n] == b[:n]:  # mostly so, and thirty times faster to see
+        return n
     same = np.frombuffer(a, np.intc, n) == np.frombuffer(b, np.intc, n)
     return n if same.all() else int(same.argmin())

@@ -52,24 +52,23 @@ from sonde.agents.llm import LLM, SHOWN
 from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, identity, invalid, run_sync
 from sonde.models.hf import HF
 from sonde.rollout import close
-from sonde.store import RunWriter
 
 from .appraise import Critic, appraised, divergences
 from .collate import members, rows_of
 from .credit import Values
 from .critic import GAE
 from .curriculum import Curriculum
-from .folder import EPISODES
 from .gather import Game, groups_of
 from .groups import Chosen, Group, OnlineSettings, chosen_tasks, credited, finished, moves, play_groups
+from .kept import Kept
 from .origin import items_digest
-from .progress import PROGRESS, Progress, check_sizes
+from .progress import PROGRESS, Progress, check_objective, check_sizes
 from .reference import Referee
 from .rewarders import Measured, Rewarder, Weights
 from .settings import TrainSettings
 from .shown import drawn, weighed
 from .trainer import SondeTrainer, TrainResult
-from .types import Headed, Item, Objective, Sample, Weighted
+from .types import Item, Objective, Sample, Weighted
 from .versions import Versions
 
 
@@ -96,16 +95,7 @@ class OnlineTrainer(SondeTrainer):
             raise invalid("online: shown", f"{len(self.shown)} episodes", allowed)
         self.online, self.games, self.policies = online or OnlineSettings(), tuple(games), policies
         check_sizes(settings, self.online)
-        critic = isinstance(objective, Headed) and objective.heads.v
-        if isinstance(self.online.credit, GAE) != critic:
-            wanted = "gae (online.credit=gae)" if critic else "one without a critic, such as group_relative"
-            raise invalid("online: credit", type(self.online.credit).__name__, f"{wanted}, for {objective.name}")
-        if isinstance(objective, Headed) and "reward" in objective.needs:
-            raise invalid(
-                "online: objective", objective.name, "ppo, grpo or sft: values are learned from recorded episodes"
-            )
-        if objective.unit == "pair":
-            raise invalid("online: objective", objective.name, "one that learns from samples, such as grpo")
+        check_objective(objective, self.online)
         if AGENT in policies:
             raise UserError(f"online: policies: {AGENT!r} is the trained model's seat; give others' only")
         if tokenizer is None:
@@ -122,7 +112,7 @@ class OnlineTrainer(SondeTrainer):
                 rewarder.check(game.env)
         self._waiting: list[list[Item]] = []
         self._measured: list[tuple[Game, Rewarder, list[Trajectory], Measured]] = []
-        self._runs: dict[str, RunWriter] = {}
+        self._store: Kept | None = None
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         _check_processes(self)
         self.hf = self._around()
@@ -195,9 +185,8 @@ class OnlineTrainer(SondeTrainer):
         try:
             return super().train(resume=checkpoint or resume, **kwargs)
         finally:
-            for run in self._runs.values():
-                run.close()
-            self._runs.clear()
+            if self._store is not None:
+                self._store.close()
             run_sync(close({AGENT: self.agent, **self.policies}))
 
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
@@ -388,27 +377,14 @@ class OnlineTrainer(SondeTrainer):
             kept[1] += count
 
     def _record(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> None:
-        """Append to the run folder of each game; what a resumed run plays again is there already."""
-        tags = {"step": str(self.state.global_step)}
+        """Keep what was played, and what rewarders measured of it."""
+        if self._store is None:
+            self._store = Kept(self.folder, self.args.process_index, self.tied)
         for one, group in zip(chosen, played, strict=True):
-            run = self._run(one.game)
-            there = run.finished
-            for t in group:
-                if (t.task.id, t.seed, t.sample) not in there:
-                    run.append(replace(t, tags={**t.tags, **tags}))
-        for run in self._runs.values():
-            run.flush()
+            self._store.add(self.state.global_step, one.game, group)
+        self._store.flush()
         for game, rewarder, episodes, measured in self._measured:
-            rewarder.keep(self._run(game).folder, game.env, episodes, measured)
-
-    def _run(self, game: Game) -> RunWriter:
-        """The run folder of a game; each process has its own. Open until training ends."""
-        if game.name not in self._runs:
-            rank = self.args.process_index
-            folder = self.folder / (f"{EPISODES}-{rank}" if rank else EPISODES) / game.name
-            config = {"env": game.env.config, "version": game.env.spec.version, "online": self.tied}
-            self._runs[game.name] = RunWriter.open(folder, config)
-        return self._runs[game.name]
+            rewarder.keep(self._store.of(game), game.env, episodes, measured)
 
 
 def _tasks(game: Game) -> str:

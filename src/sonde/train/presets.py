@@ -209,7 +209,10 @@ _KNOWN: dict[str, Training] = {
             "cosine, warm-up .1, batch 256, 650 tokens; bfloat16, micro-batch and when to save: ours"
         ),
     ),
-    "tiny_sft": Training(objective="sft", settings=replace(_TINY, lr=5e-4, epochs=3.0), source=_TINY_SOURCE),
+    "tiny_sft": Training(
+        objective="sft", learning=Learning(sft=SFTRule(within=0)), settings=replace(_TINY, lr=1e-3, epochs=10.0),
+        source=_TINY_SOURCE,
+    ),
     "tiny_rpo": Training(
         objective="rpo", options={"beta": 0.1, "alpha": 1.0},
         settings=replace(_TINY, lr=2e-4, epochs=2.0, batch_size=16), source=_TINY_SOURCE,

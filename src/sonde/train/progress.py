@@ -1,4 +1,4 @@
-"""How far online training is, beside weights and optimizer; and which sizes of steps and rollouts go together."""
+"""How far online training is, beside weights and optimizer; and which settings of it go together."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import orjson
 from sonde.core import UserError, invalid
 from sonde.store.folder import write_atomically
 
+from .critic import GAE
 from .curriculum import State
 from .groups import OnlineSettings
 from .settings import TrainSettings
+from .types import Headed, Objective
 
 PROGRESS = "online.json"
 """In every checkpoint: how far the playing is."""
@@ -53,3 +55,17 @@ def check_sizes(settings: TrainSettings, online: OnlineSettings) -> None:
     if settings.save_steps is not None and settings.save_steps % online.updates_per_rollout:
         allowed = f"a multiple of online.updates_per_rollout = {online.updates_per_rollout}: rollouts are not saved"
         raise invalid("train: save_steps", settings.save_steps, allowed)
+
+
+def check_objective(objective: Objective, online: OnlineSettings) -> None:
+    """That this objective can learn from play, with this credit."""
+    critic = isinstance(objective, Headed) and objective.heads.v
+    if isinstance(online.credit, GAE) != critic:
+        wanted = "gae (online.credit=gae)" if critic else "one without a critic, such as group_relative"
+        raise invalid("online: credit", type(online.credit).__name__, f"{wanted}, for {objective.name}")
+    if isinstance(objective, Headed) and "reward" in objective.needs:
+        raise invalid(
+            "online: objective", objective.name, "ppo, grpo or sft: values are learned from recorded episodes"
+        )
+    if objective.unit == "pair":
+        raise invalid("online: objective", objective.name, "one that learns from samples, such as grpo")
