@@ -64,6 +64,9 @@ class Job(NamedTuple):
 class Plan(Checked):
     """Which episodes to play and how many at once. The k samples of a task share its world (`seed`).
 
+    With a `span`, which takes the place of `k`, the episodes are numbered sample by sample, first one of every task,
+    and those from its first number to below its second are played: any number, spread evenly over the tasks.
+
     `budget` is a number of model tokens, prompt and completion together, as endpoints report them (models on this
     machine count their own). It is counted after every act: once it is used up, no episode begins and none goes on, so
     it is exceeded by at most one act of each running episode. Those that were cut off are not recorded
@@ -76,6 +79,7 @@ class Plan(Checked):
     seed: int = 0
     concurrency: int = 256
     budget: int | None = None
+    span: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for name in ("k", "concurrency"):
@@ -85,14 +89,17 @@ class Plan(Checked):
             raise invalid("seed", self.seed, "0 to 2**64 - 1")
         if self.budget is not None and self.budget < 1:
             raise invalid("budget", self.budget, "1 or more tokens")
+        if self.span is not None and not 0 <= self.span[0] <= self.span[1]:
+            raise invalid("span", self.span, "two numbers, 0 or more, the second not below the first")
 
     def jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
         """The episodes, task by task, without those already played."""
-        for task in tasks:
-            for sample in range(self.k):
-                job = Job(task, self.seed, sample)
-                if job.key not in skip:
-                    yield job
+        if self.span is None:
+            found = (Job(task, self.seed, sample) for task in tasks for sample in range(self.k))
+        else:
+            numbers = (divmod(i, len(tasks)) for i in range(*self.span))
+            found = (Job(tasks[index], self.seed, sample) for sample, index in numbers)
+        return (job for job in found if job.key not in skip) if skip else found
 
 
 def seated(env: Env[Any], policies: Seats) -> dict[str, AnyPolicy]:

@@ -15,7 +15,7 @@ from sonde.core.registry import KINDS, summary
 from sonde.core.types import Kind
 from sonde.store import compact
 
-from . import tables
+from . import dataset, tables
 from .elicit import elicit
 from .options import environment, model_seats
 from .runs import audit, compare, evaluate, rescore, rollout
@@ -45,6 +45,7 @@ app = typer.Typer(
 )
 models_app = typer.Typer(help="Small models that run on a laptop.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
+app.add_typer(dataset.app, name="dataset")
 
 
 def _version(wanted: bool) -> None:

@@ -220,6 +220,17 @@ _MOST = 7
 """Of them in a table, which then fits 80 columns."""
 
 
+def dataset(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """The statistics of a dataset, the paper's beside them."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("")
+    for name in (*parts, "paper"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
 def told(entry: Mapping[str, float]) -> dict[str, str]:
     """An entry of a training's history as a person reads it, the most telling numbers first.
 

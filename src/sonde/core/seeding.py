@@ -25,6 +25,7 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "world", rollout, i)` | the world seed of the i-th task of a rollout (`train.groups`) |
 | `(seed, "train", "order")`, then the epoch | the order of items (`train.trainer`) |
 | `(seed, "train", "lora")` | the first weights of an adapter (`train.lora`) |
+| `(seed, "dataset", "eval")` | the world seed of the second part of a dataset (`datasets`) |
 | `(seed, "train", "shown")`, then the step | the demonstrations of a step (`train.shown`) |
 | `(seed, "train", "heads")` | the first weights of heads (`train.trainer`) |
 | `(seed, "tiny", ...)` | data and first weights of the models that come with sonde (`recipes/tiny`) |

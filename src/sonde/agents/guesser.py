@@ -1,0 +1,24 @@
+"""Guesses, and never asks: each turn it names something that may still be right, drawn from the exact posterior.
+
+Source: LMRL-Gym (arXiv 2311.18232), D.3: a third of the guesses in its wordle data are words that meet all that is
+known of the letters, drawn uniformly; `agents:diluted` adds the others, which are any words of the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, Rng, UserError, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guesser(ProgramPolicy):
+    """See the module. Plays where the hypothesis is an answer."""
+
+    def act_now(self, view: View) -> Action:
+        known = view.filter
+        if known is None:
+            raise UserError(f"agents:guesser: {view.spec.name} has no filter")
+        belief = known.belief()
+        (drawn,) = Rng(view.seed).choices(belief.hypotheses, belief.probs)
+        return Action(view.say(str(drawn)))

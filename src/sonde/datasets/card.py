@@ -1,0 +1,123 @@
+"""What is in a dataset: the statistics of LMRL-Gym's table 1, the paper's beside them, as JSON and for readers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+
+from sonde import __version__
+from sonde.core import AGENT, Trajectory
+from sonde.core.types import Json
+from sonde.store import Run
+
+from .tasks import Dataset, Statistics
+
+CARD, README = "card.json", "README.md"
+_WORDS: Mapping[str, str] = {
+    "size": "episodes",
+    "mean_length": "mean length (replies)",
+    "std_length": "standard deviation",
+    "success": "success rate",
+    "mean_return": "mean return",
+    "std_return": "standard deviation ",
+}
+
+
+def statistics(trajectories: Iterable[Trajectory]) -> Statistics:
+    """Table 1 of these episodes: means and standard deviations over all of them (not over samples of them). Those that
+    the world ended with an error are left out. Zeros where there is none."""
+    n = wins = 0
+    length, returned = _Moments(), _Moments()
+    for t in trajectories:
+        if not t.error:
+            n += 1
+            wins += t.outcome is not None and t.outcome.success
+            length.add(len(t.turns))
+            returned.add(sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns))
+    return Statistics(
+        size=n,
+        mean_length=length.mean,
+        std_length=length.std,
+        success=wins / n if n else 0.0,
+        mean_return=returned.mean,
+        std_return=returned.std,
+    )
+
+
+class _Moments:
+    """Mean and standard deviation of a stream (Welford 1962)."""
+
+    def __init__(self) -> None:
+        self.n, self.mean, self._squares = 0, 0.0, 0.0
+
+    def add(self, value: float) -> None:
+        self.n += 1
+        before = value - self.mean
+        self.mean += before / self.n
+        self._squares += before * (value - self.mean)
+
+    @property
+    def std(self) -> float:
+        return math.sqrt(self._squares / self.n) if self.n else 0.0
+
+
+def card(task: str, dataset: Dataset, runs: Mapping[str, Run], **more: Json) -> dict[str, Json]:
+    """The card of the parts that are there, as JSON. `more` is what else there is to say."""
+    return {
+        "dataset": f"lmrl {task}",
+        "sonde": __version__,
+        "paper": {"source": "LMRL-Gym (arXiv 2311.18232), table 1", **asdict(dataset.paper)},
+        "parts": {name: _part(run) for name, run in runs.items()},
+        **more,
+    }
+
+
+def _part(run: Run) -> dict[str, Json]:
+    config = {key: run.config[key] for key in ("env", "seats", "split", "seed", "imported") if key in run.config}
+    return {**asdict(statistics(run)), "fingerprint": run.fingerprint, **config}
+
+
+def save(found: Mapping[str, Json], folder: Path) -> None:
+    """Write the card beside the parts."""
+    for name, text in ((CARD, orjson.dumps(found, option=orjson.OPT_INDENT_2)), (README, _page(found).encode())):
+        temporary = folder / f".{name}"
+        temporary.write_bytes(text)
+        temporary.replace(folder / name)
+
+
+def rows(found: Mapping[str, Json]) -> list[tuple[str, ...]]:
+    """The table: a row per statistic, a column per part, the paper's last."""
+    columns = [*found["parts"].values(), found["paper"]]
+    return [(words.strip(), *(_number(column[name]) for column in columns)) for name, words in _WORDS.items()]
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 100 else f"{value:.1f}"
+
+
+def _page(found: Mapping[str, Json]) -> str:
+    return "".join(f"{line}\n" for line in _lines(found))
+
+
+def _lines(found: Mapping[str, Json]) -> Iterator[str]:
+    names = list(found["parts"])
+    yield f"# {found['dataset']}"
+    yield ""
+    yield f"Made by sonde {found['sonde']}; the paper is {found['paper']['source']}."
+    yield ""
+    yield f"| | {' | '.join(names)} | paper |"
+    yield f"|---|{'---|' * (len(names) + 1)}"
+    for row in rows(found):
+        yield f"| {' | '.join(row)} |"
+    for name, part in found["parts"].items():
+        known = {key: part[key] for key in ("env", "seats", "split", "seed", "imported") if key in part}
+        yield ""
+        yield f"`{name}/`"
+        yield ""
+        yield "```json"
+        yield orjson.dumps(known, option=orjson.OPT_INDENT_2).decode()
+        yield "```"

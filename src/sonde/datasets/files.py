@@ -1,0 +1,102 @@
+"""The files that LMRL-Gym came with: one JSON object per line, or one list of them. Mistakes are named by place."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sonde.core import UserError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One object of a file, and where it stands."""
+
+    value: Any
+    where: str
+
+    def get(self, name: str, *kinds: type) -> Any:
+        """A field, known to be of one of these types."""
+        found = self.value.get(name) if isinstance(self.value, Mapping) else None
+        if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
+            self.wrong(name, found, " or ".join(kind.__name__ for kind in kinds))
+        return found
+
+    def list(self, name: str, *kinds: type) -> list[Any]:
+        """A field that is a list of values of these types."""
+        found = self.get(name, list)
+        for i, value in enumerate(found):
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                self.wrong(f"{name}[{i}]", value, " or ".join(kind.__name__ for kind in kinds))
+        return found
+
+    def within(self, name: str, kind: type = dict) -> list[Row]:
+        """A field that is a list of objects."""
+        return [Row(value, f"{self.where}: {name}[{i}]") for i, value in enumerate(self.list(name, kind))]
+
+    def wrong(self, name: str, got: object, allowed: str) -> NoReturn:
+        shown = json.dumps(got, ensure_ascii=False, default=repr)
+        raise UserError(f"{self.where}: {name}: got {shown[:100]}, allowed: {allowed}")
+
+
+def sha256(file: Path) -> str:
+    """What identifies a file."""
+    with file.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def _lines(file: Path) -> Iterator[str]:
+    """The lines of a file; one that is no UTF-8 is named."""
+    with file.open("rb") as f:
+        for number, line in enumerate(f, 1):
+            try:
+                yield line.decode()
+            except UnicodeDecodeError as e:
+                raise UserError(f"{file}: line {number}: not UTF-8 ({e})") from e
+
+
+def rows(file: Path, *, nested: bool = False) -> Iterator[Row]:
+    """The objects of a file, one per line or all in one list; `nested` ones are lists themselves."""
+    first = next((line for line in _lines(file) if line.strip()), "")
+    try:
+        value = json.loads(first)
+    except ValueError:
+        value = None
+    per_line = isinstance(value, Mapping) or (nested and isinstance(value, list) and _flat(value))
+    if per_line or not first.lstrip().startswith("["):
+        for number, line in enumerate(_lines(file), 1):
+            if line.strip():
+                where = f"{file}: line {number}"
+                yield Row(_parsed(line, where), where)
+        return
+    for number, one in enumerate(_parsed("".join(_lines(file)), str(file)), 1):
+        yield Row(one, f"{file}: item {number}")
+
+
+def _flat(value: Sequence[Any]) -> bool:
+    """Whether this is one episode, not a list of them."""
+    return not value or isinstance(value[0], Mapping)
+
+
+def _parsed(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as e:
+        raise UserError(f"{where}: not JSON ({e})") from e
+
+
+def games(file: Path) -> Iterator[Row]:
+    """The moves of a file, game by game."""
+    moves: list[Row] = []
+    for number, line in enumerate(chain(_lines(file), [""]), 1):
+        if line.strip():
+            where = f"{file}: line {number}"
+            moves.append(Row(_parsed(line, where), where))
+        if moves and (not line.strip() or moves[-1].get("done", bool, int)):
+            yield Row(moves, moves[0].where)
+            moves = []

@@ -1,0 +1,351 @@
+"""LMRL-Gym's own files as runs.
+
+Source: the loaders of its repository (abdulhaim/LMRL-Gym, `llm_rl_scripts/*/env/data.py` and the training scripts).
+One object per line (`.jsonl`), or one list of them:
+
+    maze                [{"state": ..., "action": "move up\\n", "reward": -1, "done": false}, ...] per episode
+    maze_partial        {"text_history": [told, said, told, ...], "rewards": [...], "dones": [...]}
+    wordle              {"sequence": [["Wordle:\\n", 0.0], ["c r a n e\\n", 1.0], ["b b y b b\\n", 0.0], ...],
+                        "reward": [...], "done": true}
+    text_nav(_partial)  as maze_partial, the rewards one per command
+    twenty_questions,   {"lines": ["Is it alive? No.", ...], "correct": false, "word": [...]}
+    guess_my_city
+    car_dealer          {"lines": [{"role": "Seller", "text": ...}, ...], "buyer_info": {"budget": ...}, "output":
+                        {"car_bought": true, "msrp": ..., "buy_price": ...}}
+    chess, endgames     {"from_state": FEN, "action": SAN, "reward": 0, "done": false} per move, an empty line after
+                        a game that did not end
+
+Maze, wordle and chess are played again by our rules: an episode is kept if every reply gets the reward, and leads to
+the place, the marks or the position, that the file says, and its texts are then those of our environment. Whoever walks
+a maze partially observed begins at the first place, in reading order, that explains all that is told; a hidden word is
+the first of the list that does. An episode that the file leaves unfinished ends there as a timeout. The others, whose
+worlds are not ours, are kept word for word (`transcripts.py`).
+
+What is no such file is a `UserError` with file, line and field, and nothing after that line is read. An episode that
+our rules contradict is left out, counted, and the first of them told with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sonde.core import AGENT, Env, Episode, Task, UserError, make, unknown
+from sonde.core.types import Json
+from sonde.envs._rules.grids import MAPS, Cell, Layout, free_cells, moved, read_move, walls
+from sonde.envs._rules.words import lmrl_answers
+from sonde.store import Run, RunWriter
+
+from .files import Row, games, rows, sha256
+from .transcripts import transcript
+
+_PLACE = re.compile(r"current position is at position ([\d ]+), ([\d ]+)\.")
+_GOAL = re.compile(r"goal is at position ([\d ]+), ([\d ]+)\.")
+_WALLS = {"up": "above you", "down": "below you", "left": "to your left", "right": "to your right"}
+_QUESTION = re.compile(r"(?P<said>.*\?) (?P<told>[^?]*)", re.DOTALL)
+_SELLERS, _BUYER = ("Seller", "Dealer", "Agent"), "Buyer"
+
+
+class Contradiction(Exception):
+    """An episode of a file that our rules do not allow; says why."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What came of a file: the run, how many episodes were left out, by reason, and the first of those."""
+
+    run: Run
+    left_out: Mapping[str, int]
+    first: str
+
+
+def load(task: str, file: Path, folder: Path) -> Read:
+    """Read a file of LMRL-Gym into a run folder, or go on with that."""
+    if task not in READERS:
+        raise unknown("dataset lmrl: task", task, READERS)
+    reader, left_out, first, samples = READERS[task], Counter[str](), "", Counter[str]()
+    player = {"name": f"LMRL-Gym: {file.name}"}
+    config = {"imported": {"task": f"lmrl {task}", "file": file.name, "sha256": sha256(file)}}
+    with RunWriter.open(folder, config) as writer:
+        before = writer.finished
+        for row in games(file) if reader is _chess else rows(file, nested=reader is _maze):
+            try:
+                found = reader(row, task)
+            except Contradiction as e:
+                left_out[str(e)] += 1
+                first = first or f"{row.where}: {e}"
+                continue
+            found = found.fork(sample=samples[found.task.id])  # equal episodes are told apart
+            samples[found.task.id] += 1
+            if (found.task.id, found.seed, found.sample) not in before:
+                kept = found.trajectory(tags={"from": row.where.removeprefix(f"{file}: ")})
+                writer.append(replace(kept, policies=dict.fromkeys(found.env.spec.seats, player)))
+    return Read(Run.load(folder), left_out, first)
+
+
+# --- played again by our rules ---------------------------------------------------------------------------------------
+
+
+def _maze(row: Row, task: str) -> Episode:
+    if not isinstance(row.value, list) or not row.value:
+        row.wrong("episode", row.value, "a list of moves")
+    steps = [Row(step, f"{row.where}: move {i}") for i, step in enumerate(row.value)]
+    told = [step.get("state", str) for step in steps]
+    places = [_cell(_PLACE, step, text) for step, text in zip(steps, told, strict=True)]
+    said = [(step.get("action", str), float(step.get("reward", int, float))) for step in steps]
+    return _walked("lmrl", places[0], _cell(_GOAL, steps[0], told[0]), said, places)
+
+
+def _cell(pattern: re.Pattern[str], row: Row, text: str) -> Cell:
+    """A place; digits of a number have spaces between them."""
+    found = pattern.search(text)
+    if found is None:
+        row.wrong("state", text, "a text that tells goal and position")
+    return int(found[1].replace(" ", "")), int(found[2].replace(" ", ""))
+
+
+def _maze_partial(row: Row, task: str) -> Episode:
+    told, said = _history(row)
+    layout, goal = MAPS["double_t"], (8, 6)
+    seen = [frozenset(way for way, words in _WALLS.items() if words in text) for text in told]
+    for start in free_cells(layout):
+        places = _places(layout, start, said)
+        known = zip(places, seen, strict=False)
+        if start != goal and all(place == goal or seen == frozenset(walls(layout, place)) for place, seen in known):
+            with suppress(Contradiction):
+                return _walked("lmrl_partial", start, goal, said, places[: len(said)])
+    raise Contradiction("no place to begin explains what is told")
+
+
+def _places(layout: Layout, place: Cell, said: Sequence[tuple[str, float]]) -> list[Cell]:
+    """Where a walk leads, its start first."""
+    if place not in free_cells(layout):
+        raise Contradiction(f"no walk comes to {place}")
+    found = [place]
+    for text, _ in said:
+        direction = read_move(text)
+        found.append(moved(layout, found[-1], direction) if direction else found[-1])
+    return found
+
+
+def _walked(preset: str, start: Cell, goal: Cell, said: Sequence[tuple[str, float]], places: Sequence[Cell]) -> Episode:
+    """The walk in our maze; one that stops on the way has no more moves there."""
+    setup = {"map": "double_t", "start": list(start), "goal": list(goal)}
+    reached = _places(MAPS["double_t"], places[-1], said[-1:])[-1] == goal
+    env = make("maze", preset=preset, max_turns=None if reached else len(said))
+    ep = Episode.begin(env, _task(env, setup))
+    for (text, reward), place in zip(said, places, strict=True):
+        if ep.outcome is not None:
+            raise Contradiction("it goes on after its end")
+        if _state(ep).place != place:
+            raise Contradiction("a move leads elsewhere")
+        ep = _rewarded(ep.step(text.rstrip("\n")), reward)
+    return _ended(ep)
+
+
+def _wordle(row: Row, task: str) -> Episode:
+    sequence = [_pair(row, i, pair) for i, pair in enumerate(row.get("sequence", list))]
+    if sequence and not sequence[0][1]:
+        sequence = sequence[1:]
+    said, told = sequence[::2], sequence[1::2]
+    if not said or len(said) != len(told) or not all(a for _, a in said) or any(a for _, a in told):
+        row.wrong("sequence", row.value["sequence"], "guesses and marks in turn")
+    rewards = row.list("reward", int, float)[: 2 * len(said) : 2]
+    if len(rewards) != len(said):
+        row.wrong("reward", row.value["reward"], f"{2 * len(said)} numbers, one per guess and one per answer")
+    turns = [
+        ("".join(guess.split()), "".join(marks.split()), float(reward))
+        for (guess, _), (marks, _), reward in zip(said, told, rewards, strict=True)
+    ]
+    for published in (False, True):
+        short = len(turns) if turns[-1][2] else None
+        env = make("wordle", preset="lmrl", as_published=published, max_turns=short)
+        word = _hidden(env, turns)
+        if word is not None:
+            with suppress(Contradiction):
+                return _guessed(env, word, turns)
+    raise Contradiction("no word of the list explains the marks")
+
+
+def _pair(row: Row, i: int, pair: Any) -> tuple[str, bool]:
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+        row.wrong(f"sequence[{i}]", pair, "a text and whether it is a guess")
+    return pair[0], bool(pair[1])
+
+
+def _hidden(env: Any, turns: Sequence[tuple[str, str, float]]) -> str | None:
+    """The first word that explains all marks."""
+    marked = [(guess, marks) for guess, marks, _ in turns if len(guess) == len(marks) == 5]
+    return next((w for w in lmrl_answers() if all(env.marks(w, guess) == marks for guess, marks in marked)), None)
+
+
+def _guessed(env: Env[Any], word: str, turns: Sequence[tuple[str, str, float]]) -> Episode:
+    ep = Episode.begin(env, env.task(word))
+    for guess, marks, reward in turns:
+        if ep.outcome is not None:
+            raise Contradiction("it goes on after its end")
+        ep = _rewarded(ep.step(" ".join(guess)), reward)
+        if ep.turns[-1].info.get("feedback", "") != marks:
+            raise Contradiction("the marks are others")
+    return _ended(ep)
+
+
+def _chess(row: Row, task: str) -> Episode:
+    moves = [
+        (move.get("from_state", str), move.get("action", str), float(move.get("reward", int, float)))
+        for move in row.value
+    ]
+    preset = "full" if task == "chess" else "endgames"
+    for published in (False, True):
+        with suppress(Contradiction):
+            return _game(preset, moves, published)
+    raise Contradiction("the moves lead to other positions or rewards")
+
+
+def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool) -> Episode:
+    from sonde.envs._rules import boards
+
+    def play(limit: int | None) -> Episode:
+        env = make("chess", preset=preset, as_published=published, max_turns=limit)
+        ep = Episode.begin(env, _task(env, {"fen": moves[0][0]}))
+        for i, (fen, san, reward) in enumerate(moves):
+            if ep.to_act != AGENT or boards.position(_state(ep).fen) != boards.position(fen):
+                raise Contradiction("a move leads elsewhere")
+            ep = ep.step(env.say(san))
+            if ep.to_act == "opponent":
+                ep = _answered(ep, moves[i + 1][0] if i + 1 < len(moves) else None)
+            if ep.to_act == AGENT or ep.outcome is not None:
+                _rewarded(ep, reward)
+        return ep
+
+    ep = play(None)
+    if ep.outcome is None:
+        ep = play(_state(ep).turns if published else _state(ep).plies)
+    return _ended(ep)
+
+
+def _answered(ep: Episode, wanted: str | None) -> Episode:
+    """The opponent's move that leads to a position, or, after the last one, ends the game if one does."""
+    from sonde.envs._rules import boards
+
+    for san in ep.env.actions(ep.state) or ():
+        after = ep.step(ep.env.say(san))
+        fen = _state(after).fen
+        if (after.outcome is not None) if wanted is None else boards.position(fen) == boards.position(wanted):
+            return after
+    if wanted is None:
+        return ep
+    raise Contradiction("no reply leads to the next position")
+
+
+def _task(env: Env[Any], setup: Json) -> Task:
+    try:
+        return env.task(setup)
+    except UserError as e:
+        raise Contradiction(str(e)) from e
+
+
+def _state(ep: Episode) -> Any:
+    return ep.state
+
+
+def _rewarded(ep: Episode, reward: float) -> Episode:
+    if ep.turns[-1].rewards.get(AGENT, 0.0) != reward:
+        raise Contradiction(f"a reward of {reward:g}")
+    return ep
+
+
+def _ended(ep: Episode) -> Episode:
+    if ep.outcome is None:
+        raise Contradiction("it does not end")
+    return ep
+
+
+# --- kept word for word ----------------------------------------------------------------------------------------------
+
+
+def _history(row: Row) -> tuple[list[str], list[tuple[str, float]]]:
+    """What is told, and what is said to it with its reward."""
+    texts, rewards = row.list("text_history", str), row.list("rewards", int, float)
+    told, said = texts[::2], texts[1::2]
+    if not said:
+        row.wrong("text_history", texts, "texts that are told and said in turn, two or more")
+    if len(rewards) in (len(texts), len(texts) - 1) and len(rewards) > len(said):
+        rewards = rewards[1::2]
+    if len(rewards) != len(said):
+        row.wrong("rewards", row.value["rewards"], f"{len(said)} numbers, one per reply, or {len(texts)}, one per text")
+    return told, [(text, float(reward)) for text, reward in zip(said, rewards, strict=True)]
+
+
+def _text_nav(row: Row, task: str) -> Episode:
+    told, said = _history(row)
+    after = [*told[1:], ""][: len(said)]
+    turns = [(text.strip(), reward, heard.strip()) for (text, reward), heard in zip(said, after, strict=True)]
+    return transcript(told[0].strip(), turns, "win" if said[-1][1] > 0 else "timeout")
+
+
+def _questions(row: Row, task: str) -> Episode:
+    won, turns = row.get("correct", bool), list[tuple[str, float, str]]()
+    for i, line in enumerate(row.list("lines", str)):
+        found = _QUESTION.fullmatch(line.strip())
+        if found is None:
+            row.wrong(f"lines[{i}]", line, "a question, a question mark, a space, and the answer")
+        turns.append((found["said"], -1.0, found["told"]))
+    if not turns:
+        row.wrong("lines", [], "one question or more")
+    if won:
+        turns[-1] = (turns[-1][0], 0.0, turns[-1][2])
+    return transcript("Questions:", turns, "win" if won else "timeout")
+
+
+def _car_dealer(row: Row, task: str) -> Episode:
+    """The reward is that of the paper's code: the price over the mean of budget and list price, or, where nothing is
+    sold, what the budget lacks of the list price, as a share of it."""
+    lines = [(line.get("role", str), line.get("text", str).strip()) for line in row.within("lines")]
+    opening, turns = ["Beginning of Conversation"], list[list[str]]()
+    for i, (role, text) in enumerate(lines):
+        if role not in (*_SELLERS, _BUYER):
+            row.wrong(f"lines[{i}].role", role, ", ".join((*_SELLERS, _BUYER)))
+        if role == _BUYER:
+            (turns[-1] if turns else opening).append(text)
+        elif turns and len(turns[-1]) == 1:
+            turns[-1][0] += f" {text}"
+        else:
+            turns.append([text])
+    if not turns:
+        row.wrong("lines", row.value["lines"], "one line of the seller or more")
+    bought, reward = _sold(row)
+    done = [(said, 0.0, "\n".join(heard)) for said, *heard in turns]
+    done[-1] = (done[-1][0], reward, done[-1][2])
+    return transcript("\n".join(opening), done, "win" if bought else "loss")
+
+
+def _sold(row: Row) -> tuple[bool, float]:
+    output = Row(row.get("output", dict), f"{row.where}: output")
+    budget = Row(row.get("buyer_info", dict), f"{row.where}: buyer_info").get("budget", int, float)
+    bought, listed = output.get("car_bought", bool), output.get("msrp", int, float)
+    if not listed:
+        return bought, 0.0
+    if not bought:
+        return False, -(budget - listed) / listed
+    price = output.value.get("buy_price")
+    return True, 0.0 if price is None else output.get("buy_price", int, float) / ((budget + listed) * 0.5)
+
+
+READERS: Mapping[str, Callable[[Row, str], Episode]] = {
+    "maze": _maze,
+    "maze_partial": _maze_partial,
+    "text_nav": _text_nav,
+    "text_nav_partial": _text_nav,
+    "wordle": _wordle,
+    "chess": _chess,
+    "endgames": _chess,
+    "twenty_questions": _questions,
+    "guess_my_city": _questions,
+    "car_dealer": _car_dealer,
+}

@@ -1,0 +1,175 @@
+"""Playing a dataset: its two parts are run folders, filled on all cores, and continued where they stopped.
+
+    DIR/train/       a run (`sonde.run`, docs/store.md)
+    DIR/eval/        another, on other tasks, or with other luck where the tasks are the same
+    DIR/card.json    what is in them (`card.py`), and the same for readers:
+    DIR/README.md
+
+Episodes are numbered sample by sample, first one of every task (`rollout.Plan.span`), so any number of them is spread
+evenly over the tasks, and a larger number continues a smaller one. What is played does not depend on how many
+processes play it. Where a language model has a seat, one process plays, with many episodes at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, closing
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from sonde.core import AGENT, EMPTY, AnyPolicy, Env, Task, Trajectory, build, derive, invalid, run_sync
+from sonde.core.processes import cores, spread
+from sonde.core.types import Json
+from sonde.rollout import Key, OnDone, Plan, close, record, rollout, seated
+from sonde.run import Prepared, RunConfig, prepare
+from sonde.store import Run, RunWriter
+
+from .tasks import Dataset
+
+PARTS = ("train", "eval")
+_SECONDS = 2.0
+"""About how long a chunk of episodes takes: what an interruption may lose, on every core."""
+_MOST = 512
+"""Episodes of a chunk at most."""
+_HELD = 5_000
+"""Tasks that are kept, so that each is made once."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a dataset, built: what will be played by whom, and how many episodes."""
+
+    name: str
+    run: Prepared
+    episodes: int
+    cost: float
+
+    @property
+    def plan(self) -> Plan:
+        return replace(self.run.config.plan(), span=(0, self.episodes))
+
+    @property
+    def speaks(self) -> bool:
+        """Whether a language model has a seat."""
+        return any(_has_model(policy.config) for policy in self.run.policies.values())
+
+    def chunks(self, finished: frozenset[Key]) -> list[Chunk]:
+        """The episodes that are not finished, in pieces of some seconds."""
+        size = max(1, min(_MOST, int(1000 * _SECONDS / self.cost)))
+        found = [self._chunk(at, min(at + size, self.episodes), finished) for at in range(0, self.episodes, size)]
+        return [chunk for chunk in found if chunk is not None]
+
+    def _chunk(self, first: int, end: int, finished: frozenset[Key]) -> Chunk | None:
+        span, run, skip = (first, end), self.run, frozenset[Key]()
+        if finished:
+            plan = replace(self.plan, span=span)
+            skip = frozenset(job.key for job in plan.jobs(run.tasks)) & finished
+            if len(skip) == end - first:
+                return None
+        env, seats = run.env.config, {seat: policy.config for seat, policy in run.policies.items()}
+        return Chunk(orjson.dumps(env), orjson.dumps(seats), run.config.split, run.config.seed, span, skip)
+
+
+class Chunk(NamedTuple):
+    """Some episodes of a part, as another process can be told of them."""
+
+    env: bytes
+    seats: bytes
+    split: str
+    seed: int
+    span: tuple[int, int]
+    skip: frozenset[Key]
+
+
+def parts(
+    dataset: Dataset,
+    *,
+    n: int | None = None,
+    seed: int = 0,
+    seats: Mapping[str, Mapping[str, Json]] = EMPTY,
+    concurrency: int = RunConfig.concurrency,
+    budget: int | None = None,
+) -> list[Part]:
+    """The parts of a dataset of `n` training episodes, and a tenth as many for evaluation; by default as many as the
+    table says. `seats` takes the place of the behaviour policies in their seats; every mistake in them shows here."""
+    if n is not None and n < 1:
+        raise invalid("n", n, "1 or more")
+    if not 0 <= seed < 2**64:
+        raise invalid("seed", seed, "0 to 2**64 - 1")
+    sizes = (dataset.size, dataset.eval_size) if n is None else (n, max(1, n // 10))
+    seeds = (seed, derive(seed, "dataset", "eval"))
+    found: list[Part] = []
+    for name, episodes, own in zip(PARTS, sizes, seeds, strict=True):
+        config = RunConfig(
+            env=dataset.env, seats={AGENT: dataset.agent, **seats}, split=dataset.splits[name], seed=own, k=1,
+            concurrency=concurrency, budget=budget, gains=False,
+        )  # fmt: skip
+        run = prepare(config)
+        found.append(Part(name, replace(run, tasks=_kept(run.tasks)), episodes, dataset.cost))
+    return found
+
+
+def held(part: Part, folder: Path) -> int:
+    """How many episodes of a part the folder holds, without those that failed."""
+    begun = (folder / "config.json").is_file()
+    return sum(not entry.failed for entry in Run.load(folder).trajectories.entries()) if begun else 0
+
+
+def fill(part: Part, folder: Path, *, processes: int | None = None, on_done: OnDone | None = None) -> Run:
+    """Play what the folder lacks. Raises `UserError` where it holds anything else than this part."""
+    run = part.run
+    if part.speaks:
+        return record(run.env, run.policies, run.tasks, part.plan, folder, run.resolved, on_done=on_done)
+    with RunWriter.open(folder, run.resolved) as writer:
+        chunks = part.chunks(writer.finished)
+        at_once = min(len(chunks), processes or cores())
+        played = spread(_played, chunks, at_once) if at_once > 1 else (_played(chunk) for chunk in chunks)
+        with closing(played):
+            for rows in played:
+                for trajectory in rows:
+                    writer.append(trajectory)
+                    if on_done is not None:
+                        on_done(trajectory)
+    return Run.load(folder)
+
+
+def _played(chunk: Chunk) -> list[Trajectory]:
+    """The episodes of a chunk, in whatever process."""
+    env, policies, tasks = _built(chunk.env, chunk.seats, chunk.split)
+    plan = Plan(seed=chunk.seed, span=chunk.span)
+
+    async def play() -> list[Trajectory]:
+        try:
+            async with aclosing(_stream(env, policies, tasks, plan, chunk.skip)) as stream:
+                return [trajectory async for trajectory in stream]
+        finally:
+            await close(policies)
+
+    return run_sync(play())
+
+
+def _stream(
+    env: Env[Any], policies: Mapping[str, AnyPolicy], tasks: Sequence[Task], plan: Plan, skip: frozenset[Key]
+) -> AsyncGenerator[Trajectory, None]:
+    return rollout(env, policies, tasks, plan, skip=skip)
+
+
+@lru_cache(maxsize=2)
+def _built(env: bytes, seats: bytes, split: str) -> tuple[Env[Any], dict[str, AnyPolicy], Sequence[Task]]:
+    made = build(orjson.loads(env))
+    policies = seated(made, {seat: build(config) for seat, config in orjson.loads(seats).items()})
+    return made, policies, _kept(made.tasks(split))
+
+
+def _kept(tasks: Sequence[Task]) -> Sequence[Task]:
+    return list(tasks) if len(tasks) <= _HELD else tasks
+
+
+def _has_model(config: Json) -> bool:
+    if isinstance(config, Mapping):
+        return str(config.get("name", "")).startswith("models:") or any(map(_has_model, config.values()))
+    return isinstance(config, list | tuple) and any(map(_has_model, config))

@@ -1,0 +1,50 @@
+"""`sonde dataset lmrl`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sonde.store import Run
+
+from .invoke import failure, run
+
+MAZE = ("dataset", "lmrl", "maze", "--n", "10", "--processes", "1")
+
+
+def test_it_makes_two_runs_and_a_card(tmp_path: Path) -> None:
+    to = str(tmp_path / "data")
+    before = json.loads(run(*MAZE, "--out", to, "--dry-run", "--json"))
+    assert [(row["part"], row["episodes"], row["held"]) for row in before] == [("train", 10, 0), ("eval", 1, 0)]
+    shown = run(*MAZE, "--out", to)
+    assert "lmrl maze" in shown and "1,240" in shown and "-19.7" in shown
+    assert len(Run.load(tmp_path / "data" / "train")) == 10
+    found = json.loads(run(*MAZE, "--out", to, "--json"))
+    assert found["parts"]["train"]["size"] == 10 and found["parts"]["eval"]["size"] == 1
+    assert "train: 10 episodes, 10 there, about 0 s of one core" in run(*MAZE, "--out", to, "--dry-run")
+    assert "begun with another configuration" in failure(*MAZE, "--out", to, "--seed", "1")
+    run(*MAZE, "--out", to, "--seed", "1", "--fresh")
+
+
+def test_a_language_model_plays_and_its_calls_are_foretold(tmp_path: Path) -> None:
+    asked = ("dataset", "lmrl", "twenty_questions", "--n", "300", "--agent", "llm", "--model", "smollm2")
+    shown = run(*asked, "--out", str(tmp_path), "--dry-run")
+    assert "train: 300 episodes, 0 there" in shown and "calls" in shown
+
+
+def test_a_file_is_read_instead(tmp_path: Path) -> None:
+    file, to = tmp_path / "questions.json", str(tmp_path / "data")
+    file.write_text(json.dumps([{"lines": ["Is it a pen? Yes."], "correct": True, "word": ["Pen"]}]))
+    asked = ("dataset", "lmrl", "twenty_questions", "--from", str(file), "--out", to, "--json")
+    assert json.loads(run(*asked))["parts"].keys() == {"train"}
+    found = json.loads(run(*asked, "--part", "eval"))
+    assert found["parts"]["eval"]["mean_length"] == 1.0 and found["parts"].keys() == {"train", "eval"}
+
+
+def test_errors(tmp_path: Path) -> None:
+    assert "task: unknown name 'mase' (did you mean 'maze'?)" in failure("dataset", "lmrl", "mase")
+    assert "n: got 0, allowed: 1 or more" in failure("dataset", "lmrl", "maze", "--n", "0")
+    assert "--part: unknown name 'test'" in failure("dataset", "lmrl", "maze", "--part", "test")
+    assert "together with --agent or --model" in failure("dataset", "lmrl", "maze", "--temperature", "1")
+    missing = failure("dataset", "lmrl", "maze", "--from", str(tmp_path / "none.json"))
+    assert "none.json" in missing and "No such file" in missing

@@ -1,0 +1,72 @@
+"""LMRL-Gym's files of chess: every move and position played again, the opponent's moves found between them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sonde.core import AGENT, Episode, UserError, build
+from sonde.datasets import Read, load
+
+pytest.importorskip("chess")
+
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+AFTER_E5 = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"
+MATE_IN_1 = "7k/8/6K1/8/8/8/8/R7 w - - 0 1"
+FOOLS = (
+    ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "f3"),
+    (
+        "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq - 0 2",
+        "g4",
+    ),
+)
+
+
+def move(fen: str, san: str, reward: float = 0, done: bool = False) -> str:
+    return json.dumps({"from_state": fen, "action": san, "reward": reward, "done": done})
+
+
+def read(task: str, tmp_path: Path, *rows: str) -> Read:
+    file = tmp_path / "games.jsonl"
+    file.write_text("".join(f"{row}\n" for row in rows))
+    found = load(task, file, tmp_path / "run")
+    for t in found.run:
+        Episode.replay(build(t.env), t)
+    return found
+
+
+def test_a_mate(tmp_path: Path) -> None:
+    (t,) = read("endgames", tmp_path, move(MATE_IN_1, "Ra8#", 1, True)).run
+    assert t.outcome is not None and t.outcome.success
+    assert [turn.rewards[AGENT] for turn in t.turns] == [1.0] and t.env["preset"] == "endgames"
+
+
+def test_a_game_that_was_cut_has_the_replies_between_its_positions(tmp_path: Path) -> None:
+    rows = (move(START, "e4"), move(AFTER_E5, "Ke7", -1), move(AFTER_E5, "Nf3"), "", *(move(START, "e4"), ""))
+    first, second = read("chess", tmp_path, *rows).run
+    assert [act.seat for act in first.acts] == ["agent", "opponent", "agent", "agent"]
+    assert [act.action.text.replace(" ", "") for act in first.acts] == ["e4", "e5", "Ke7", "Nf3"]
+    assert [turn.rewards[AGENT] for turn in first.turns] == [0.0, -1.0, 0.0]
+    assert first.outcome is not None and first.outcome.truncated == "turns" and len(second.turns) == 1
+
+
+@pytest.mark.parametrize(("reward", "published"), [(-1, True), (0, False)])
+def test_a_lost_game_by_either_reward(reward: float, published: bool, tmp_path: Path) -> None:
+    (first, f3), (second, g4) = FOOLS
+    (t,) = read("chess", tmp_path, move(first, f3), move(second, g4, reward, True)).run
+    assert t.env["as_published"] is published and t.outcome is not None and t.outcome.kind == "loss"
+    assert t.acts[-1].action.text.replace(" ", "") == "Qh4#" and t.turns[-1].rewards.get(AGENT, 0.0) == reward
+
+
+def test_what_the_rules_of_chess_contradict_is_left_out(tmp_path: Path) -> None:
+    jumped = (move(START, "e4"), move(MATE_IN_1, "Ra8#", 1, True))
+    found = read("chess", tmp_path, *jumped, move(START, "e4", 1), "", move(MATE_IN_1, "Ra8#", 1, True))
+    assert len(found.run) == 1 and sum(found.left_out.values()) == 2
+    assert found.first.endswith("games.jsonl: line 1: the moves lead to other positions or rewards")
+
+
+def test_a_mistake_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"games\.jsonl: line 1: action: got 3, allowed: str"):
+        read("chess", tmp_path, '{"from_state": "x", "action": 3, "reward": 0, "done": true}')
