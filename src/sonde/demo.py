@@ -96,17 +96,11 @@ def main(folder: Path, size: Size) -> None:
 
 def small_model(env: str) -> dict[str, Json]:
     """The policy of a very small model: example games in front, answers without thinking."""
-    model = {"name": "models:hf", "model": "smollm2", "dtype": _dtype(), "threads": 1}
+    from sonde.models.hf import native_dtype
+
+    model = {"name": "models:hf", "model": "smollm2", "dtype": native_dtype(), "threads": 1}
     policy: dict[str, Json] = {"name": "agents:llm", "model": model, "answer_only": True}
     return {**policy, "examples": EXAMPLES.get(env, 1), "max_new_tokens": REPLY_TOKENS.get(env, SHORT_REPLY)}
-
-
-def _dtype() -> str:
-    """Where a processor computes in bfloat16 it reads prompts three times as fast as in float32; where it only pretends
-    to, half as fast."""
-    import torch
-
-    return "bfloat16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"
 
 
 def play(env: str, policy: dict[str, Json], folder: Path, tasks: int) -> Path:

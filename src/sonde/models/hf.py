@@ -371,3 +371,11 @@ def no_bars() -> Iterator[None]:
 
 def _ends(ids: int | Sequence[int] | None) -> tuple[int, ...]:
     return () if ids is None else (ids,) if isinstance(ids, int) else tuple(ids)
+
+
+def native_dtype() -> str:
+    """Where a processor computes in bfloat16 it reads prompts three times as fast as in float32; where it only pretends
+    to, half as fast."""
+    import torch
+
+    return "bfloat16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"
