@@ -145,14 +145,21 @@ class Prepared:
         return f"{self.env.spec.name}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
 
 
-def suite(name: str) -> tuple[str, ...]:
-    """The environments of a suite: all that have a preset of this name.
+ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = Frozen(
+    lmrl=Frozen(chess=("full", "endgames"), maze=("lmrl_partial",), text_nav=("fo", "po"))
+)
+"""Presets of a suite that have other names: tasks that its paper has in two forms."""
 
-    >>> "word_guess" in suite("mtp")
-    True
+
+def suite(name: str) -> tuple[tuple[str, str], ...]:
+    """The environments of a suite and their presets: all presets of this name, and those in `ALSO`.
+
+    >>> ("word_guess", "mtp") in suite("mtp"), [p for env, p in suite("lmrl") if env == "maze"]
+    (True, ['lmrl', 'lmrl_partial'])
     """
     presets: dict[str, Sequence[str]] = {env: getattr(find(env), "presets", ()) for env in names("envs")}
-    found = tuple(env for env, known in presets.items() if name in known)
+    also = ALSO.get(name, EMPTY)
+    found = tuple((env, p) for env, known in presets.items() for p in known if p == name or p in also.get(env, ()))
     if not found:
         raise unknown("suite", name, sorted({preset for known in presets.values() for preset in known}))
     return found

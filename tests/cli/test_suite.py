@@ -42,12 +42,21 @@ def as_json(*args: str) -> Any:
 
 
 def test_a_suite_is_every_environment_with_that_preset() -> None:
-    assert suite("mtp") == MTP
-    assert suite("delta_belief") == DELTA_BELIEF
+    assert suite("mtp") == tuple((name, "mtp") for name in MTP)
+    assert suite("delta_belief") == tuple((name, "delta_belief") for name in DELTA_BELIEF)
     assert tuple(n for n in sonde.names() if "delta_belief" in sonde.find(n).presets) == DELTA_BELIEF
-    assert {"car_dealer", "wordle"} <= set(suite("lmrl")) < set(sonde.names())
-    assert set(suite("paprika")) | set(MTP) <= set(sonde.names())
-    assert not set(suite("paprika")) & set(MTP)
+    assert {env for env, _ in suite("paprika")} | set(MTP) <= set(sonde.names())
+    assert not {env for env, _ in suite("paprika")} & set(MTP)
+
+
+def test_the_suite_of_lmrl_gym_has_its_eight_tasks_three_of_them_in_two_forms() -> None:
+    forms: dict[str, list[str]] = {}
+    for env, preset in suite("lmrl"):
+        forms.setdefault(env, []).append(preset)
+    assert {env: known for env, known in forms.items() if known != ["lmrl"]} == {
+        "chess": ["full", "endgames"], "maze": ["lmrl", "lmrl_partial"], "text_nav": ["fo", "po"],
+    }  # fmt: skip
+    assert set(forms) == {"car_dealer", "chess", "guess_my_city", "maze", "text_nav", "twenty_questions", "wordle"}
 
 
 def test_the_table_has_every_environment_and_their_mean_and_fits() -> None:

@@ -64,14 +64,14 @@ def trained_model(spec: str) -> str:
 
 def environments(
     envs: list[str] | None, named: str | None, preset: str | None
-) -> tuple[Sequence[str | None], str | None]:
-    """The environments to play and their preset: those of a suite in its preset, or else those that are given. None
-    stands for what a file says."""
+) -> Sequence[tuple[str | None, str | None]]:
+    """The environments to play, each with its preset: those of a suite, or else those that are given. None stands for
+    what a file says."""
     if named is None:
-        return envs or (None,), preset
+        return [(env, preset) for env in envs or (None,)]
     if envs or preset:
         raise UserError("--suite: allowed: without environments and --preset, which it stands for")
-    return suite(named), named
+    return suite(named)
 
 
 def environment(name: str, preset: str | None, **more: Json) -> Env[Any]:

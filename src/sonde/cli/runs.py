@@ -95,10 +95,10 @@ def evaluate(
 ) -> None:
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
     file = with_models(config_file(config), user, judge, user_url, base_url, cache)
-    played, preset = environments(envs, suite, preset)
+    played = environments(envs, suite, preset)
     protocol = PROTOCOLS.get(suite or "", Protocol())
 
-    def prepared_for(env: str | None) -> Prepared:
+    def prepared_for(env: str | None, preset: str | None) -> Prepared:
         acting = in_role(agent, env or file.get("env", {}).get("name"), preset)
         policy = agent_config(
             acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}), protocol.agent,
@@ -113,7 +113,7 @@ def evaluate(
             )
         )  # fmt: skip
 
-    prepared = [prepared_for(env) for env in played]
+    prepared = [prepared_for(*one) for one in played]
     if dry_run:
         estimate(prepared, out, as_json)
         return
