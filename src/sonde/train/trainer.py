@@ -38,6 +38,7 @@ from transformers.trainer import TRAINER_STATE_NAME
 from sonde.core.errors import StoreError, UserError, invalid
 from sonde.core.seeding import derive
 from sonde.models.heads import Heads, put_on
+from sonde.models.hf import no_bars
 from sonde.models.saving import saving
 
 from . import lora
@@ -353,7 +354,8 @@ class SondeTrainer(Trainer):
         """
         if _internal_call and output_dir is not None and self.args.should_save:
             (Path(output_dir) / TRAINER_STATE_NAME).unlink(missing_ok=True)
-        super().save_model(output_dir, _internal_call)
+        with no_bars():
+            super().save_model(output_dir, _internal_call)
         if self.heads is not None and output_dir is not None and self.args.should_save:
             self.heads.save(Path(output_dir))
         if self.tokenizer is not None and self.args.should_save:
