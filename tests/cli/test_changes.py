@@ -145,3 +145,10 @@ def test_the_pipeline_keeps_the_rest_of_an_adapter_too() -> None:
         changes={"sft": {"lora": {"r": 8}}},
     )  # fmt: skip
     assert whole.training("sft").settings.lora == LoraSettings(r=8, alpha=64.0)
+
+
+def test_a_rule_is_refused_where_nothing_is_selected() -> None:
+    assert asked("rule.within=1", of=PRESETS["tiny_sft"]).learning.sft.within == 1
+    for name in ("tiny_ilql", "tiny_mc", "tiny_grpo"):
+        with pytest.raises(UserError, match="--set rule: no part of"):
+            asked("rule.within=1", of=PRESETS[name])
