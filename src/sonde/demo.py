@@ -50,7 +50,7 @@ class Size:
     tests: int
 
 
-SHORT = Size(("wordle", "mastermind", "best_arm", "twenty_questions"), tasks=4, lessons=300, k=2, tests=100)
+SHORT = Size(("wordle", "mastermind", "twenty_questions"), tasks=4, lessons=600, k=1, tests=100)
 FULL = Size(
     (
         "wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata", "twenty_questions",
@@ -105,7 +105,7 @@ def small_model(env: str) -> dict[str, Json]:
 
 def play(env: str, policy: dict[str, Json], folder: Path, tasks: int) -> Path:
     """One run of the demo; its folder."""
-    label = "SmolLM2-135M" if "model" in policy else ""
+    label = "SmolLM2" if "model" in policy else ""
     return _execute(RunConfig(env={"name": env}, seats={AGENT: policy}, n_tasks=tasks, k=1, label=label), folder)
 
 

@@ -53,7 +53,9 @@ def changes_of(assignments: Sequence[str]) -> dict[str, list[Change]]:
 def changed(training: Training, changes: Changes) -> Training:
     """The training with these changes in its settings, its objective's options, its play and its rule."""
     if changes["rule"] and training.objective not in (*PAIRED, *SUPERVISED):
-        raise UserError(f"--set rule: no part of {training.objective}, which learns from every episode that it is given")
+        raise UserError(
+            f"--set rule: no part of {training.objective}, which learns from every episode that it is given"
+        )
     shared = training.learning.share is not None
     rule = "pairs" if training.objective in PAIRED else "share" if shared else "sft"
     selecting = with_changes(getattr(training.learning, rule), changes["rule"], "rule")
