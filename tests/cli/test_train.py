@@ -105,7 +105,7 @@ def test_training_on_recorded_episodes() -> None:
     assert "written: sft/model" in shown and "loss" in shown
     assert Path("sft/history.jsonl").is_file() and Path("sft/model/model.safetensors").is_file()
     settings = json.loads(Path("sft/settings.json").read_text())
-    assert settings["lr"] == 3e-3 and settings["batch_size"] == 8 and settings["epochs"] == 3.0
+    assert settings["lr"] == 3e-3 and settings["batch_size"] == 8 and settings["epochs"] == 10.0
     found = json.loads(
         run("train", "rpo", played, "--model", "sft/model", "--out", "rpo", "--settings", "tiny_rpo", "--json",
             *FAST, "-o", "objective.beta=0.5", "-o", "rule.per_task=2")
@@ -224,7 +224,7 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     assert "settings: tiny_rpo, but objective dpo (rpo)" in result.stderr
     changed = ["-o", "changes.sft.lr=3e-3", "--tasks", "1", "-k", "1", "--tests", "1"]
     result = invoke("paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", *changed)
-    assert "sft: tiny_sft, but settings.lr 0.003 (0.0005)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
+    assert "sft: tiny_sft, but settings.lr 0.003 (0.001)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
 
 
 def test_the_pipeline_and_its_report() -> None:

@@ -118,7 +118,7 @@ def kept(trainer: OnlineTrainer) -> list[Any]:
     """The tensors that the player holds."""
     engine = trainer.hf._lazy[0].engine
     slots = [t for node in engine.slots._nodes() for t in node.kv if t is not None]
-    return slots + [t for t in engine.deck._stores if t is not None]
+    return slots + [t for t in engine.deck._stacks if t is not None]
 
 
 def test_what_play_keeps_is_freed_before_training(tmp_path: Path) -> None:
