@@ -21,7 +21,7 @@ from sonde.train.settings import TrainSettings
 from sonde.train.trials import score
 
 from .crossing import WORDS, Crossing, Shown
-from .tiny import tiny_model, tiny_tokenizer
+from .tiny import knowing
 
 ENV = Crossing()
 LOOK = "render"
@@ -30,10 +30,7 @@ LOOK = "render"
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder, tokenizer = tmp_path_factory.mktemp("model"), tiny_tokenizer(WORDS)
-    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    return knowing(WORDS, tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from sonde.train.selection import SFTRule
 from sonde.train.settings import TrainSettings
 
 from .asking import WORDS, Asking
-from .tiny import tiny_model, tiny_tokenizer
+from .tiny import knowing, tiny_tokenizer
 
 ENV = Asking()
 NAMED = {"name": f"{Asking.__module__}:{Asking.__qualname__}"}
@@ -44,10 +44,7 @@ class Knower(ProgramPolicy):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A folder with a random model that knows the game's few words."""
-    folder, tokenizer = tmp_path_factory.mktemp("model"), tiny_tokenizer(WORDS)
-    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    return knowing(WORDS, tmp_path_factory.mktemp("model"))
 
 
 def policy(model: str) -> Any:

@@ -30,17 +30,14 @@ from sonde.train.settings import LoraSettings, TrainSettings
 
 from .asking import WORDS, Asking
 from .test_learn import Knower
-from .tiny import tiny_model, tiny_tokenizer
+from .tiny import knowing
 
 ENV = Asking()
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder, tokenizer = tmp_path_factory.mktemp("model"), tiny_tokenizer(WORDS)
-    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    return knowing(WORDS, tmp_path_factory.mktemp("model"))
 
 
 # --- what is published -----------------------------------------------------------------------------------------------

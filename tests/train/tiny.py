@@ -128,3 +128,11 @@ def bare(given: Sample) -> Sample:
     none: dict[str, None] = dict.fromkeys(("advantages", "logprobs", "temperatures", "reference"))
     rows = tuple(replace(r, **none) for r in given.rows)
     return replace(given, rows=rows)
+
+
+def knowing(words: Sequence[str] | str, folder: Path) -> str:
+    """A folder with a random model that knows a game's few words, and what it says is far from certain."""
+    tokenizer = tiny_tokenizer(words)
+    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)

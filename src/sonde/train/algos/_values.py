@@ -7,16 +7,20 @@ or a gradient. Single precision at least; double stays double.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
+from sonde.core.checked import Checked
 from sonde.core.errors import UserError, invalid
-from sonde.models.heads import Trunk
+from sonde.models.heads import HeadSpec, Trunk
 
-from ..types import Batch
+from ..types import Batch, Need, Unit
+from ._sums import not_negative
 
 Per = Literal["token", "turn"]
 """Between what the discount is: any two tokens of the agent's, or two of different turns."""
@@ -95,17 +99,50 @@ def metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[T
     return {name: (masked(x.detach(), agent_RT).sum(), agent_RT.sum()) for name, x in values.items()}
 
 
-def check_discount(name: str, discount: float) -> None:
-    if not 0 <= discount <= 1:
-        raise invalid(f"{name}: discount", discount, "0 to 1")
+@dataclass(frozen=True, kw_only=True)
+class Valued(Checked):
+    """What the objectives with values of tokens, learned from recorded episodes, share.
 
+    `discount` is `per` token of the agent's, as published, or per turn (1 within a reply). `cql`: weight of the
+    conservative term. `bc`: weight of the negative log-likelihood of what was said, by which one model stays the policy
+    whose logits the values are added to; as published there are two, and it is 0. `trunk`, `width`: see `models.heads`.
+    """
 
-def check_trunk(name: str, trunk: Trunk, bc: float) -> None:
-    """Whether anything is left that trains a trunk which the heads do not, and nothing for one that stays."""
-    if trunk == "detached" and not bc:
-        raise invalid(f"{name}: trunk", trunk, "shared or frozen where bc is 0: nothing else trains the model")
-    if trunk == "frozen" and bc:
-        raise invalid(f"{name}: trunk", trunk, f"shared or detached where bc is {bc:g}: it trains the model")
+    discount: float = 0.99
+    per: Per = "token"
+    cql: float = 0.001
+    bc: float = 0.0
+    trunk: Trunk = "shared"
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        name = self.called
+        if not 0 <= self.discount <= 1:
+            raise invalid(f"{name}: discount", self.discount, "0 to 1")
+        not_negative(f"{name}: cql", self.cql)
+        not_negative(f"{name}: bc", self.bc)
+        if self.trunk == "detached" and not self.bc:
+            raise invalid(f"{name}: trunk", self.trunk, "shared or frozen where bc is 0: nothing else trains the model")
+        if self.trunk == "frozen" and self.bc:
+            allowed = f"shared or detached where bc is {self.bc:g}: it trains the model"
+            raise invalid(f"{name}: trunk", self.trunk, allowed)
+        _ = self.heads
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    @property
+    def unit(self) -> Unit:
+        return "token"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"reward"})
+
+    @property
+    @abstractmethod
+    def heads(self) -> HeadSpec: ...
 
 
 def wide(values: Tensor) -> Tensor:

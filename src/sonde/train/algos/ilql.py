@@ -27,17 +27,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sonde.core.checked import Checked
 from sonde.core.errors import invalid
-from sonde.models.heads import HeadSpec, Trunk
+from sonde.models.heads import HeadSpec
 
-from ..types import Batch, Loss, Need, Unit
-from ._sums import not_negative, token_metric, token_sum
+from ..types import Batch, Loss
+from ._sums import token_metric, token_sum
 from ._values import (
     Limit,
-    Per,
-    check_discount,
-    check_trunk,
+    Valued,
     following,
     in_lines,
     masked,
@@ -98,51 +95,28 @@ def ilql_loss(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ILQL(Checked):
+class ILQL(Valued):
     """Implicit language Q-learning on recorded episodes.
 
-    `tau`: the expectile, .5 to below 1; higher ones look at less but the best that the data shows. `discount` is per
-    token of the agent's or `per` turn. `limit`: what follows where a limit on turns ended an episode; "bootstrap": the
-    value of the state in which its last turn began (what the environment would have answered is in no row, and a state
-    that nobody acts in has a value that nothing trains); "end": nothing, where the limit is a rule of the game. With a
-    high `tau`, take "end" only where a state shows how many turns are left: otherwise states in which the limit was
-    met seem to be near a good end. `polyak`, `every`, `trunk`, `width`: see
-    `models.heads`; `cql`, `bc`: see `mc.MC`.
+    `tau`: the expectile, .5 to below 1; higher ones look at less but the best that the data shows. `limit`: what
+    follows where a limit on turns ended an episode; "bootstrap": the value of the state in which its last turn began
+    (what the environment would have answered is in no row, and a state that nobody acts in has a value that nothing
+    trains); "end": nothing, where the limit is a rule of the game. With a high `tau`, take "end" only where a state
+    shows how many turns are left: otherwise states in which the limit was met seem to be near a good end. `polyak`,
+    `every`: see `models.heads`. The rest: see `Valued`.
     """
 
     called = "ilql"
 
     tau: float = 0.7
-    discount: float = 0.99
-    per: Per = "token"
-    cql: float = 0.001
-    bc: float = 0.0
     limit: Limit = "bootstrap"
     polyak: float = 0.005
     every: int = 1
-    trunk: Trunk = "shared"
-    width: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.tau < 1:
             raise invalid("ilql: tau", self.tau, "0.5 or above, below 1")
-        check_discount("ilql", self.discount)
-        not_negative("ilql: cql", self.cql)
-        not_negative("ilql: bc", self.bc)
-        check_trunk("ilql", self.trunk, self.bc)
-        _ = self.heads
-
-    @property
-    def name(self) -> str:
-        return "ilql"
-
-    @property
-    def unit(self) -> Unit:
-        return "token"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset({"reward"})
+        super().__post_init__()
 
     @property
     def heads(self) -> HeadSpec:

@@ -22,12 +22,11 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from sonde.core.checked import Checked
-from sonde.models.heads import HeadSpec, Trunk
+from sonde.models.heads import HeadSpec
 
-from ..types import Batch, Loss, Need, Unit
-from ._sums import not_negative, token_metric, token_sum
-from ._values import Per, check_discount, check_trunk, in_lines, masked, mean, metrics, predicted, said, to_go, wide
+from ..types import Batch, Loss
+from ._sums import token_metric, token_sum
+from ._values import Valued, in_lines, masked, mean, metrics, predicted, said, to_go, wide
 
 
 class MCTerms(NamedTuple):
@@ -52,41 +51,10 @@ def mc_loss(*, q_RTV: Tensor, token_RT: Tensor, return_RT: Tensor, agent_RT: Ten
 
 
 @dataclass(frozen=True, kw_only=True)
-class MC(Checked):
-    """A Q head on the returns of recorded episodes.
-
-    `cql`: weight of the conservative term. `discount` is per token of the agent's or `per` turn. `bc`: weight of the
-    negative log-likelihood of what was said, by which one model stays the policy whose logits the values are added to;
-    as published there are two, and it is 0. `trunk` and `width`: see `models.heads`.
-    """
+class MC(Valued):
+    """A Q head on the returns of recorded episodes; for its settings see `Valued`."""
 
     called = "mc"
-
-    discount: float = 0.99
-    per: Per = "token"
-    cql: float = 0.001
-    bc: float = 0.0
-    trunk: Trunk = "shared"
-    width: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_discount("mc", self.discount)
-        not_negative("mc: cql", self.cql)
-        not_negative("mc: bc", self.bc)
-        check_trunk("mc", self.trunk, self.bc)
-        _ = self.heads
-
-    @property
-    def name(self) -> str:
-        return "mc"
-
-    @property
-    def unit(self) -> Unit:
-        return "token"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset({"reward"})
 
     @property
     def heads(self) -> HeadSpec:
