@@ -249,9 +249,9 @@ def test_rounds_train_play_and_count(recipe: SimpleNamespace, tmp_path: Path) ->
     start = (shipped(recipe.common.MAZE.model).folder / "model.safetensors").read_bytes()
     assert len({*weights, start}) == 3
     base = result["uniform"][0].test
-    table = rounds.report([result], [rounds.row(p, [result], base) for p in rounds.PICKERS],
-                          {p: rounds.mean_picks([result], p) for p in rounds.PICKERS})  # fmt: skip
-    assert [part.rows[0][0] for part in table] == ["curriculum", "curriculum"]
+    rows = {at: [rounds.row(p, at, [result], base[at]) for p in rounds.PICKERS] for at in base}
+    table = rounds.report([result], rows, {p: rounds.mean_picks([result], p) for p in rounds.PICKERS})
+    assert [part.rows[0][0] for part in table] == ["curriculum"] * 3
 
 
 def test_a_training_is_reused_only_if_it_was_made_from_the_same(recipe: SimpleNamespace, tmp_path: Path) -> None:

@@ -208,6 +208,18 @@ def tested(
     return judged(collect(subject.game, {AGENT: policy}, tasks, Plan(k=k)), tasks, k, label)
 
 
+AT = {"temperature 1": 1.0, "temperature 0": 0.0}
+"""What every gain is shown at: at 1 a model may gain by saying more often what it would have said at 0 anyway."""
+
+
+def tested_at_both(subject: Subject, model: str, tasks: Sequence[Task], k: int, label: str) -> dict[str, Tested]:
+    """By temperature; at 0 one sample of each task is all there is."""
+    return {
+        name: tested(subject, model, tasks, k if temperature else 1, label, temperature=temperature)
+        for name, temperature in AT.items()
+    }
+
+
 def judged(played: Sequence[Trajectory], tasks: Sequence[Task], k: int, label: str) -> Tested:
     e = evaluate(played, tasks=[t.id for t in tasks], k=k, label=label)
     by_key = {(t.task.id, t.sample): float(_legal(t)) for t in played}

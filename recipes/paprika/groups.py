@@ -2,14 +2,14 @@
 
     python recipes/paprika/groups.py [--quick] [--json] [--seeds N] [--workers N]
 
-The paper's figure 3 (and 13), with the four largest maps of `maze` as groups of tasks. The model plays 24 training
-tasks of every map 20 times each, once per seed. For every map G three models learn from parts of that play, by SFT and
+The paper's figure 3 (and 13), with the four largest maps of `maze` as groups of tasks. The model plays 120 training
+tasks of every map 3 times each, once per seed. For every map G three models learn from parts of that play, by SFT and
 then RPO: *leave-one-out* from the other three maps, *single* from G alone, *full* from all four. Each is tested on 100
-held-out pairs of G, twice each, at temperature 1, untruncated.
+held-out pairs of G, twice each at temperature 1, untruncated, and once at temperature 0.
 
 Departures: the paper's groups are ten games, ours four maps of one game, which the model has all seen before (it was
-trained from scratch to walk them like a novice); what crosses from map to map is the will to take the way that it
-knows, not a strategy. Leave-one-out sees three times as many episodes as single, full four times, as in the paper.
+trained from scratch to wander them). Leave-one-out sees three times as many episodes as single, full four times, as in
+the paper.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import charts
 from common import (
+    AT,
     MAZE,
     Budget,
     Part,
@@ -35,7 +36,7 @@ from common import (
     subject_of,
     success_over_seeds,
     test_tasks,
-    tested,
+    tested_at_both,
     train_tasks,
     win_rate,
 )
@@ -44,15 +45,15 @@ from sonde.core import Trajectory
 from sonde.metrics import Estimate
 
 MAPS = ("comb", "double_t", "ladder", "spiral")
-FULL = Budget(tasks=24, k=20, tests=100, test_k=2, seeds=3)
+FULL = Budget(tasks=120, k=3, tests=100, test_k=2, seeds=3)
 QUICK = Budget(tasks=6, k=12, tests=12, test_k=2, seeds=1)
 KINDS = ("leave-one-out", "single", "full")
 
 
 class Result(NamedTuple):
-    """What one seed gave: tests by map and kind of training, and how many episodes of each map were won in play."""
+    """What one seed gave: tests by map, kind of training and temperature; the share of each map's play that was won."""
 
-    tests: dict[str, dict[str, Tested]]
+    tests: dict[str, dict[str, dict[str, Tested]]]
     won: dict[str, float]
 
 
@@ -63,7 +64,7 @@ def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, maps: Sequenc
         name: play(subject, subject.model, train_tasks(subject, b.tasks, seed, [name]), b.k, seed) for name in maps
     }
     full = train(subject, [t for part in played.values() for t in part], here / "full", seed)
-    tests: dict[str, dict[str, Tested]] = {}
+    tests: dict[str, dict[str, dict[str, Tested]]] = {}
     for name in maps:
         others = [t for other, part in played.items() if other != name for t in part]
         models = {
@@ -75,9 +76,9 @@ def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, maps: Sequenc
     return Result(tests, {name: win_rate(part) for name, part in played.items()})
 
 
-def test(subject: Subject, model: str, b: Budget, name: str, label: str) -> Tested:
-    """On the held-out pairs of one map."""
-    return tested(subject, model, test_tasks(subject, b.tests, [name]), b.test_k, label)
+def test(subject: Subject, model: str, b: Budget, name: str, label: str) -> dict[str, Tested]:
+    """On the held-out pairs of one map, at both temperatures."""
+    return tested_at_both(subject, model, test_tasks(subject, b.tests, [name]), b.test_k, label)
 
 
 def train(subject: Subject, played: Sequence[Trajectory], folder: Path, seed: int) -> str:
@@ -94,8 +95,8 @@ class Row(NamedTuple):
     gains: dict[str, Estimate]
 
 
-def row(name: str, results: Sequence[Result], base: Tested) -> Row:
-    found = {kind: [r.tests[name][kind] for r in results] for kind in KINDS}
+def row(name: str, at: str, results: Sequence[Result], base: Tested) -> Row:
+    found = {kind: [r.tests[name][kind][at] for r in results] for kind in KINDS}
     return Row(
         name,
         {kind: success_over_seeds(tests) for kind, tests in {"base": [base], **found}.items()},
@@ -116,8 +117,8 @@ def verdict(rows: Sequence[Row]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def report(results: Sequence[Result], rows: Sequence[Row]) -> list[Part]:
-    """The tables."""
+def report(at: str, results: Sequence[Result], rows: Sequence[Row]) -> list[Part]:
+    """The tables of one temperature."""
     kinds = ("base", *KINDS)
     n = len(results)
     won = {r.name: sum(result.won[r.name] for result in results) / n for r in rows}
@@ -127,12 +128,12 @@ def report(results: Sequence[Result], rows: Sequence[Row]) -> list[Part]:
         for kind in KINDS
     ]
     return [
-        Part(f"success on held-out pairs of a map, {n} seeds", ["map", "won in play", *kinds],
+        Part(f"success on held-out pairs of a map, {at}, {n} seeds", ["map", "won in play", *kinds],
              [[r.name, won[r.name], *(r.success[kind].mean for kind in kinds)] for r in rows]),
-        Part("minus base, 95 % interval over seeds and tasks", ["map", *KINDS],
+        Part(f"minus base, {at}, 95 % interval over seeds and tasks", ["map", *KINDS],
              [[r.name, *(str(r.gains[kind]) for kind in KINDS)] for r in rows]),
-        Part("maps on which it is better than base", ["", "mean", "interval above 0"], counts),
-        Part("between kinds", ["", "maps"], [
+        Part(f"maps on which it is better than base, {at}", ["", "mean", "interval above 0"], counts),
+        Part(f"between kinds, {at}", ["", "maps"], [
             ["full above single", f"{said['full_above_single']} of {len(rows)}"],
             ["leave-one-out at least single", f"{said['leave_one_out_matches_single']} of {len(rows)}"],
         ]),
@@ -144,16 +145,18 @@ def main() -> None:
     b, maps = budget(args, FULL, QUICK), MAPS[:2] if args.quick else MAPS
     subject = subject_of(args, MAZE)
     results = over_seeds(one_seed, b.seeds, args.workers, subject, b, args.out / "groups", maps)
-    rows = [row(name, results, test(subject, subject.model, b, name, "base")) for name in maps]
-    series = {kind: [r.success[kind] for r in rows] for kind in ("base", *KINDS)}
+    base = {name: test(subject, subject.model, b, name, "base") for name in maps}
+    rows = {at: [row(name, at, results, base[name][at]) for name in maps] for at in AT}
+    series = {kind: [r.success[kind] for r in rows["temperature 1"]] for kind in ("base", *KINDS)}
     plot = charts.bars(args.out / "groups" / "groups.png", maps, series)
     found = {
-        "rows": [r._asdict() for r in rows],
-        "verdict": verdict(rows),
+        "rows": {at: [r._asdict() for r in found] for at, found in rows.items()},
+        "verdict": {at: verdict(found) for at, found in rows.items()},
         "won": [r.won for r in results],
         "seeds": b.seeds,
     }
-    publish(args, "groups", report(results, rows), found, plot)
+    parts = [part for at in AT for part in report(at, results, rows[at])]
+    publish(args, "groups", parts, found, plot)
 
 
 if __name__ == "__main__":

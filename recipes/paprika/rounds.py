@@ -2,11 +2,11 @@
 
     python recipes/paprika/rounds.py [--quick] [--json] [--seeds N] [--workers N]
 
-The paper's figure 4, with `maze`: the groups are its eight maps. In every round 48 training tasks are picked, 8 before
-the picker looks at how they went, and played 20 times each; the model learns from these episodes by SFT and RPO,
-starting from the model of the round before, and is tested on held-out pairs of all maps. *Curriculum*
-picks the map by UCB on the learning potential (coefficient of variation of the turns needed; nothing known at the start
-of a round) and the task within it uniformly; *uniform* picks among all training tasks alike.
+The paper's figure 4, with `maze`: the groups are its eight maps. In every round 160 training tasks are picked, 8 before
+the picker looks at how they went, and played 6 times each; the model learns from these episodes by SFT and RPO,
+starting from the model of the round before, and is tested on held-out pairs of all maps, at temperature 1 and at 0.
+*Curriculum* picks the map by UCB on the learning potential (coefficient of variation of the turns needed; nothing known
+at the start of a round) and the task within it uniformly; *uniform* picks among all training tasks alike.
 
 Departures: the paper's groups are three difficulties of twenty questions, judged by a model, and 250 tasks a round. The
 reference of RPO is the model that the round's SFT left; the paper names the checkpoint that the round began with.
@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import charts
 from common import (
+    AT,
     MAZE,
     Budget,
     Part,
@@ -36,7 +37,7 @@ from common import (
     subject_of,
     success_over_seeds,
     test_tasks,
-    tested,
+    tested_at_both,
     win_rate,
 )
 
@@ -48,14 +49,14 @@ from sonde.train.gather import Game, Picks, gather, groups_of, trajectories
 
 ROUNDS = 3
 PICKERS = ("curriculum", "uniform")
-FULL = Budget(tasks=48, k=20, tests=200, test_k=2, seeds=3)
+FULL = Budget(tasks=160, k=6, tests=200, test_k=2, seeds=3)
 QUICK = Budget(tasks=12, k=8, tests=16, test_k=1, seeds=1)
 
 
 class Round(NamedTuple):
-    """A round: the test of the model that it left, how many tasks of each map were picked, and their win rate."""
+    """A round: the tests of its model by temperature, how many tasks of each map were picked, and their win rate."""
 
-    test: Tested
+    test: dict[str, Tested]
     picked: dict[str, int]
     won: float
 
@@ -79,9 +80,9 @@ def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, n_rounds: int
     return rounds
 
 
-def test(subject: Subject, model: str, b: Budget, label: str) -> Tested:
-    """On held-out pairs of all maps."""
-    return tested(subject, model, test_tasks(subject, b.tests), b.test_k, label)
+def test(subject: Subject, model: str, b: Budget, label: str) -> dict[str, Tested]:
+    """On held-out pairs of all maps, at both temperatures."""
+    return tested_at_both(subject, model, test_tasks(subject, b.tests), b.test_k, label)
 
 
 def pick_and_play(subject: Subject, model: str, picker: str, b: Budget, folder: Path, seed: int) -> list[Trajectory]:
@@ -112,17 +113,17 @@ class Row(NamedTuple):
     success: list[Estimate]
 
 
-def row(picker: str, results: Sequence[Result], base: Tested) -> Row:
+def row(picker: str, at: str, results: Sequence[Result], base: Tested) -> Row:
     n_rounds = len(results[0][picker])
-    tests = [[base], *([r[picker][i].test for r in results] for i in range(n_rounds))]
+    tests = [[base], *([r[picker][i].test[at] for r in results] for i in range(n_rounds))]
     return Row(picker, [success_over_seeds(found) for found in tests])
 
 
-def advantages(results: Sequence[Result]) -> list[Estimate]:
+def advantages(at: str, results: Sequence[Result]) -> list[Estimate]:
     """Curriculum minus uniform after each round, paired by seed and task."""
     n_rounds = len(results[0]["uniform"])
     return [
-        gain([r["curriculum"][i].test for r in results], [r["uniform"][i].test for r in results])
+        gain([r["curriculum"][i].test[at] for r in results], [r["uniform"][i].test[at] for r in results])
         for i in range(n_rounds)
     ]
 
@@ -140,19 +141,25 @@ def all_picked(r: Result) -> set[str]:
     return {name for rounds in r.values() for found in rounds for name in found.picked}
 
 
-def report(results: Sequence[Result], rows: Sequence[Row], picks: Mapping[str, list[dict[str, float]]]) -> list[Part]:
+def report(
+    results: Sequence[Result], rows: Mapping[str, Sequence[Row]], picks: Mapping[str, list[dict[str, float]]]
+) -> list[Part]:
     """The tables."""
-    n_rounds = len(rows[0].success) - 1
-    heads = ["", "start", *(f"round {i}" for i in range(1, n_rounds + 1))]
-    better = ["curriculum minus uniform", "", *map(str, advantages(results))]
     names = list(picks["uniform"][0])
     return [
-        Part(f"success on held-out pairs, {len(results)} seeds", heads,
-             [*([r.picker, *map(str, r.success)] for r in rows), better]),
+        *(successes(at, results, found) for at, found in rows.items()),
         Part("tasks picked of each map, mean over seeds", ["", "round", *names],
              [[picker, i, *(f"{found[name]:.1f}" for name in names)]
               for picker, rounds in picks.items() for i, found in enumerate(rounds, 1)]),
     ]  # fmt: skip
+
+
+def successes(at: str, results: Sequence[Result], rows: Sequence[Row]) -> Part:
+    """The table of one temperature."""
+    heads = ["", "start", *(f"round {i}" for i in range(1, len(rows[0].success)))]
+    better = ["curriculum minus uniform", "", *map(str, advantages(at, results))]
+    return Part(f"success on held-out pairs, {at}, {len(results)} seeds", heads,
+                [*([r.picker, *map(str, r.success)] for r in rows), better])  # fmt: skip
 
 
 def main() -> None:
@@ -162,15 +169,16 @@ def main() -> None:
     subject = subject_of(args, MAZE)
     results = over_seeds(one_seed, b.seeds, args.workers, subject, b, args.out / "rounds", n_rounds)
     base = test(subject, subject.model, b, "base")
-    rows, picks = [row(picker, results, base) for picker in PICKERS], {p: mean_picks(results, p) for p in PICKERS}
+    rows = {at: [row(picker, at, results, base[at]) for picker in PICKERS] for at in AT}
+    picks = {p: mean_picks(results, p) for p in PICKERS}
     lines = [
         charts.Curve(r.picker, [e.mean for e in r.success], [e.low for e in r.success], [e.high for e in r.success])
-        for r in rows
+        for r in rows["temperature 1"]
     ]
     plot = charts.curves(args.out / "rounds" / "rounds.png", range(n_rounds + 1), lines, xlabel="round")
     found = {
-        "rows": [r._asdict() for r in rows],
-        "curriculum_minus_uniform": advantages(results),
+        "rows": {at: [r._asdict() for r in found] for at, found in rows.items()},
+        "curriculum_minus_uniform": {at: advantages(at, results) for at in AT},
         "picked": picks,
         "seeds": b.seeds,
     }

@@ -5,8 +5,9 @@
 
 The paper's figure 16 tests its models on Wordle with words of other lengths. Here the models of `objectives.py`, which
 learned on pairs of start and goal 2 to 14 steps apart with 20 moves, walk held-out pairs near, middling and far, with
-12, 20 and 36 moves, and pairs 15 to 20 steps apart, farther than any they were shown, with 36 moves. 36 moves are what
-the model's window of 1,024 tokens holds; neither that number nor a chat of that length occurred in any training.
+12, 20 and 36 moves, and pairs 15 to 20 steps apart, farther than any they were shown, with 36 moves, at temperature 1
+and at 0. 36 moves are what the model's window of 1,024 tokens holds; neither that number nor a chat of that length
+occurred in any training.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 import charts
 from common import (
+    AT,
     MAZE,
     TRAINED,
     Budget,
@@ -32,7 +34,7 @@ from common import (
     publish,
     subject_of,
     success_over_seeds,
-    tested,
+    tested_at_both,
     trained_models,
 )
 
@@ -45,7 +47,7 @@ from sonde.rollout import Plan, collect
 BANDS = {"2-5": (2, 5), "6-9": (6, 9), "10-14": (10, 14)}
 BEYOND = {"15-20": (15, 20)}
 MOVES, TRAINING_MOVES, MOST = (12, 20, 36), 20, 36
-FULL = Budget(tasks=0, k=0, tests=80, test_k=2, seeds=3)
+FULL = Budget(tasks=0, k=0, tests=80, test_k=1, seeds=3)
 QUICK = Budget(tasks=0, k=0, tests=8, test_k=1, seeds=1)
 
 
@@ -88,12 +90,16 @@ def apart(env: Env[Any], low: int, high: int) -> list[Task]:
     return [env.task(setup) for setup in sorted(setups, key=content_hash)]
 
 
-def walk(subject: Subject, model: str, b: Budget, label: str) -> list[Tested]:
+Walked = dict[str, Tested]
+"""The tests of a model in one condition, by temperature."""
+
+
+def walk(subject: Subject, model: str, b: Budget, label: str) -> list[Walked]:
     """A model in every condition."""
-    return [tested(c.subject, model, c.tasks, b.test_k, label) for c in conditions(subject, b.tests)]
+    return [tested_at_both(c.subject, model, c.tasks, b.test_k, label) for c in conditions(subject, b.tests)]
 
 
-def one_seed(seed: int, subject: Subject, b: Budget, models: Sequence[Mapping[str, str]]) -> dict[str, list[Tested]]:
+def one_seed(seed: int, subject: Subject, b: Budget, models: Sequence[Mapping[str, str]]) -> dict[str, list[Walked]]:
     """The models of one training seed in every condition."""
     return {name: walk(subject, model, b, name) for name, model in models[seed].items()}
 
@@ -119,15 +125,14 @@ class Row(NamedTuple):
 
 
 def rows(
-    found: Sequence[Condition], results: Sequence[Mapping[str, list[Tested]]], base: Sequence[Tested],
+    at: str, found: Sequence[Condition], results: Sequence[Mapping[str, list[Walked]]], base: Sequence[Walked],
     chance: Sequence[Tested],
 ) -> list[Row]:  # fmt: skip
-    return [_row(c, [r_of(results, name, i) for name in TRAINED], base[i], chance[i]) for i, c in enumerate(found)]
-
-
-def r_of(results: Sequence[Mapping[str, list[Tested]]], name: str, i: int) -> list[Tested]:
-    """The tests of one kind of model in the i-th condition, by seed."""
-    return [r[name][i] for r in results]
+    """The rows of one temperature."""
+    return [
+        _row(c, [[r[name][i][at] for r in results] for name in TRAINED], base[i][at], chance[i])
+        for i, c in enumerate(found)
+    ]
 
 
 def _row(c: Condition, trained: Sequence[list[Tested]], base: Tested, chance: Tested) -> Row:
@@ -143,13 +148,13 @@ def _row(c: Condition, trained: Sequence[list[Tested]], base: Tested, chance: Te
     )
 
 
-def report(found: Sequence[Row], n_seeds: int) -> list[Part]:
-    """The tables."""
+def report(at: str, found: Sequence[Row], n_seeds: int) -> list[Part]:
+    """The tables of one temperature."""
     names = list(found[0].success)
     return [
-        Part(f"success in other sizes, {n_seeds} seeds", ["", "tasks", *names],
+        Part(f"success in other sizes, {at}, {n_seeds} seeds", ["", "tasks", *names],
              [[r.name, r.tasks, *(r.success[name].mean for name in names)] for r in found]),
-        Part("minus base, 95 % interval over seeds and tasks", ["", *TRAINED],
+        Part(f"minus base, {at}, 95 % interval over seeds and tasks", ["", *TRAINED],
              [[r.name, *(str(r.gains[name]) for name in TRAINED)] for r in found]),
     ]  # fmt: skip
 
@@ -176,9 +181,11 @@ def main() -> None:
         parser.error(str(e))
     results = over_seeds(one_seed, b.seeds, args.workers, subject, b, models)
     base, chance = walk(subject, subject.model, b, "base"), by_chance(subject, b)
-    found = rows(conditions(subject, b.tests), results, base, chance)
-    plot = draw(found, args.out / "sizes" / "sizes.png")
-    publish(args, "sizes", report(found, b.seeds), {"rows": [r._asdict() for r in found], "seeds": b.seeds}, plot)
+    found = {at: rows(at, conditions(subject, b.tests), results, base, chance) for at in AT}
+    plot = draw(found["temperature 1"], args.out / "sizes" / "sizes.png")
+    parts = [part for at in AT for part in report(at, found[at], b.seeds)]
+    numbers = {"rows": {at: [r._asdict() for r in table] for at, table in found.items()}, "seeds": b.seeds}
+    publish(args, "sizes", parts, numbers, plot)
 
 
 if __name__ == "__main__":
