@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid, unknown
@@ -21,7 +21,7 @@ from ._rules.answer import read_answer, tagged
 from ._rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.guessing import Codes, GuessFilter, Guessing, Rows, Verdicts
+    from ._rules.guessing import Codes, GuessFilter, Guessing, Parts, Rows, Verdicts
 
 _SIZES = {"train": 1000, "test": 500}
 _WIN = Frozen({AGENT: 1.0})
@@ -211,12 +211,10 @@ def _guessing(env: Mastermind) -> Guessing:
     def distinct(guesses: frozenset[str]) -> Rows:
         return _distinct(env.length, env.digits, frozenset("".join(guesses)))
 
-    def verdicts(guesses: Codes, secrets: Codes) -> Verdicts:
-        return _verdicts(env.digits, guesses, secrets)
-
-    n_verdicts = (env.length + 1) ** 2
+    verdicts, n_verdicts = partial(_verdicts, env.digits), (env.length + 1) ** 2
     read, parse = env._read, env._parse  # pyright: ignore[reportPrivateUsage]
-    return Guessing(_all(env.length, env.digits), verdicts, n_verdicts, read, parse, distinct)
+    parts = partial(_parts, env.digits)
+    return Guessing(_all(env.length, env.digits), verdicts, n_verdicts, read, parse, distinct, parts)
 
 
 @lru_cache(maxsize=256)
@@ -251,6 +249,24 @@ def _verdicts(digits: int, guesses: Codes, secrets: Codes) -> Verdicts:
     for i in range(length):  # every exact match counts `length` beside what it is among those in common
         verdicts += (guesses[:, i, None] == np.ascontiguousarray(secrets[:, i])) * np.uint8(length)
     return verdicts
+
+
+def _parts(digits: int, codes: Codes) -> Parts:
+    """A guess as what it has in common with the secret, whatever the places, and as every one of its places."""
+    import numpy as np
+
+    from ._rules.guessing import Parts
+
+    length = codes.shape[1]
+    which, shared = _shared(length, digits)
+    values = codes - np.uint8(ord("0"))
+    places = [len(shared) + digits * i + values[:, i].astype(np.int32) for i in range(length)]
+
+    def marks(alive: Rows) -> Verdicts:
+        here = values[alive].T[:, None, :] == np.arange(digits, dtype=np.uint8)[:, None]  # place, digit, secret
+        return np.concatenate([shared.take(which[alive], axis=1), here.reshape(-1, len(alive))])
+
+    return Parts(len(shared) + digits * length, np.stack([which, *places]), marks)
 
 
 @cache

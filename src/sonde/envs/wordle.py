@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
@@ -230,4 +230,5 @@ def _guessing(env: Wordle, length: int) -> Guessing:
 
     found = env._words(length)  # pyright: ignore[reportPrivateUsage]
     table = marks.membership_table if env.as_published else marks.standard_table
-    return Guessing(found, table, 3**length, read, lambda text: env.parse(text, length))
+    parts = partial(marks.parts, table)
+    return Guessing(found, table, 3**length, read, lambda text: env.parse(text, length), parts=parts)
