@@ -16,6 +16,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,12 @@ class Prepared:
     def _file(self) -> dict[str, Json]:
         """The file of tasks, and what was in it when the run began."""
         name = self.config.tasks_file
-        return {"tasks_file": name, "tasks_read": content_hash([t.id for t in self.tasks])} if name else {}
+        return {"tasks_file": name, "tasks_read": content_hash(self.ids)} if name else {}
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """Those of the tasks, in their order."""
+        return [task.id for task in self.tasks]
 
     @property
     def split(self) -> str:
@@ -230,7 +236,7 @@ def rescore(
         split=run.split,
         seed=run.config.seed,
         k=run.config.k,
-        tasks=[task.id for task in run.tasks],
+        tasks=run.ids,
         others={
             seat: {"fingerprint": policy.fingerprint, **policy.config}
             for seat, policy in run.policies.items()
@@ -253,7 +259,7 @@ class _Episodes:
     stored: Run
 
     def __iter__(self) -> Iterator[Trajectory]:
-        config, wanted = self.run.config, {task.id for task in self.run.tasks}
+        config, wanted = self.run.config, set(self.run.ids)
         for t in self.stored:
             if t.task.id in wanted and t.sample < config.k and t.seed == config.seed:
                 yield t

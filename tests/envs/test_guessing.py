@@ -123,8 +123,8 @@ def test_no_entropy_exceeds_its_bound(
 
 
 def test_a_bound_by_hand() -> None:
-    """With aab guessed, its a (places 1 and 2) is marked gg, yb, bg, gb under the four words: 2 bits. Its b is marked g,
-    y, g, y: 1 bit. The four verdicts differ, 2 bits, and could not give more than 3."""
+    """Guess aab. Its a (places 1 and 2) is marked gg, yb, bg and gb under the four words: 2 bits. Its b is marked g, y,
+    g and y: 1 bit. The four verdicts differ: 2 bits, of the 3 that they cannot exceed."""
     words = ["aab", "bba", "cab", "abc"]
     parts = partial(marks.parts, marks.standard_table)
     game = Guessing(words, marks.standard_table, 27, lambda turn: None, lambda text: text, parts=parts)
