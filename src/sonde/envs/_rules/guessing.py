@@ -150,7 +150,7 @@ class Guessing:
         marks = parts.marks(alive)
         m = int(marks.max()) + 1
         bits = np.concatenate([self._bits(marks[block], m) for block in _blocks(parts.n, max(len(alive), m))])
-        return bits.take(parts.of_PG.take(rows, axis=1)).sum(axis=0)
+        return bits.take(parts.of_PG).sum(axis=0)[rows]
 
     def _entropies(self, rows: Rows, alive: Rows) -> Bits:
         """Entropy of every candidate in `rows` as a guess: shape `(G,)`."""
