@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid, unknown
+from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -61,14 +61,11 @@ class Mastermind(TabularEnv[State]):
     max_turns: int = 12
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("mastermind: preset", self.preset, self.presets)
+        super().__post_init__()
         if not 1 <= self.length <= 6:
             raise invalid("mastermind: length", self.length, "1 to 6")
         if not 2 <= self.digits <= 10 or self.digits**self.length > 100_000:
             raise invalid("mastermind: digits", self.digits, "2 to 10, with digits**length at most 100,000")
-        if self.max_turns < 1:
-            raise invalid("mastermind: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def spec(self) -> Spec:
@@ -98,8 +95,7 @@ class Mastermind(TabularEnv[State]):
         return self._task(hidden, "custom", 0)
 
     def _task(self, code: str, split: str, index: int) -> Task:
-        public = Frozen(length=self.length, digits=self.digits)
-        return Task("mastermind", self.preset, split, index, public, code, Frozen(group="mastermind"))
+        return self.listed(split, index, Frozen(length=self.length, digits=self.digits), code)
 
     @property
     def _symbols(self) -> str:
