@@ -17,7 +17,7 @@ JOBS ?= 2
 
 CORE := .venv-core
 CORE_PYTHON ?= python3.13
-CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_run.py test_evaluate.py)
+CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_rollout_failures.py test_run.py test_evaluate.py)
 
 .PHONY: demo test test-all test-core ci docs install dev clean
 .DEFAULT_GOAL := demo
