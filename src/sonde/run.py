@@ -135,9 +135,9 @@ class Prepared:
         return {"tasks_file": name, "tasks_read": content_hash(self.ids)} if name else {}
 
     @cached_property
-    def ids(self) -> list[str]:
+    def ids(self) -> tuple[str, ...]:
         """Those of the tasks, in their order."""
-        return [task.id for task in self.tasks]
+        return tuple(task.id for task in self.tasks)
 
     @property
     def split(self) -> str:
