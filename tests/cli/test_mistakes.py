@@ -111,6 +111,7 @@ def test_alone_it_shows_its_help_and_nothing_else() -> None:
     assert "sonde: " not in result.stdout + result.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

@@ -29,6 +29,7 @@ def pages(wanted: Callable[[str], bool]) -> list[Any]:
     return [pytest.param(page, id=page.name) for page in PAGES if wanted(page.read_text("utf-8"))]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", pages(OUTPUTS["has_examples"]))
 def test_examples_run_and_print_what_is_shown(page: Path) -> None:
     text = page.read_text("utf-8")

@@ -240,6 +240,7 @@ def test_the_seated_judge_decides() -> None:
     assert no.outcome and (no.outcome.kind, no.outcome.claimed) == ("loss", True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("judge", ["rules", "seat"])
 def test_contract(judge: str) -> None:
     check_env(MurderMystery(judge=judge), episodes=40, policies=Frozen(judge=Judge()))

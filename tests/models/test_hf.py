@@ -82,6 +82,7 @@ def check_exact(folder: Path, conversations: Sequence[Sequence[Completion]]) -> 
 # --- equal to one plain pass -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kv_bytes", [0, 40_000, 1 << 30])
 @pytest.mark.parametrize("max_batch", [1, 3, 8])
 def test_ragged_turns_equal_the_plain_forward_pass(tiny_folder: Path, kv_bytes: int, max_batch: int) -> None:

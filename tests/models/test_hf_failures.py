@@ -126,6 +126,7 @@ class Narrow(transformers.LlamaForCausalLM):
         return super().forward(input_ids, **kwargs)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lock_step", [False, True])
 def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: bool) -> None:
     plain = model()
