@@ -315,7 +315,7 @@ def test_an_empty_run_has_nothing_to_reopen(tmp_path: Path) -> None:
 def test_evaluations_are_written_whole(tmp_path: Path) -> None:
     execute(small(), tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith(".")) == [
-        "annotations-information.jsonl.zst", "config.json", EVALUATION, "trajectories-00000.jsonl.zst",
+        "annotations-information.jsonl.zst", "config.json", EVALUATION, "index.sqlite", "trajectories-00000.jsonl.zst",
     ]  # fmt: skip
     assert not (tmp_path / f".{EVALUATION}").exists()
     assert isinstance(load_evaluation(tmp_path), Evaluation)

@@ -210,7 +210,8 @@ def reopen(stored: Run, *, gains: bool = True) -> Prepared:
         last = load_evaluation(stored.folder)
         extent = {"k": last.k, "n_tasks": last.n_tasks, "label": last.label}
     elif len(stored):
-        extent = {"k": 1 + max(t.sample for t in stored), "n_tasks": 1 + max(t.task.index for t in stored)}
+        known = list(stored.trajectories.entries())
+        extent = {"k": 1 + max(e.sample for e in known), "n_tasks": 1 + max(e.task_index for e in known)}
     else:
         raise UserError(f"{stored.folder}: no episodes")
     return prepare(config_from({**config, **extent, "gains": gains}))
@@ -254,9 +255,8 @@ class _Episodes:
 
     def __iter__(self) -> Iterator[Trajectory]:
         config, wanted = self.run.config, {task.id for task in self.run.tasks}
-        for t in self.stored:
-            if t.task.id in wanted and t.sample < config.k and t.seed == config.seed:
-                yield t
+        mine = self.stored.trajectories.where("sample < ? AND seed = ?", config.k, config.seed)
+        return (t for t in mine if t.task.id in wanted)
 
 
 def begin_anew(folder: Path) -> None:

@@ -32,7 +32,7 @@ FAKE = [
     'seats.agent.model.pattern=["<Answer>{0|1}{2|3}00</Answer>", "<Answer>0123</Answer>", "?"]',
 ]
 SMALL = ["-o", "env.length=3", "-o", "env.digits=5"]
-COMMANDS = ["list", "show", "play", "eval", "rollout", "rescore", "compare", "report", "compact"]
+COMMANDS = ["list", "show", "play", "eval", "rollout", "rescore", "compare", "report", "export"]
 
 
 @pytest.fixture(autouse=True)
@@ -313,14 +313,13 @@ def test_compare_pairs_two_runs() -> None:
     assert "entropy minus random" in text and f"{gap:+.3f}" in text
 
 
-def test_report_and_compact() -> None:
+def test_report_and_export() -> None:
     folder, _ = evaluated("--agent", "random")
     assert "written: page.html" in run("report", folder, "--out", "page.html")
     assert Path("page.html").read_text("utf-8").startswith("<!doctype html>")
     pytest.importorskip("pyarrow")
-    before = list(Run.load(folder).canonical())
-    assert "parquet" in run("compact", folder)
-    assert list(Run.load(folder).canonical()) == before
+    assert "written: tables" in run("export", folder, "tables")
+    assert {p.name for p in Path("tables").iterdir()} == {"trajectories.parquet", "acts.parquet"}
 
 
 def test_models_are_listed() -> None:
@@ -385,7 +384,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["report", "a"], "a: no such run folder"),
         (["report", "."], ".: no evaluation.json"),
         (["report"], "folders"),
-        (["compact", "a"], "a is not a run folder"),
+        (["export", "a", "b"], "a is not a run folder"),
         (["rescore", "a"], "a is not a run folder"),
         (["rollout", "mastermind"], "folder"),
         (["play", "masterminf"], "did you mean 'mastermind'"),
