@@ -70,6 +70,7 @@ class RunConfig(Checked):
     seed: int = 0
     concurrency: int = 256
     budget: int | None = None
+    share: tuple[int, int] = (0, 1)
     gains: bool = True
     label: str = ""
 
@@ -82,7 +83,7 @@ class RunConfig(Checked):
         self.plan()
 
     def plan(self) -> Plan:
-        return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget)
+        return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
 
 
 @dataclass(frozen=True)
@@ -184,10 +185,10 @@ def prepare(config: RunConfig) -> Prepared:
 
 
 def missing(run: Prepared, folder: Path) -> int:
-    """How many episodes of the run the folder lacks: not played, or failed."""
+    """How many episodes of the run, all shares of it, the folder lacks: not played, or failed."""
     begun = (folder / "config.json").is_file()
     held = {e.key for e in Run.load(folder).trajectories.entries() if not e.failed} if begun else set[Key]()
-    return sum(1 for _ in run.config.plan().jobs(run.tasks, held))
+    return sum(1 for _ in replace(run.config.plan(), share=(0, 1)).jobs(run.tasks, held))
 
 
 def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:

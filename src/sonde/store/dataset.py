@@ -91,7 +91,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
         """What the index knows of every trajectory, in order, without reading them."""
         for row in self._index.select(", ".join(Entry._fields), *self._query):
             found = Entry(*row)
-            yield found._replace(seed=int(found.seed), success=found.kind and bool(found.success))
+            yield found._replace(seed=int(found.seed), success=None if found.success is None else bool(found.success))
 
     def _read(self, log: int, start: int, length: int) -> Sequence[bytes]:
         try:

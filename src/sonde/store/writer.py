@@ -88,7 +88,7 @@ class RunWriter(Closing):
         self._log.flush()
 
     def _open(self, number: int) -> Log:
-        log = Log(log_path(self.folder, number), fsync=self._fsync, end=self._index.state(number).end)
+        log = Log(log_path(self.folder, number), fsync=self._fsync, end=self._index.state(number).end or None)
         self._number, self._due = number, log.size + self._index.slack
         return log
 
