@@ -9,15 +9,20 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sonde.core import StoreError, Trajectory
 from sonde.store import Run, RunWriter, StoreWarning, TrajectoryDataset, index
 from sonde.store.codec import encode
-from sonde.store.frames import frames
-from sonde.store.index import NAME, log_path, logs
+from sonde.store.frames import frames, make_frame
+from sonde.store.index import NAME, Index, log_path, logs
+from sonde.store.log import Log
 
 LOG = "trajectories-00000.jsonl.zst"
 
@@ -242,3 +247,73 @@ def test_readers_and_writers_never_disturb_each_other(tmp_path: Path, play, monk
     assert [reader.communicate(timeout=60)[0] for reader in readers] == ["60\n"] * 2
     assert set(ids(tmp_path)) == set(of(given)) and len(logs(tmp_path)) == 2
     assert [p.name for p in tmp_path.iterdir() if NAME in p.name] == [NAME]
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("add"), st.integers(0, 2), st.integers(0, 3), st.booleans()),
+    st.tuples(st.just("tear"), st.integers(0, 2), st.integers(1, 60)),
+    st.tuples(st.just("spoil"), st.integers(0, 10**4)),
+    st.tuples(st.sampled_from(["save", "remember", "restore"])),
+)
+
+
+class Told:
+    """A run and what it should say: records by writer, in order."""
+
+    def __init__(self, folder: Path, one: Trajectory) -> None:
+        self.folder, self.one, self.n = folder, one, 0
+        self.records: dict[int, list[tuple[int, bool, str]]] = {0: [], 1: [], 2: []}
+        self.kept = b""
+
+    def log(self, writer: int) -> Path:
+        return log_path(self.folder, writer * 1_000_000)
+
+    def add(self, writer: int, sample: int, failed: bool) -> None:
+        self.n += 1
+        record = replace(self.one, sample=sample, id=f"{self.n}", error="WorldError: x" * failed)
+        log = Log(self.log(writer))
+        log.add(encode(record))
+        log.close()
+        self.records[writer].append((sample, failed, record.id))
+
+    def tear(self, writer: int, size: int) -> None:
+        with self.log(writer).open("ab") as file:
+            file.write(make_frame([encode(self.one)])[:size])
+
+    def save(self) -> None:
+        Index(self.folder).save()
+
+    def remember(self) -> None:
+        self.kept = (self.folder / NAME).read_bytes() if (self.folder / NAME).exists() else self.kept
+
+    def restore(self) -> None:
+        (self.folder / NAME).write_bytes(self.kept)
+
+    def spoil(self, at: int) -> None:
+        if (self.folder / NAME).exists():
+            data = bytearray((self.folder / NAME).read_bytes())
+            if data:
+                data[at % len(data)] ^= 4
+                (self.folder / NAME).write_bytes(data)
+
+    def expected(self) -> list[str]:
+        """Of each sample the last record without an error, else the last, in order."""
+        flat = [record for writer in self.records for record in self.records[writer]]
+        best: dict[int, tuple[int, bool, str]] = {}
+        for record in flat:
+            if record[0] not in best or best[record[0]][1] or not record[1]:
+                best[record[0]] = record
+        return [record[2] for record in flat if record in best.values()]
+
+
+@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(STEPS, max_size=12))
+def test_whatever_happens_to_it_the_index_says_what_the_logs_say(seats, steps: list[tuple[Any, ...]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        told = Told(Path(folder), seats)
+        for name, *args in steps:
+            getattr(told, name)(*args)
+            found = Index(told.folder)
+            assert [id for (id,) in found.select("id")] == told.expected()
+            assert found.superseded == told.n - len(told.expected())

@@ -6,6 +6,7 @@ its own, so they need nothing of each other; a second process of the same number
 
 from __future__ import annotations
 
+import sqlite3
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Self
 
 from filelock import FileLock
 
-from sonde.core import Trajectory, UserError, invalid
+from sonde.core import StoreError, Trajectory, UserError, invalid
 from sonde.core.checked import checked
 
 from .codec import encode
@@ -96,8 +97,9 @@ class RunWriter(Closing):
         """What cannot be written of the index is no loss, and no reason to stop."""
         try:
             self._index.save()
-        except OSError as e:
-            why = f"not written ({e.strerror or e}); nothing is lost, the next opening reads the logs instead"
+        except (OSError, StoreError, sqlite3.Error) as e:
+            said = getattr(e, "strerror", None) or e
+            why = f"not written ({said}); nothing is lost, the next opening reads the logs instead"
             warnings.warn(f"{self._index.path}: {why}", StoreWarning, 2)
 
     def close(self) -> None:
