@@ -1,6 +1,7 @@
 # Every target builds .venv by itself with the versions of constraints.txt; a second run starts at once.
 #   make demo      a small language model plays, a tiny one learns; a table and an HTML report; FULL=1: all of it, longer
-#   make test      every test but those marked slow          make test-all  all tests
+#   make test      every test that takes a moment            make test-all  all tests, the slow ones too
+#   make test-thorough  those that take seconds, which `make ci` runs as well
 #   make ci        what .ci/run checks                       make docs      the pages, into site/
 #   make test-core what needs no extra, on another Python    CORE_PYTHON=python3.13 names it
 #   make clean     removes .venv and everything built; run folders stay
@@ -17,22 +18,25 @@ JOBS ?= 2
 
 CORE := .venv-core
 CORE_PYTHON ?= python3.13
-CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_run.py test_evaluate.py)
+CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_rollout_failures.py test_run.py test_evaluate.py)
 
-.PHONY: demo test test-all test-core ci docs install dev clean
+.PHONY: demo test test-thorough test-all test-core ci docs install dev clean
 .DEFAULT_GOAL := demo
 
 demo: install
 	$(BIN)/python -m sonde.demo $(if $(FULL),--full)
 
 test: dev
-	$(BIN)/python -m pytest -m "not slow" -n $(JOBS)
+	$(BIN)/python -m pytest -m "not slow and not thorough" -n $(JOBS)
+
+test-thorough: dev
+	$(BIN)/python -m pytest -m "thorough and not slow" -n $(JOBS)
 
 test-all: dev
 	$(BIN)/python -m pytest -n $(JOBS)
 
 test-core: $(CORE)/installed
-	$(CORE)/bin/python -m pytest -m "not slow" -n $(JOBS) $(CORE_TESTS)
+	$(CORE)/bin/python -m pytest -m "not slow and not thorough" -n $(JOBS) $(CORE_TESTS)
 
 ci:
 	.ci/run

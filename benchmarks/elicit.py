@@ -78,7 +78,7 @@ def group(seed: int, size: int, turns: int) -> list[list[Probe]]:
 
 def per_turn(hf: HF, probes: Sequence[Probe]) -> list[list[float]]:
     """A forward pass over the whole history for every probe."""
-    loaded = hf._lazy[0]
+    loaded = hf._loaded
     found: list[list[float]] = []
     for probe in probes:
         row = loaded.chat.scored(probe)
@@ -102,7 +102,7 @@ def needed(hf: HF, episodes: Sequence[Sequence[Probe]]) -> int:
     edges: dict[tuple[int, int], int] = {}
     for probe in (probe for probes in episodes for probe in probes):
         at = 0
-        for token in hf._lazy[0].chat.scored(probe).ids[:-1]:
+        for token in hf._loaded.chat.scored(probe).ids[:-1]:
             at = edges.setdefault((at, token), len(edges) + 1)
     return len(edges)
 
@@ -122,7 +122,7 @@ def line(hf: HF, name: str, episodes: Sequence[Sequence[Probe]], n_timed: int) -
     alone *= len(episodes) / len(some)
     far = max(abs(a - b) for many, ones in zip(found, expected, strict=False)
               for row, other in zip(many, ones, strict=True) for a, b in zip(row, other, strict=True))  # fmt: skip
-    again = sum(len(hf._lazy[0].chat.scored(probe).ids) - 1 for probes in episodes for probe in probes)
+    again = sum(len(hf._loaded.chat.scored(probe).ids) - 1 for probes in episodes for probe in probes)
     need = needed(hf, episodes)
     return (
         f"{name:28}{need:8}{computed:9}{computed / need:7.3f}{again / need:7.1f}{passes:7}"
@@ -143,7 +143,7 @@ def main() -> None:
     warm = group(0, 1, 2)
     packed(hf, warm)
     per_turn(hf, warm[0])
-    scorer = hf._lazy[0].engine.scorer
+    scorer = hf._loaded.engine.scorer
     scorer.most = scorer._tokens = args.tokens or scorer.most
     print(
         f"{args.model} {args.dtype}, {args.turns} turns, passes of at most {scorer.most} tokens, 1 thread; CPU seconds"

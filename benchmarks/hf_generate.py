@@ -35,7 +35,7 @@ def endless(hf_args: dict[str, Any]) -> HF:
     import torch
 
     def steer(hidden: Any, logits: Any) -> Any:
-        return logits.index_fill(-1, torch.tensor(sorted(hf._lazy[0].chat.ends), device=logits.device), -math.inf)
+        return logits.index_fill(-1, torch.tensor(sorted(hf._loaded.chat.ends), device=logits.device), -math.inf)
 
     hf = HF(**hf_args, steer=steer)  # named here, because the hook needs the tokenizer of the loaded model
     return hf

@@ -16,8 +16,8 @@ import sonde
 from sonde.core import Env, Rng
 from sonde.testing import RULES, Probe, hostile
 
-EPISODES, LONG = 100, 1000
-TURNS = 8000
+EPISODES, LONG = 40, 1000
+TURNS = 3200
 """Where episodes are long, fewer of them are played, at least 8."""
 FUZZED, LONG_FUZZED = 1000, 10_000
 

@@ -173,6 +173,7 @@ def command(tmp_path: Path, url: str, *more: str) -> tuple[subprocess.CompletedP
     return done, time.perf_counter() - start
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("handler", "says_so"),
     [

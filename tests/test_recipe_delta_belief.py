@@ -19,6 +19,7 @@ def run(recipe: str, *args: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 def test_calibration_of_the_tiny_model(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     out = ("--only", "tiny", "tiny-decide", "--quick", "--json", "--out", str(tmp_path))
@@ -70,6 +71,7 @@ def test_arms_are_compared_at_equal_episodes_and_never_trained_twice(base: Path,
     assert len(budget["base"]) == 10 and sorted(budget["to_go"]) == budget["to_go"]
 
 
+@pytest.mark.thorough
 def test_the_papers_trainings_resolve_to_its_numbers() -> None:
     """ΔBelief-RL, section 4.1 and tables 5 and 6; by its code 240 tasks of 16 games in 3 updates, 60 rollouts."""
     found = {row["config"]: row for row in run("paper.py", "--dry-run", "--json")}

@@ -28,6 +28,7 @@ def total(row: dict[str, Any]) -> float:
     return float(list(row["regret"].values())[-1][0])
 
 
+@pytest.mark.thorough
 def test_bandit() -> None:
     found = rows("bandit.py", "--trials", "40")
     assert total(found["uniform"]) == pytest.approx(16.0, abs=0.8)

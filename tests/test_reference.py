@@ -44,6 +44,7 @@ def test_every_preset_has_a_scale(env: Env[Any]) -> None:
     assert min(0.0, least) * env.spec.max_turns <= floor.mean and top.mean <= max(0.0, most) * env.spec.max_turns
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("env", PLAYED)
 def test_the_first_tasks_play_as_they_were_measured(env: Env[Any]) -> None:
     entry = entries().get(fingerprint(env))

@@ -60,6 +60,7 @@ def kill_at(process: subprocess.Popen[bytes], folder: Path, episodes: int) -> No
     assert process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")  # a flush that the kill cut is cut off, with a warning
 @pytest.mark.parametrize("cached", [False, True], ids=["plain", "cached"])
 def test_after_kill_9_nothing_finished_is_played_again(cached: bool, tmp_path: Path) -> None:

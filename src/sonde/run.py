@@ -16,6 +16,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,12 @@ class Prepared:
     def _file(self) -> dict[str, Json]:
         """The file of tasks, and what was in it when the run began."""
         name = self.config.tasks_file
-        return {"tasks_file": name, "tasks_read": content_hash([t.id for t in self.tasks])} if name else {}
+        return {"tasks_file": name, "tasks_read": content_hash(self.ids)} if name else {}
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """Those of the tasks, in their order."""
+        return tuple(task.id for task in self.tasks)
 
     @property
     def split(self) -> str:
@@ -232,7 +238,7 @@ def rescore(
         split=run.split,
         seed=run.config.seed,
         k=run.config.k,
-        tasks=[task.id for task in run.tasks],
+        tasks=run.ids,
         others={
             seat: {"fingerprint": policy.fingerprint, **policy.config}
             for seat, policy in run.policies.items()
@@ -255,7 +261,7 @@ class _Episodes:
     stored: Run
 
     def __iter__(self) -> Iterator[Trajectory]:
-        config, wanted = self.run.config, {task.id for task in self.run.tasks}
+        config, wanted = self.run.config, set(self.run.ids)
         mine = self.stored.trajectories.where("sample < ? AND seed = ?", config.k, config.seed)
         return (t for t in mine if t.task.id in wanted)
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import fields
 from functools import lru_cache
 from importlib.metadata import version
-from itertools import islice, tee
+from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,18 +77,19 @@ def measured(
     rest, which is then kept there. The same values whatever the number of `processes`, by default one per core.
     """
     known = {} if folder is None else _kept(folder, env)
-    left = 0
-    for trajectory in trajectories:
-        if trajectory.id in known:
-            yield trajectory, known[trajectory.id]
-        else:
-            left += 1
-    if not left:
-        return
+    if known:  # the rest is not held in memory meanwhile
+        complete = True
+        for trajectory in trajectories:
+            if trajectory.id in known:
+                yield trajectory, known[trajectory.id]
+            else:
+                complete = False
+        if complete:
+            return
     rest = (trajectory for trajectory in trajectories if trajectory.id not in known)
     with ExitStack() as stack:
         notes = None if folder is None else stack.enter_context(_Notes.open(folder, env))
-        for trajectory, found in stack.enter_context(closing(_computed(env, rest, left, processes or cores()))):
+        for trajectory, found in stack.enter_context(closing(_computed(env, rest, processes or cores()))):
             if notes is not None:
                 notes.keep(trajectory, found)
             yield trajectory, found
@@ -98,17 +99,22 @@ def measured(
 
 
 def _computed(
-    env: Env[Any], trajectories: Iterator[Trajectory], left: int, processes: int
+    env: Env[Any], trajectories: Iterator[Trajectory], processes: int
 ) -> Generator[tuple[Trajectory, Information], None, None]:
     """Alone for as long as `PATIENCE`, then together with others, if there is enough left for them to do."""
     if type(env).__module__ == "__main__":  # nobody else can import it
         processes = 1
     begun = time.monotonic()
-    for n, trajectory in enumerate(trajectories, 1):
+    for trajectory in trajectories:
         yield trajectory, information(env, trajectory)
-        if processes > 1 and left - n > BATCH * processes and time.monotonic() - begun > PATIENCE:
+        if processes > 1 and time.monotonic() - begun > PATIENCE:
             break
-    mine, theirs = tee(iter(lambda: list(islice(trajectories, BATCH)), []))
+    ahead = list(islice(trajectories, BATCH * processes))
+    if len(ahead) < BATCH * processes:
+        yield from ((trajectory, information(env, trajectory)) for trajectory in ahead)
+        return
+    rest = chain(ahead, trajectories)
+    mine, theirs = tee(iter(lambda: list(islice(rest, BATCH)), []))
     config = dumps(env.config)
     with closing(spread(_informed, ((config, batch) for batch in theirs), processes)) as answers:
         for batch, found in zip(mine, answers, strict=True):

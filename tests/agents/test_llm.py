@@ -98,6 +98,12 @@ def test_a_summary_replaces_the_history() -> None:
     assert model.asked[0][0][0].content != model.asked[1][0][0].content, "it shows the board as it is now"
 
 
+def test_what_was_told_last_is_all_that_is_shown() -> None:
+    model, ep = played(3, context="told")
+    whole = ep.messages[AGENT]
+    assert [said(messages) for messages, _ in model.asked] == [said((whole[at],)) for at in (0, 2, 4)]
+
+
 def test_a_summary_is_refused_where_there_is_none() -> None:
     env = sonde.make("mastermind")
     with pytest.raises(UserError, match="agents:llm: context: mastermind renders no summary; use full or last:K"):
@@ -288,7 +294,7 @@ def test_sampling_is_that_of_the_paper_unless_said_otherwise() -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"context": "last:0"}, "agents:llm: context: got 'last:0', allowed: full, render or last:K"),
+        ({"context": "last:0"}, "agents:llm: context: got 'last:0', allowed: full, render, told or last:K"),
         ({"context": "last"}, "context: got 'last'"),
         ({"context": "last:x"}, "context: got 'last:x'"),
         ({"context": "all"}, "context: got 'all'"),

@@ -109,6 +109,7 @@ def test_regret_is_that_of_classic_psrl(env: str, preset: str, n: int, updates: 
     assert error < 0.25 * rows[1].mean()
 
 
+@pytest.mark.thorough
 def test_on_bernoulli_bandits_it_is_thompson_sampling() -> None:
     game = sonde.make("bernoulli_bandit")
     rows = [

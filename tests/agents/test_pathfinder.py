@@ -71,6 +71,7 @@ def deep(layout: Layout, goal: Cell, places: Places, depth: int) -> int:
     return min(best)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["umaze", "rooms", "cross", "zigzag"])
 def test_the_plan_is_what_trying_everything_finds(name: str) -> None:
     """A search to depth d is a lower bound that meets the plan once every place is told apart or won within d moves."""

@@ -55,6 +55,7 @@ def test_one_plan_per_sub_episode() -> None:
         assert turn.info["action"] == tunnels[int(row[states.index(turn.info["state"])])]
 
 
+@pytest.mark.thorough
 def test_regret_flattens() -> None:
     """Figure 6's finding for vanilla PSRL: nearly optimal in the last sub-episodes, where random play loses over 1."""
     found = {}

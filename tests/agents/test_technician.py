@@ -16,6 +16,7 @@ from sonde.rollout import collect
 ENV = sonde.make("customer_service")
 
 
+@pytest.mark.thorough
 def test_solves_every_test_case_in_as_many_messages_as_foreseen() -> None:
     played = collect(ENV, {"agent": sonde.make("agents:technician")}, ENV.tasks("test"))
     turns = [len(t.turns) for t in played]
@@ -26,6 +27,7 @@ def test_solves_every_test_case_in_as_many_messages_as_foreseen() -> None:
     assert abs(sum(turns) / len(turns) - sum(foreseen) / len(foreseen)) < 0.3
 
 
+@pytest.mark.thorough
 def test_asks_in_at_least_five_ways_that_are_understood() -> None:
     for name, product in products().items():
         for f in range(len(product.findings)):

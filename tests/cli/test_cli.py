@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,7 +29,6 @@ FAKE = [
     'seats.agent.model.pattern=["<Answer>{0|1}{2|3}00</Answer>", "<Answer>0123</Answer>", "?"]',
 ]
 SMALL = ["-o", "env.length=3", "-o", "env.digits=5"]
-COMMANDS = ["list", "show", "play", "eval", "rollout", "rescore", "compare", "report", "export"]
 
 
 @pytest.fixture(autouse=True)
@@ -339,155 +335,3 @@ def test_models_fetch_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     result = invoke("models", "fetch", "smollm2")
     assert result.stdout == f"{Path('cache/smollm2')}\n"
     assert "find the file" in result.stderr
-
-
-# --- mistakes ------------------------------------------------------------------------------------------------------
-
-RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
-
-
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        (["show", "masterminf"], "unknown name 'masterminf' (did you mean 'mastermind'?)"),
-        (["eval", "masterminf", "--agent", "random"], "did you mean 'mastermind'"),
-        (["eval", "agents:random", "--agent", "random"], "is not an environment"),
-        (["eval", "mastermind", "--agent", "randm"], "agent: unknown name 'randm' (did you mean 'random'?)"),
-        (["eval", "mastermind"], "--model: agent 'llm' needs one, for example --model smollm2"),
-        (["eval", "--agent", "random"], "config: missing env"),
-        (["eval", "mastermind", "--model", "nope"], "--model: got 'nope', allowed: "),
-        (["eval", "mastermind", "--model", "http:x"], "needs --base-url"),
-        (["eval", "mastermind", "--model", "fake"], "script, pattern"),
-        ([*RANDOM, "--model", "fake"], "--model: agent 'random' takes no model"),
-        ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: together with --model http:NAME"),
-        ([*RANDOM, "--temperature", "1"], "agents:random: unknown name 'temperature'"),
-        ([*RANDOM, "--preset", "x"], "mastermind: preset: unknown name 'x'; known: paprika"),
-        ([*RANDOM, "--split", "dev"], "split: unknown name 'dev'"),
-        ([*RANDOM, "--max-turns", "0"], "max_turns: got 0"),
-        ([*RANDOM, "--seed", "-1"], "seed: got -1"),
-        ([*RANDOM, "-k", "0"], "k: got 0, allowed: 1 or more"),
-        ([*RANDOM, "-k", "x"], "'-k'"),
-        ([*RANDOM, "-n", "0"], "n_tasks: got 0, allowed: 1 or more"),
-        ([*RANDOM, "-n", "501"], "n_tasks: got 501, allowed: 1 to 500 for mastermind, split test"),
-        ([*RANDOM, "--bogus"], "--bogus"),
-        ([*RANDOM, "-o", "foo"], "override: got 'foo', allowed: KEY.KEY=VALUE"),
-        ([*RANDOM, "-o", "env.length=[1"], "override: env.length: "),
-        ([*RANDOM, "-o", "env.length=four"], "mastermind: length: got 'four', allowed: a whole number"),
-        ([*RANDOM, "-o", "env.lenght=4"], "unknown name 'lenght' (did you mean 'length'?)"),
-        ([*RANDOM, "-o", "tasks=4"], "config: unknown name 'tasks' (did you mean 'n_tasks'?)"),
-        ([*RANDOM, "-o", "k=many"], "config: k: got 'many', allowed: a whole number"),
-        ([*RANDOM, "--config", "gone.yaml"], "config: no file gone.yaml"),
-        (["eval", "--config", "env.yaml"], "config: env: got 'mastermind', allowed: a mapping"),
-        (["eval", "--config", "agent.yaml"], "config: seats.agent: got 'random', allowed: a mapping"),
-        (["list", "env"], "kind: unknown name 'env' (did you mean 'envs'?)"),
-        (["compare", "a", "b"], "a: no such run folder"),
-        (["report", "a"], "a: no such run folder"),
-        (["report", "."], ".: no evaluation.json"),
-        (["report"], "folders"),
-        (["export", "a", "b"], "a is not a run folder"),
-        (["rescore", "a"], "a is not a run folder"),
-        (["rollout", "mastermind"], "folder"),
-        (["play", "masterminf"], "did you mean 'mastermind'"),
-        (["play", "mastermind", "--task", "500"], "--task: got 500, allowed: 0 to 499"),
-        (["models", "fetch", "gpt"], "weights: unknown name 'gpt'; known: smollm2"),
-        (["evil"], "evil"),
-    ],
-)
-def test_a_mistake_is_named(args: list[str], says: str) -> None:
-    Path("env.yaml").write_text("env: mastermind\n")
-    Path("agent.yaml").write_text("env: {name: mastermind}\nseats: {agent: random}\n")
-    assert says in " ".join(re.sub(r"[│╭╮╰╯─]", " ", mistake(*args)).split())
-    assert not Path("runs").exists(), "nothing is written before everything is known to be right"
-
-
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        (["show", "masterminf"], "environment: unknown name 'masterminf' (did you mean 'mastermind'?)"),
-        (["eval", "mastermind", "--bogus"], "No such option: --bogus"),
-        ([*RANDOM, "--runs", "taken"], "taken/"),
-    ],
-)
-def test_a_mistake_is_one_line_without_a_traceback(args: list[str], says: str) -> None:
-    Path("taken").write_text("a file where a folder should go")
-    result = process(*args)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("sonde: ") and says in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
-def test_alone_it_shows_its_help_and_nothing_else() -> None:
-    result = process()
-    assert result.returncode == 2
-    assert "Usage" in result.stdout + result.stderr
-    assert "sonde: " not in result.stdout + result.stderr
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("sonde ev", {"eval"}),
-        ("sonde eval wo", {"word_chaining", "word_guess", "wordle"}),
-        ("sonde eval --agent ent", {"entropy"}),
-        ("sonde play mur", {"murder_mystery"}),
-    ],
-)
-def test_a_shell_completes_commands_and_names(typed: str, offered: set[str]) -> None:
-    asked = {"_SONDE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
-    sonde = Path(sys.executable).with_name("sonde")
-    done = subprocess.run([sonde], env={**os.environ, **asked}, capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == offered
-
-
-def test_version() -> None:
-    result = process("--version")
-    assert (result.returncode, result.stdout) == (0, f"sonde {sonde.__version__}\n")
-
-
-def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
-    config = write_config(tmp_path, n_tasks=50, concurrency=2)
-    slow = ["eval", "--config", config, "-o", "seats.agent.model.latency=0.05"]
-    # Where the tests themselves run in the background of a script, they and their children ignore interrupts.
-    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{heed}; from sonde.cli import main; main()", *slow]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        deadline = time.monotonic() + 60
-        while not any(p.stat().st_size for p in Path().glob("runs/*/*.zst")) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        os.kill(child.pid, signal.SIGINT)
-        out, err = child.communicate(timeout=30)
-    assert (child.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "sonde: interrupted; what was finished is kept, the same command continues"
-    assert "Traceback" not in err
-    (folder,) = Path("runs").iterdir()
-    assert 0 < len(Run.load(folder)) < 150
-
-
-# --- help ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_explains_every_option(command: str) -> None:
-    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
-    found = sonde_command(command)
-    assert found.help and " ".join(found.help.split())[:60].replace("`", "") in " ".join(text.split()).replace("`", "")
-    for parameter in found.params:
-        explained = getattr(parameter, "help", None)
-        assert explained and len(explained) > 8, f"{command}: {parameter.name} is not explained"
-        if parameter.param_type_name == "option":
-            assert max(parameter.opts, key=len) in text
-
-
-def sonde_command(name: str) -> Any:
-    from typer.main import get_command
-
-    return get_command(app).commands[name]  # type: ignore[attr-defined]
-
-
-def test_help_tells_defaults_that_depend_on_the_command() -> None:
-    texts = {
-        c: " ".join(CliRunner().invoke(app, [c, "--help"], env={"COLUMNS": "200"}).output.split()) for c in COMMANDS
-    }
-    assert "Samples per task. [default: (4)]" in texts["eval"]
-    assert "Samples per task. [default: (1)]" in texts["rollout"]
-    assert "train or test. [default: (train)]" in texts["rollout"]

@@ -65,6 +65,7 @@ def play(folder: str = "played") -> str:
     return folder
 
 
+@pytest.mark.thorough
 def test_values_are_learned_and_played_by() -> None:
     """Cloning, values on top of it, and play with both."""
     played, small = play(), ["-o", "settings.bf16=false", *FAST]
@@ -83,6 +84,7 @@ def test_values_are_learned_and_played_by() -> None:
     assert (config["heads"], config["beta"]) == ("q/model", 4.0) and config["heads_weights"]
 
 
+@pytest.mark.thorough
 def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
     small = ["-o", "settings.batch_size=8", "-o", "settings.max_steps=2", "-o", "settings.save_steps=2",
              "-o", "online.max_new_tokens=2"]  # fmt: skip
@@ -99,6 +101,7 @@ def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
     assert [row["episodes"] for row in rows] == [8, 16]
 
 
+@pytest.mark.thorough
 def test_training_on_recorded_episodes() -> None:
     played = play()
     shown = run("train", "sft", played, "--model", "model", "--out", "sft", "--settings", "tiny_sft", *FAST)
@@ -205,6 +208,7 @@ def _history(folder: str) -> list[dict[str, float]]:
     return [json.loads(line) for line in Path(folder, "history.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.thorough
 def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     """Without --settings it is the paper's, whole; only what was asked for differs, and is named."""
     asked = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]
@@ -227,6 +231,7 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     assert "sft: tiny_sft, but settings.lr 0.003 (0.001)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
 
 
+@pytest.mark.thorough
 def test_the_pipeline_and_its_report() -> None:
     args = [
         "paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", "-k", "24",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sonde
-from sonde.core import Rng, Task, TaskList, UnknownName
+from sonde.core import Rng, Task, TaskList, UnknownName, UserError, names
 from sonde.core.env import pick
 
 
@@ -46,6 +46,21 @@ def test_a_task_list_ends() -> None:
 def test_an_unknown_split_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r"split: unknown name 'tests' .did you mean 'test'"):
         sonde.make("mastermind").tasks("tests")
+
+
+@pytest.mark.parametrize("name", names("envs"))
+def test_every_environment_checks_its_preset_and_turns(name: str) -> None:
+    with pytest.raises(UnknownName, match=f"^{name}: preset: unknown name 'zzz'; known: "):
+        sonde.make(name, preset="zzz")
+    with pytest.raises(UserError, match=rf"^{name}: max_turns: got 0, allowed: [12] (or more|to )"):
+        sonde.make(name, max_turns=0)
+
+
+def test_a_listed_task_is_of_its_environment() -> None:
+    env = sonde.make("wordle", preset="lmrl")
+    task = env.listed("test", 3, {"length": 5}, "toast", length="5")
+    assert task == Task("wordle", "lmrl", "test", 3, {"length": 5}, "toast", {"group": "wordle", "length": "5"})
+    assert env.listed("test", 3, group="other") == Task("wordle", "lmrl", "test", 3, tags={"group": "other"})
 
 
 def test_picks_follow_the_probabilities() -> None:

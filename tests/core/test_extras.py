@@ -56,6 +56,7 @@ def test_the_error_says_what_to_install() -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("argv", "extra"),
     [

@@ -51,6 +51,7 @@ def through_json(record: Trajectory) -> Trajectory:
     return Trajectory.from_json(json.loads(json.dumps(record.to_json())))
 
 
+@pytest.mark.thorough
 @given(st.lists(ACTION, min_size=1, max_size=4))
 def test_a_record_is_the_same_through_json(actions: list[Action]) -> None:
     record = played(*actions)

@@ -31,6 +31,7 @@ def exported(run: Run) -> list[bytes]:
     return list(run.canonical())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", list(TASKS))
 def test_every_dataset_has_the_size_that_is_asked_for(name: str, tmp_path: Path) -> None:
     runs = made(name, tmp_path, 12)

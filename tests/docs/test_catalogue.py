@@ -5,11 +5,14 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import pytest
+
 import sonde
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
+@pytest.mark.thorough
 def test_catalogue_is_up_to_date() -> None:
     build = runpy.run_path(str(DOCS / "build_catalogue.py"))
     found, expected = (DOCS / "catalogue.md").read_text("utf-8"), build["catalogue"]()

@@ -189,6 +189,7 @@ def test_a_bad_configuration_is_an_error(config: dict[str, object], field: str) 
 # --- the filter ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_marginals_of_the_prior_are_what_is_drawn() -> None:
     """Pearson's statistic within five standard deviations of its mean, the degrees of freedom."""
     rng, known, n = random.Random(4), ENV.filter(ENV.tasks("test")[0].public), 20_000

@@ -243,7 +243,7 @@ def test_seats_follow_the_configuration() -> None:
     ("field", "value"), [("judge", "nobody"), ("max_turns", 0), ("error_rate", 0.5), ("preset", "x")]
 )
 def test_bad_configurations_are_named(field: str, value: Any) -> None:
-    with pytest.raises(UserError, match=f"dialogue: {field}"):
+    with pytest.raises(UserError, match=f"test_dialogue:Colours: {field}"):
         Colours(**{field: value})
 
 

@@ -167,6 +167,7 @@ def test_problem_and_world_describe_the_environment(env: Any) -> None:
     assert ep.view().transitions[-1].sub_episode == ep.turns[-1].info["sub_episode"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("env", small())
 @pytest.mark.parametrize("seed", [0, 1])
 def test_filters_equal_brute_force(env: Any, seed: int) -> None:

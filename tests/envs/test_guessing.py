@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Rng
-from sonde.envs._rules.guessing import GuessFilter, Guessing
+from sonde.envs._rules import marks
+from sonde.envs._rules.guessing import GuessFilter, Guessing, Parts
 
 
 def filters(env: Any, n: int) -> list[GuessFilter]:
@@ -43,6 +47,7 @@ def plainly(known: GuessFilter) -> tuple[str, float]:
     [
         ("mastermind", {"length": 3, "digits": 7}),
         ("mastermind", {"length": 4, "digits": 4}),
+        ("wordle", {}),
         ("wordle", {"preset": "lmrl"}),
         ("wordle", {"preset": "lmrl", "as_published": True}),
         ("word_guess", {}),
@@ -66,11 +71,78 @@ def test_the_entropy_of_verdicts_is_that_of_their_counts(n: int) -> None:
     game = Guessing(words, verdict, 9, lambda turn: None, lambda text: text)
     every = np.arange(n, dtype=np.int32)
     marks = verdict(game.codes, game.codes)
-    for row, bits in zip(marks, game._bits(marks), strict=True):  # pyright: ignore[reportPrivateUsage]
+    for row, bits in zip(marks, game._bits(marks, 9), strict=True):  # pyright: ignore[reportPrivateUsage]
         shares = [c / n for c in Counter(row.tolist()).values()]
         assert bits == pytest.approx(-sum(p * math.log2(p) for p in shares), abs=1e-12)
         assert game.entropy(row) == pytest.approx(bits, abs=1e-12)
     assert game.start().alive.tolist() == every.tolist()
+
+
+APART: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("mastermind", {"length": 3, "digits": 7}, {}),
+    ("mastermind", {"length": 5, "digits": 3}, {}),
+    ("wordle", {"preset": "lmrl"}, {"length": 5}),
+    ("wordle", {"preset": "lmrl", "as_published": True}, {"length": 5}),
+    ("wordle", {"preset": "modified"}, {"length": 8}),
+]
+
+
+def taken_apart(name: str, config: dict[str, Any], public: dict[str, Any]) -> tuple[Guessing, Parts]:
+    known = sonde.make(name, **config).filter(public)
+    assert isinstance(known, GuessFilter)
+    parts = known.game._parts  # pyright: ignore[reportPrivateUsage]
+    assert parts is not None and parts.of_PG.max() < parts.n
+    return known.game, parts
+
+
+@pytest.mark.parametrize(("name", "config", "public"), APART)
+def test_the_parts_of_a_guess_tell_its_verdict(name: str, config: dict[str, Any], public: dict[str, Any]) -> None:
+    game, parts = taken_apart(name, config, public)
+    marks = parts.marks(np.arange(len(game.candidates), dtype=np.int32))
+    assert len(marks) == parts.n
+    for guess in range(0, len(game.candidates), 7):
+        verdicts = game.verdict(game.codes[guess : guess + 1], game.codes)[0]
+        told = list(zip(*marks[parts.of_PG[:, guess]].tolist(), strict=True))
+        assert len(set(zip(told, verdicts.tolist(), strict=True))) == len(set(told))
+
+
+@pytest.mark.parametrize(("name", "config", "public"), APART)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_no_entropy_exceeds_its_bound(
+    name: str, config: dict[str, Any], public: dict[str, Any], data: st.DataObject
+) -> None:
+    game, parts = taken_apart(name, config, public)
+    every = range(len(game.candidates))
+    alive = np.array(sorted(data.draw(st.sets(st.sampled_from(every), min_size=1, max_size=60))), np.int32)
+    rows = np.array(sorted(data.draw(st.sets(st.sampled_from(every), min_size=1, max_size=60))), np.int32)
+    bounds = game._bounds(parts, rows, alive)  # pyright: ignore[reportPrivateUsage]
+    for row, bound in zip(rows, bounds, strict=True):
+        counts = Counter(game.verdict(game.codes[row : row + 1], game.codes[alive])[0].tolist()).values()
+        assert bound >= -sum(c / len(alive) * math.log2(c / len(alive)) for c in counts) - 1e-12
+
+
+def test_a_bound_by_hand() -> None:
+    """Guess aab. Its a (places 1 and 2) is marked gg, yb, bg and gb under the four words: 2 bits. Its b is marked g, y,
+    g and y: 1 bit. The four verdicts differ: 2 bits, of the 3 that they cannot exceed."""
+    words = ["aab", "bba", "cab", "abc"]
+    parts = partial(marks.parts, marks.standard_table)
+    game = Guessing(words, marks.standard_table, 27, lambda turn: None, lambda text: text, parts=parts)
+    first, every = np.zeros(1, np.int32), np.arange(4, dtype=np.int32)
+    found = parts(game.codes)
+    assert [marks.standard(word, "aab") for word in words] == ["ggg", "yby", "bgg", "gby"]
+    assert game._bounds(found, first, every).tolist() == [3.0]  # pyright: ignore[reportPrivateUsage]
+    assert game._entropies(first, every).tolist() == [2.0]  # pyright: ignore[reportPrivateUsage]
+
+
+def test_few_guesses_are_counted() -> None:
+    env = sonde.make("wordle")
+    after = Episode.begin(env, env.task("toast")).step(env.say("crane")).filter()
+    assert isinstance(after, GuessFilter) and len(after.alive) > 40
+    every = np.arange(len(after.game.candidates), dtype=np.int32)
+    contenders = after.game._contenders(every, after.alive)  # pyright: ignore[reportPrivateUsage]
+    assert after.best_question()[0] in {after.game.candidates[i] for i in contenders}
+    assert len(contenders) < 231, "of 2,315 words"
 
 
 def test_codes_that_only_rename_digits_are_not_searched() -> None:

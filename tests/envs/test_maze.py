@@ -347,6 +347,7 @@ def test_moves_by_preset() -> None:
     assert Episode.begin(LMRL, LMRL.tasks("test")[0]).view().legal == MOVES
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "config",
     [

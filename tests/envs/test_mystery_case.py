@@ -323,6 +323,7 @@ def log_ratio(learned: tuple[Counter[str], Counter[str], int, int], bag: set[str
     return sum(math.log((yes[w] + 1) / (n_yes + 2) * (n_no + 2) / (no[w] + 1)) for w in bag)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", ["person", "position"])
 def test_naive_bayes_on_the_briefing_is_no_better_than_the_prior(what: str) -> None:
     """From the words of a person's own line (name, role), or of the whole briefing for every position in the list."""

@@ -192,6 +192,7 @@ def test_a_template_marks_what_is_mentioned() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_the_plainest_words_are_read_back() -> None:
     for split, n in TASKS.items():
         for i in range(0, n, 3):

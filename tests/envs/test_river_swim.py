@@ -322,5 +322,6 @@ def test_the_rules_tell_what_a_reward_depends_on() -> None:
         RiverSwim(rewards="state")
 
 
+@pytest.mark.thorough
 def test_other_configurations_keep_the_contract() -> None:
     check_env(BY_NEXT, episodes=6)

@@ -159,6 +159,7 @@ def setups_by_hand(env: TextNav, task: Task, texts: Sequence[str]) -> set[Setup]
     return left
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("env", [PO, MADE, LOST], ids=["po", "generated", "lost"])
 def test_the_posterior_is_what_enumeration_leaves(env: TextNav) -> None:
     for index in range(4):
@@ -293,6 +294,7 @@ def test_configurations_build_again() -> None:
     assert [TextNav(preset=p).spec.max_turns for p in TextNav.presets] == [15, 15, 60]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("env", [TextNav(preset="po", observed="full"), LOST], ids=["po", "generated"])
 def test_observed_otherwise_they_keep_the_contract(env: TextNav) -> None:
     check_env(env, episodes=8)

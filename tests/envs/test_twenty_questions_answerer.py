@@ -307,6 +307,7 @@ def random_game(env: TwentyQuestionsAnswerer, rng: random.Random) -> Counter[str
             return verdicts
 
 
+@pytest.mark.thorough
 def test_the_verdict_equals_an_independent_checker_on_ten_thousand_random_games() -> None:
     rng, verdicts = random.Random(2026), Counter[str]()
     for _ in range(GAMES):

@@ -88,6 +88,7 @@ def test_a_near_miss_or_a_negation_is_none(first: str, second: str) -> None:
 # --- guesses ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_every_topic_can_be_guessed_by_its_name_and_in_no_other_game_does_it_win() -> None:
     for i, name in enumerate(knowledge().names):
         assert verdict_on(i, guess(name)) == "goal", name
@@ -208,6 +209,7 @@ WORDS = st.sampled_from(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=300)
 @given(st.lists(WORDS, max_size=40).map(" ".join) | st.text(max_size=200))
 def test_nothing_raises_and_the_verdict_is_a_function(message: str) -> None:

@@ -181,6 +181,7 @@ def test_likelihood_is_behaviour() -> None:
     assert list(user.likelihood(seat, NOTHING, [persona])) == [0.0]
 
 
+@pytest.mark.thorough
 def test_the_reference_does_well_and_the_floor_does_not() -> None:
     env = sonde.make("user_personalization")
     means = []

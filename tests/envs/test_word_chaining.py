@@ -167,6 +167,7 @@ def random_text(ep: Episode, words: list[str], rng: Rng) -> str:
     return rng.choice(("", "<Answer>", "abc"))
 
 
+@pytest.mark.thorough
 def test_the_verdict_is_that_of_an_independent_checker() -> None:
     seen: Counter[tuple[str, str]] = Counter()
     for i in range(10_000):
@@ -221,6 +222,7 @@ def test_it_plays_with_each_opponent(strategy: str) -> None:
         assert reward == 1.0
 
 
+@pytest.mark.thorough
 def test_tasks_are_400_lexicons_of_500_words_and_the_start_is_by_lot() -> None:
     pools = {split: set(chain.pool(split)) for split in ("train", "test")}
     assert not pools["train"] & pools["test"]

@@ -51,6 +51,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("env", READERS)
 def test_any_order_of_known_words_is_read(env: str) -> None:
     for seed in range(MESSAGES):

@@ -65,6 +65,7 @@ def by_hand(folder: Path, heads_at: Path, ids: list[int], n: int, **how: Any) ->
     return [float(logp[t - 1, ids[t]]) for t in at]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", [{"beta": 0.5}, {"beta": 1.5, "minus_v": False}, {"beta": 0.3, "top_k": 3}])
 @pytest.mark.parametrize("beside", [True, False])
 def test_what_is_drawn_from_is_the_policy_that_values_prefer(

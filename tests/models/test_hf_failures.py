@@ -99,7 +99,7 @@ def test_a_prompt_beyond_the_context_fails_alone(tmp_path: Path) -> None:
 def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Path) -> None:
     hf = HF(model=str(tiny_folder))
     run(play(hf, 2, 1))
-    engine = hf._lazy[0].engine
+    engine = hf._loaded.engine
     whole = engine.model.forward
 
     def starved(*args: Any, **kwargs: Any) -> Any:
@@ -126,6 +126,7 @@ class Narrow(transformers.LlamaForCausalLM):
         return super().forward(input_ids, **kwargs)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lock_step", [False, True])
 def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: bool) -> None:
     plain = model()
@@ -166,7 +167,7 @@ def test_a_row_that_is_not_numbers_spoils_no_other(tiny_folder: Path) -> None:
     run(play(hf, 1, 1))
     (poison,) = tokenizer().encode("~")
     with torch.no_grad():
-        hf._lazy[0].engine.model.get_input_embeddings().weight[poison] = math.nan
+        hf._loaded.engine.model.get_input_embeddings().weight[poison] = math.nan
 
     async def beside() -> list[Any]:
         bad = [hf.generate((Message("user", "~" + TEXT * 3 + end),), WARM) for end in "ab"]

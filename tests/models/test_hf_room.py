@@ -40,6 +40,7 @@ def cost(folder: Path, kv_bytes: int, max_batch: int, waves: int) -> tuple[float
     return stats.prefilled / stats.needed, stats.kept_bytes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("max_batch", [1, 8])
 def test_a_budget_for_a_part_saves_that_part(tiny_folder: Path, max_batch: int) -> None:
     full, nbytes = cost(tiny_folder, 1 << 30, max_batch, 1)
@@ -52,6 +53,7 @@ def test_a_budget_for_a_part_saves_that_part(tiny_folder: Path, max_batch: int) 
         assert found <= none - share * (none - full) + 0.05 * none
 
 
+@pytest.mark.thorough
 def test_what_is_over_makes_room_for_what_begins(tiny_folder: Path) -> None:
     _, nbytes = cost(tiny_folder, 1 << 30, 2, 1)
     alone, _ = cost(tiny_folder, int(0.5 * nbytes), 2, 1)

@@ -14,6 +14,7 @@ from sonde.models.http import Http
 from .server import Server, says
 
 
+@pytest.mark.thorough
 def test_connections_end_with_their_event_loop(recwarn: pytest.WarningsRecorder) -> None:
     ready, ended = threading.Event(), threading.Event()
     found: list[str] = []

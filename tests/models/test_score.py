@@ -139,6 +139,7 @@ def test_no_probes_and_a_template_that_ends_no_message(tmp_path: Path) -> None:
     run(hf.close())
 
 
+@pytest.mark.thorough
 def test_scores_beside_generation(tiny_folder: Path) -> None:
     hf = HF(model=str(tiny_folder))
     chat = (Message("user", TEXT),)

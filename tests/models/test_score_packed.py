@@ -204,7 +204,7 @@ def test_what_is_no_number_spoils_no_other_request(tiny_folder: Path) -> None:
     healthy = run(hf.score(dialogue(0, 1)))
     (poison,) = tokenizer().encode("~")
     with torch.no_grad():
-        hf._lazy[0].engine.model.get_input_embeddings().weight[poison] = float("nan")
+        hf._loaded.engine.model.get_input_embeddings().weight[poison] = float("nan")
 
     async def beside() -> list[Any]:
         bad = Probe((Message("user", TEXT * 2 + "~"), Message("assistant", "green")))

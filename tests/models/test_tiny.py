@@ -138,6 +138,7 @@ def test_every_turn_extends_the_tokens_of_the_last_one(model: Shipped) -> None:
 # --- play ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @each_model
 def test_plays_like_a_novice(model: Shipped) -> None:
     env = env_of(model)

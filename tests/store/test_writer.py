@@ -230,6 +230,7 @@ CHILD = textwrap.dedent("""
 """)
 
 
+@pytest.mark.thorough
 def test_a_run_survives_being_killed_at_any_moment(tmp_path: Path) -> None:
     rng = random.Random(0)
     promised: set[int] = set()

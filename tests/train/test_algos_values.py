@@ -83,6 +83,7 @@ def test_a_discount_per_turn() -> None:
     assert float(ilql_loss(**ilql(discount=per_turn)).q1) == pytest.approx((1 + 4 + 1) / 6, abs=1e-12)
 
 
+@pytest.mark.thorough
 @given(st.lists(st.floats(-9, 9), min_size=1, max_size=9), st.floats(0.05, 0.95))
 def test_what_minimises_the_expectile_loss_is_the_expectile(values: list[float], tau: float) -> None:
     """tau sum of what lies above equals 1 - tau sum of what lies below; tau .5 is the mean."""

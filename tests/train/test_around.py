@@ -87,6 +87,7 @@ class Watching(SondeTrainer):
         return super().passes(items)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adapter", [None, LoraSettings(r=4)], ids=["full", "lora"])
 @pytest.mark.parametrize("recompute", [False, True])
 def test_on_policy_between_updates(adapter: LoraSettings | None, recompute: bool, tmp_path: Path) -> None:

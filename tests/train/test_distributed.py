@@ -30,6 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_two_processes_are_one(folder: Path, tmp_path: Path) -> None:
     for name in CASES:
         history, weights = run_case(name, tmp_path)

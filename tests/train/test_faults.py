@@ -41,6 +41,7 @@ def files_of_at_most(n: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", ["model.safetensors", "optimizer.pt", "scheduler.pt", "config.json"])
 @pytest.mark.parametrize("left", [0.0, 0.9])
 def test_a_truncated_checkpoint_is_told_and_the_one_before_is_taken(file: str, left: float, tmp_path: Path) -> None:

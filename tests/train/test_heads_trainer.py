@@ -50,6 +50,7 @@ def losses(result: TrainResult) -> list[float]:
 FAST = ILQL(cql=0.1, bc=0.5, polyak=0.2, discount=0.9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("objective", [FAST, MC(cql=0.1), ILQL(trunk="frozen")], ids=["ilql", "mc", "frozen"])
 def test_how_a_step_is_cut_changes_nothing(objective: Objective, tmp_path: Path) -> None:
     whole, first = trained(tmp_path / "4", objective, micro_batch=4)
@@ -114,6 +115,7 @@ class StopAt(TrainerCallback):
         control.should_training_stop = state.global_step == self.step
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adapter", [None, LoraSettings(r=4, dropout=0.1)], ids=["full", "lora"])
 def test_a_resumed_run_is_the_run(
     adapter: LoraSettings | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -135,6 +137,7 @@ def test_a_resumed_run_is_the_run(
         assert torch.equal(a, b)
 
 
+@pytest.mark.thorough
 def test_what_is_saved_is_a_model_and_its_heads(tmp_path: Path) -> None:
     """With an adapter merged into it: values of the saved pair are those of the trained one."""
     trainer, result = trained(tmp_path, FAST, lora=LoraSettings(r=4))
@@ -152,6 +155,7 @@ def test_what_is_saved_is_a_model_and_its_heads(tmp_path: Path) -> None:
     assert (result.folder / "adapter" / "adapter_model.safetensors").exists()
 
 
+@pytest.mark.thorough
 def test_a_frozen_trunk_stays(tmp_path: Path) -> None:
     trainer, _ = trained(tmp_path, MC(trunk="frozen"), weight_decay=0.1)
     for (name, p), q in zip(trainer.model.named_parameters(), tiny_model().parameters(), strict=False):
@@ -161,6 +165,7 @@ def test_a_frozen_trunk_stays(tmp_path: Path) -> None:
         trained(tmp_path / "lora", MC(trunk="frozen"), lora=LoraSettings(r=2))
 
 
+@pytest.mark.thorough
 def test_bad_heads_of_a_checkpoint_are_named(tmp_path: Path) -> None:
     changed = settings(tmp_path, save_steps=2, max_steps=4)
     train_offline(tiny_model(), FAST, items(), changed, callbacks=[StopAt(2)])

@@ -74,6 +74,7 @@ def pipeline(model: str, **changes: Any) -> Paprika:
 # --- learn -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("objective", ["sft", "rpo", "kto", "rwr"])
 def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp_path: Path) -> None:
     done = learn(model, training(tmp_path / "t", objective), played(model))
@@ -83,6 +84,7 @@ def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp
     assert load_model(str(done.model))[0].config.vocab_size == load_model(model)[0].config.vocab_size
 
 
+@pytest.mark.thorough
 def test_a_program_is_learned_from_by_encoding_what_it_said(model: str, tmp_path: Path) -> None:
     lessons = collect(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=8))
     rules = Learning(sft=SFTRule(distinct=False))
@@ -114,6 +116,7 @@ def test_unknown_objectives_and_models_are_named(model: str, tmp_path: Path) -> 
         load_model(str(tmp_path))
 
 
+@pytest.mark.thorough
 def test_online_by_name(model: str, tmp_path: Path) -> None:
     games = [Game(ENV, ENV.tasks("train"), "asking")]
     done = learn_online(model, training(tmp_path / "t", "grpo", max_steps=2), games)
@@ -144,6 +147,7 @@ def test_a_curriculum_picks_tasks_and_goes_on_where_it_stopped(model: str, tmp_p
 # --- the pipeline ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_pipeline_runs_improves_its_data_and_is_not_done_twice(model: str, tmp_path: Path) -> None:
     seen: list[str] = []
 
@@ -165,6 +169,7 @@ def test_the_pipeline_runs_improves_its_data_and_is_not_done_twice(model: str, t
     assert again.to_json() == outcome.to_json()
 
 
+@pytest.mark.thorough
 def test_rounds_continue_from_the_model_before(model: str, tmp_path: Path) -> None:
     outcome = run(
         pipeline(model, rounds=2, stages=("sft",), curriculum="ucb", by="difficulty", n_tasks=4, k=64), tmp_path
@@ -176,6 +181,7 @@ def test_rounds_continue_from_the_model_before(model: str, tmp_path: Path) -> No
     assert min(seeds) == 1
 
 
+@pytest.mark.thorough
 def test_pairs_are_compared_with_the_model_that_the_round_began_with(model: str, tmp_path: Path) -> None:
     outcome = run(pipeline(model), tmp_path / "round")
     first = json.loads((tmp_path / "round" / "round-1" / "rpo" / "history.jsonl").read_text().splitlines()[0])

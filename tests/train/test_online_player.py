@@ -116,7 +116,7 @@ def asking(folder: Path, kind: type[OnlineTrainer] = OnlineTrainer, **changes: A
 
 def kept(trainer: OnlineTrainer) -> list[Any]:
     """The tensors that the player holds."""
-    engine = trainer.hf._lazy[0].engine
+    engine = trainer.hf._loaded.engine
     slots = [t for node in engine.slots._nodes() for t in node.kv if t is not None]
     return slots + [t for t in engine.deck._stacks if t is not None]
 

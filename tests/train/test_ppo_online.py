@@ -63,6 +63,7 @@ def test_leaving_the_reference_is_told_and_weighed(lora: LoraSettings | None, tm
     assert history[1]["kl_weight"] == pytest.approx(0.1 * (1 - 0.2 * 8 / 80))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("objective", ["ppo", "sft"])
 def test_a_resumed_run_is_the_run(objective: str, tmp_path: Path) -> None:
     """With the weight of the penalty as it was, and heads."""
@@ -80,6 +81,7 @@ def test_a_resumed_run_is_the_run(objective: str, tmp_path: Path) -> None:
     assert without_clocks(rest) == without_clocks(whole)
 
 
+@pytest.mark.thorough
 def test_the_best_share_of_a_rollout_is_learned_from(tmp_path: Path) -> None:
     """The best by the rewards of the mix, of equal ones the first; the rest is counted in the log and not trained."""
     online = OnlineSettings(k=4, keep=0.4, rewards=HURRY)
@@ -141,6 +143,7 @@ def with_lessons(folder: Path, micro_batch: int = 8, **changes: Any) -> OnlineTr
     return OnlineTrainer(model, PPO(bc=2.0), games, settings, CRITIC, tokenizer=tokenizer, shown=items)
 
 
+@pytest.mark.thorough
 def test_demonstrations_are_imitated_beside(tmp_path: Path) -> None:
     """However a step is cut; as a mean of its own, so that the loss of the first step is its parts by hand."""
     whole, cut = (with_lessons(tmp_path / str(n), n).train().history for n in (8, 1))

@@ -128,6 +128,7 @@ def test_there_is_no_preset_for_everything() -> None:
 # --- what is applied -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_preset_is_applied_whole_and_changes_are_told(model: str, tmp_path: Path) -> None:
     """16 games of each of two tasks in both updates, the published rewards, all three clips; smaller, and told so."""
     known = preset("starpo", folder=str(tmp_path), batch_size=16, max_steps=2, save_steps=2, lora=None, bf16=False)

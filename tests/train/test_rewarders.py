@@ -219,6 +219,7 @@ class Watched(OnlineTrainer):
         super()._check_played(groups, played)
 
 
+@pytest.mark.thorough
 def test_exact_gains_reach_the_tokens_of_their_turns(tmp_path: Path) -> None:
     """Every token of a turn has the turn's advantage, turns of a game differ, and bits are in the history."""
     t = trainer(tmp_path, rewarders=(ExactGain(),), rewards=MIX, credit=ReturnToGo())
@@ -231,6 +232,7 @@ def test_exact_gains_reach_the_tokens_of_their_turns(tmp_path: Path) -> None:
     assert all(entry["seconds_measuring"] > 0.0 for entry in history)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rewarder", [ExactGain(), BeliefGain(shaping=("tanh",)), BeliefGain(among="all")])
 def test_what_was_kept_is_credited_again_without_a_model(tmp_path: Path, rewarder: Any) -> None:
     (name, *_) = rewarder.names
@@ -252,6 +254,7 @@ def test_what_was_kept_is_credited_again_without_a_model(tmp_path: Path, rewarde
     assert any(per_turn(differing[key]) != per_turn(sample) for key, sample in before.items())
 
 
+@pytest.mark.thorough
 def test_beliefs_are_kept_as_sonde_elicit_keeps_them(tmp_path: Path) -> None:
     trainer(tmp_path, rewarders=(BeliefGain(),), save_episodes=True).train()
     folder = tmp_path / "episodes" / "asking"
@@ -283,6 +286,7 @@ def test_the_log_counts_what_stands_on_every_turn_once() -> None:
 # --- other weights ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lora", [None, LoraSettings(r=4)])
 def test_beliefs_of_the_start_stay_and_those_of_now_move(tmp_path: Path, lora: LoraSettings | None) -> None:
     games = [played("ask", "blue"), played("hm", "ask", "blue", sample=1)]

@@ -65,6 +65,7 @@ def same_weights(a: Any, b: Any, most: float = 1e-5) -> None:
 # --- the loss of a step -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("objective", "items"), OBJECTIVES, ids=IDS)
 def test_how_a_step_is_cut_changes_nothing(objective: Objective, items: Sequence[Item], tmp_path: Path) -> None:
     whole, first = fit(tmp_path / "4", objective, items, micro_batch=4)
@@ -180,6 +181,7 @@ def dropping() -> Any:
     return tiny_model(attention_dropout=0.2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("adapter", "stop"), [(None, 3), (LoraSettings(r=4, dropout=0.1), 2)], ids=["full", "lora"])
 def test_a_resumed_run_is_the_run(adapter: LoraSettings | None, stop: int, tmp_path: Path) -> None:
     """With dropout, and a reference that weights on the way could not give; epochs end after steps 2, 4 and 6."""
@@ -213,6 +215,7 @@ def test_a_folder_is_not_used_twice_and_a_resumed_run_keeps_its_settings(tmp_pat
         train_offline(tiny_model(), DPO(), pairs(4), given, resume=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("steps", [2, 3])
 def test_a_finished_run_that_is_resumed_is_finished(steps: int, tmp_path: Path) -> None:
     given = settings(tmp_path, max_steps=steps, save_steps=1)  # an epoch has two steps

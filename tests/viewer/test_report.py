@@ -282,6 +282,7 @@ def test_curves_over_samples_and_turns_are_drawn_where_there_are_any(folders: li
     Reader(found)
 
 
+@pytest.mark.thorough
 def test_long_episodes_are_shown_in_part_and_the_page_says_so(tmp_path: Path) -> None:
     said = "<think>" + "a thought that goes on " * 60 + "</think> <Answer>up</Answer>"
     llm = {"name": "agents:llm", "model": {"name": "models:fake", "script": (said,)}}

@@ -1,9 +1,10 @@
 """A language model in the agent's seat: chat history in, one completion out.
 
 `context` chooses what the model sees of the history: all of it (`full`), the opening and the last K turns (`last:K`),
-or the environment's own summary in one message (`render`). `examples` puts that many golden playthroughs of won games
-in front, as earlier chat turns: small models need them to find the answer syntax. `answer_only` shows these games
-without their thinking, which the smallest models only copy.
+the environment's own summary in one message (`render`), or what it was told last and nothing else (`told`: enough where
+that is the whole state, as LMRL-Gym shows mazes and positions to its models). `examples` puts that many golden
+playthroughs of won games in front, as earlier chat turns: small models need them to find the answer syntax.
+`answer_only` shows these games without their thinking, which the smallest models only copy.
 
 Reasoning models think in `<think>...</think>` before they speak. That part never reaches the environment, so an answer
 that is only considered cannot count; `keep_thinking` says whether the model meets it again in its own history.
@@ -46,8 +47,8 @@ class LLM(Policy):
 
     def __post_init__(self) -> None:
         last = self.context.removeprefix("last:")
-        if self.context not in ("full", "render") and not (last.isdecimal() and int(last) > 0):
-            raise invalid("agents:llm: context", self.context, "full, render or last:K with K of 1 or more")
+        if self.context not in ("full", "render", "told") and not (last.isdecimal() and int(last) > 0):
+            raise invalid("agents:llm: context", self.context, "full, render, told or last:K with K of 1 or more")
         if self.examples < 0:
             raise invalid("agents:llm: examples", self.examples, "0 or more")
         if self.max_new_tokens is not None and self.max_new_tokens < 1:
@@ -87,6 +88,8 @@ class LLM(Policy):
             if rendered is None:
                 raise UserError(f"agents:llm: context: {view.spec.name} renders no summary; use full or last:K")
             return (Message("user", rendered),)
+        if self.context == "told":
+            return view.messages[-1:]
         kept = 2 * int(self.context.removeprefix("last:"))
         return view.messages if len(view.messages) <= kept + 1 else (view.messages[0], *view.messages[-kept:])
 

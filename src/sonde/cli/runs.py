@@ -11,109 +11,57 @@ from typing import Annotated
 
 import typer
 
-from sonde.core import AGENT, build
+from sonde.core import build
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
-from sonde.run import PROTOCOLS, Prepared, Protocol, begin_anew, load_evaluation, missing, prepare, reopen
+from sonde.run import PROTOCOLS, Prepared, Protocol, load_evaluation, missing, reopen
 from sonde.run import play as play_run
 from sonde.store import Run
 
 from . import tables
 from .estimate import estimate
-from .options import ROLES, agent_config, config_file, environments, in_role, model_seats, run_config, with_models
+from .options import ROLES, environments, model_seats
+from .playing import Playing, Recording, with_options
 from .progress import progress, scored
 from .shared import (
-    AgentOpt,
-    BudgetOpt,
     CacheOpt,
-    ConcurrencyOpt,
-    ConfigOpt,
-    ContextOpt,
     EnvArg,
-    ExamplesOpt,
-    FileOpt,
-    FreshOpt,
     JsonOpt,
-    JudgeOpt,
-    MinPOpt,
-    ModelOpt,
     NewTokensOpt,
     OutOpt,
-    OverrideOpt,
-    PresetOpt,
     ReportOpt,
     RunArg,
-    SamplesOpt,
-    SeedOpt,
-    SplitOpt,
     SuiteOpt,
-    TasksOpt,
     TemperatureOpt,
     UrlOpt,
-    UserOpt,
-    UserUrlOpt,
     completing,
 )
 from .terminal import out
 
 
+@with_options
 def evaluate(
     envs: EnvArg = None,
     suite: SuiteOpt = None,
-    preset: PresetOpt = None,
-    agent: AgentOpt = None,
-    model: ModelOpt = None,
-    base_url: UrlOpt = None,
-    user: UserOpt = None,
-    judge: JudgeOpt = None,
-    user_url: UserUrlOpt = None,
-    cache: CacheOpt = None,
-    split: SplitOpt = None,
-    tasks_file: FileOpt = None,
-    n_tasks: TasksOpt = None,
-    k: SamplesOpt = None,
-    seed: SeedOpt = None,
+    *,
+    playing: Playing,
     max_turns: Annotated[int | None, typer.Option(help="Override the environment's turn limit.")] = None,
-    temperature: TemperatureOpt = None,
-    min_p: MinPOpt = None,
-    max_new_tokens: NewTokensOpt = None,
-    examples: ExamplesOpt = None,
-    context: ContextOpt = None,
-    concurrency: ConcurrencyOpt = None,
-    budget: BudgetOpt = None,
-    config: ConfigOpt = None,
-    overrides: OverrideOpt = [],  # noqa: B006
     runs: OutOpt = Path("runs"),
     gains: Annotated[
         bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
     ] = None,
-    fresh: FreshOpt = False,
     report: ReportOpt = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
-    file = with_models(config_file(config), user, judge, user_url, base_url, cache)
-    played = environments(envs, suite, preset)
     protocol = PROTOCOLS.get(suite or "", Protocol())
-
-    def prepared_for(env: str | None, preset: str | None) -> Prepared:
-        acting = in_role(agent, env or file.get("env", {}).get("name"), preset)
-        policy = agent_config(
-            acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}), protocol.agent,
-            temperature=temperature, min_p=min_p, max_new_tokens=max_new_tokens, examples=examples, context=context,
-        )  # fmt: skip
-        return prepare(
-            run_config(
-                env, file=file, preset=preset, max_turns=max_turns, agent=policy, overrides=overrides,
-                defaults={"k": protocol.k}, split=split, tasks_file=tasks_file, n_tasks=n_tasks, k=k, seed=seed,
-                concurrency=concurrency, budget=budget, gains=gains,
-                label=agent if agent in ROLES else None,
-            )
-        )  # fmt: skip
-
-    prepared = [prepared_for(*one) for one in played]
+    settings = {"max_turns": max_turns, "gains": gains, "label": playing.agent if playing.agent in ROLES else None}
+    prepared = [
+        playing.prepared(env, preset, defaults={"k": protocol.k}, agent=protocol.agent, **settings)
+        for env, preset in environments(envs, suite, playing.preset)
+    ]
     if dry_run:
         estimate(prepared, out, as_json)
         return
@@ -121,8 +69,7 @@ def evaluate(
     folders: list[Path] = []
     for run in prepared:
         folder = runs / run.folder_name
-        if fresh:
-            begin_anew(folder)
+        playing.begin(folder)
         begun = time.perf_counter()
         with _progress(run, folder) as on_done:
             stored = play_run(run, folder, on_done=on_done)
@@ -155,49 +102,16 @@ def _show(
         out.print(f"written: {folder}", highlight=False, soft_wrap=True)
 
 
+@with_options
 def rollout(
     env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
     folder: Annotated[Path, typer.Argument(help="The run folder to write or continue.")],
-    preset: PresetOpt = None,
-    agent: AgentOpt = None,
-    model: ModelOpt = None,
-    base_url: UrlOpt = None,
-    user: UserOpt = None,
-    judge: JudgeOpt = None,
-    user_url: UserUrlOpt = None,
-    cache: CacheOpt = None,
-    split: Annotated[str | None, typer.Option(help="train or test.", show_default="train")] = None,
-    tasks_file: FileOpt = None,
-    n_tasks: TasksOpt = None,
-    k: Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="1")] = None,
-    seed: SeedOpt = None,
-    temperature: TemperatureOpt = None,
-    min_p: MinPOpt = None,
-    max_new_tokens: NewTokensOpt = None,
-    examples: ExamplesOpt = None,
-    context: ContextOpt = None,
-    concurrency: ConcurrencyOpt = None,
-    budget: BudgetOpt = None,
-    config: ConfigOpt = None,
-    overrides: OverrideOpt = [],  # noqa: B006
-    fresh: FreshOpt = False,
+    *,
+    playing: Recording,
 ) -> None:
     """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
-    file = with_models(config_file(config), user, judge, user_url, base_url, cache)
-    acting = in_role(agent, env, preset)
-    policy = agent_config(
-        acting, model, base_url, cache, file.get("seats", {}).get(AGENT, {}),
-        temperature=temperature, min_p=min_p, max_new_tokens=max_new_tokens, examples=examples, context=context,
-    )  # fmt: skip
-    run = prepare(
-        run_config(
-            env, file=file, preset=preset, max_turns=None, agent=policy, overrides=overrides,
-            defaults={"split": "train", "k": 1}, split=split, tasks_file=tasks_file, n_tasks=n_tasks,
-            k=k, seed=seed, concurrency=concurrency, budget=budget,
-        )
-    )  # fmt: skip
-    if fresh:
-        begin_anew(folder)
+    run = playing.prepared(env, playing.preset, defaults={"split": "train", "k": 1})
+    playing.begin(folder)
     with _progress(run, folder) as on_done:
         stored = play_run(run, folder, on_done=on_done)
     out.print(f"{len(stored)} episodes in {folder}", highlight=False, soft_wrap=True)

@@ -69,7 +69,7 @@ NewTokensOpt = Annotated[
     ),
 ]
 ExamplesOpt = Annotated[int | None, typer.Option(help="Few-shot example games.")]
-ContextOpt = Annotated[str | None, typer.Option(help="full, last:K or render.")]
+ContextOpt = Annotated[str | None, typer.Option(help="full, last:K, render or told.")]
 SplitOpt = Annotated[str | None, typer.Option(help="train or test.", show_default="test")]
 FileOpt = Annotated[
     str | None, typer.Option(help="Tasks from a file instead: JSON setups, a PAPRIKA game configuration, a word list.")

@@ -42,7 +42,7 @@ SetOpt = Annotated[
 ]
 SettingsOpt = Annotated[str | None, typer.Option("--settings", help=f"Settings to begin from: {', '.join(PRESETS)}.")]
 TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the first N training tasks of each.")]
-ContextOpt = Annotated[str, typer.Option(help="What the model sees of a game: full, render or last:K.")]
+ContextOpt = Annotated[str, typer.Option(help="What the model sees of a game: full, render, told or last:K.")]
 ResumeOpt = Annotated[bool, typer.Option(help="Go on from the last checkpoint in --out, if there is one.")]
 FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier training left in --out.")]
 

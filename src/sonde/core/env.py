@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
 from .belief import Filter, TabularFilter
 from .config import Configured
-from .errors import UserError, unknown
+from .errors import UserError, invalid, unknown
 from .frozen import frozen
 from .seeding import Rng
 from .types import AGENT, EMPTY, Json, Spec, Step, Task
@@ -60,6 +60,19 @@ class Env(Configured, ABC, Generic[S]):
     presets: ClassVar[tuple[str, ...]]
     """The values that the constructor argument `preset` may take, the default first."""
 
+    def __post_init__(self) -> None:
+        """Checks `preset` and `max_turns`, if an environment has them; leaves call it before they check the rest."""
+        preset = vars(self).get("preset")
+        if preset is not None and preset not in self.presets:
+            raise unknown(f"{self.name}: preset", preset, self.presets)
+        self.check_turns()
+
+    def check_turns(self) -> None:
+        """Raises `UserError` where `max_turns` makes no episode."""
+        turns = vars(self).get("max_turns")
+        if isinstance(turns, int) and turns < 1:
+            raise invalid(f"{self.name}: max_turns", turns, "1 or more")
+
     @property
     def splits(self) -> tuple[str, ...]:
         """The names of the splits; every environment has these two, some presets have more."""
@@ -83,6 +96,12 @@ class Env(Configured, ABC, Generic[S]):
     @abstractmethod
     def task(self, hidden: Json) -> Task:
         """A task with this hidden setup; raises `UserError` naming the field when it is not one."""
+
+    def listed(
+        self, split: str, index: int, public: Mapping[str, Json] = EMPTY, hidden: Json = None, **tags: str
+    ) -> Task:
+        """The task at a place of a split, in the group of the environment's name unless the tags name another."""
+        return Task(self.name, self.spec.preset, split, index, public, hidden, {"group": self.name, **tags})
 
     @abstractmethod
     def reset(self, task: Task, rng: Rng) -> S:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -89,12 +89,6 @@ class Battleship(TabularEnv[State]):
     preset: str = "paprika"
     max_turns: int = 20
 
-    def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("battleship: preset", self.preset, self.presets)
-        if self.max_turns < 1:
-            raise invalid("battleship: max_turns", self.max_turns, "1 or more")
-
     @cached_property
     def spec(self) -> Spec:
         return Spec(
@@ -127,8 +121,7 @@ class Battleship(TabularEnv[State]):
         return self._task(size, layout, "custom", 0)
 
     def _task(self, size: int, layout: Layout, split: str, index: int) -> Task:
-        tags = Frozen(group="battleship", difficulty=f"{size}x{size}")
-        return Task("battleship", self.preset, split, index, Frozen(size=size), _hidden(size, layout), tags)
+        return self.listed(split, index, Frozen(size=size), _hidden(size, layout), difficulty=f"{size}x{size}")
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -85,8 +85,7 @@ class BernoulliBandit(TabularEnv[State]):
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise unknown("bernoulli_bandit: preset", self.preset, _PRESETS)
+        super().__post_init__()
         if not 2 <= self.n <= _MOST_ARMS[self.preset]:
             raise invalid("bernoulli_bandit: arms", self.n, f"2 to {_MOST_ARMS[self.preset]}")
         if self.shown not in _HISTORIES:
@@ -169,8 +168,7 @@ class BernoulliBandit(TabularEnv[State]):
         return self._task(arms, Frozen[Any](arms=arms, best=setup["best"]), "custom", 0)
 
     def _task(self, arms: tuple[str, ...], hidden: Json, split: str, index: int) -> Task:
-        public, tags = Frozen[Any](arms=arms), Frozen(group="bernoulli_bandit")
-        return Task("bernoulli_bandit", self.preset, split, index, public, hidden, tags)
+        return self.listed(split, index, Frozen[Any](arms=arms), hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

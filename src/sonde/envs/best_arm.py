@@ -20,7 +20,7 @@ from functools import cache, cached_property, lru_cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid, unknown
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -71,19 +71,20 @@ class BestArm(TabularEnv[State]):
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("best_arm: preset", self.preset, self.presets)
+        super().__post_init__()
         usual = _PULLS[self.preset]
         pulls = usual if self.pulls is None else self.pulls
         if not 1 <= pulls <= 200:
             raise invalid("best_arm: pulls", pulls, "1 to 200")
         turns = pulls + 1 if self.max_turns is None else self.max_turns
-        if not 2 <= turns <= 201:
-            raise invalid("best_arm: max_turns", turns, "2 to 201")
         if pulls not in (usual, turns - 1):
             raise invalid("best_arm: max_turns", turns, f"pulls + 1 = {pulls + 1}")
         object.__setattr__(self, "pulls", turns - 1)
         object.__setattr__(self, "max_turns", turns)
+
+    def check_turns(self) -> None:
+        if self.max_turns is not None and not 2 <= self.max_turns <= 201:
+            raise invalid("best_arm: max_turns", self.max_turns, "2 to 201")
 
     @property
     def n_pulls(self) -> int:
@@ -133,8 +134,7 @@ class BestArm(TabularEnv[State]):
         return (scenario.name, scenario.arms) if scenario else (_CUSTOM, arms)
 
     def _task(self, name: str, arms: tuple[str, ...], hidden: Json, split: str, index: int) -> Task:
-        public = Frozen[Any](scenario=name, arms=arms)
-        return Task("best_arm", self.preset, split, index, public, hidden, Frozen(group="best_arm"))
+        return self.listed(split, index, Frozen[Any](scenario=name, arms=arms), hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

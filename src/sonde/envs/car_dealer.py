@@ -71,12 +71,9 @@ class CarDealer(Env[State]):
     max_turns: int = 25
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown(f"{_NAME}: preset", self.preset, self.presets)
+        super().__post_init__()
         if self.reward not in _REWARDS:
             raise unknown(f"{_NAME}: reward", self.reward, _REWARDS)
-        if self.max_turns < 1:
-            raise invalid(f"{_NAME}: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def spec(self) -> Spec:
@@ -136,8 +133,7 @@ class CarDealer(Env[State]):
 
     def _task(self, car: Frozen[Json], buyer: Buyer, split: str, index: int) -> Task:
         hidden = {**car, "character": buyer.character, "share": buyer.share, "wants": buyer.wants}
-        tags = Frozen(group=_NAME, character=buyer.character)
-        return Task(_NAME, self.preset, split, index, car, Frozen[Any](hidden), tags)
+        return self.listed(split, index, car, Frozen[Any](hidden), character=buyer.character)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,6 @@ from sonde.core import (
     Turn,
     derive,
     invalid,
-    unknown,
 )
 from sonde.core.types import Json
 
@@ -108,12 +107,6 @@ class CellularAutomata(TabularEnv[State]):
     preset: str = "paprika"
     max_turns: int = 6
 
-    def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("cellular_automata: preset", self.preset, self.presets)
-        if self.max_turns < 1:
-            raise invalid("cellular_automata: max_turns", self.max_turns, "1 or more")
-
     @cached_property
     def spec(self) -> Spec:
         return Spec(
@@ -158,8 +151,7 @@ class CellularAutomata(TabularEnv[State]):
     def _task(self, rule: int, inputs: tuple[str, ...], split: str, index: int) -> Task:
         states = table(rule)
         public = Frozen[Any](inputs=inputs, outputs=tuple(apply(states, row) for row in inputs))
-        hidden, tags = Frozen[Any](rule=rule, inputs=inputs), Frozen(group="cellular_automata")
-        return Task("cellular_automata", self.preset, split, index, public, hidden, tags)
+        return self.listed(split, index, public, Frozen[Any](rule=rule, inputs=inputs))
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -80,14 +80,11 @@ class Chess(Env[State]):
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise unknown("chess: preset", self.preset, _PRESETS)
+        super().__post_init__()
         if self.pieces is not None and self.preset != "endgames":
             raise invalid("chess: pieces", self.pieces, "None, save under the preset endgames")
         if self.pieces is not None and self.pieces not in CLASSES:
             raise unknown("chess: pieces", self.pieces, CLASSES)
-        if self.max_turns is not None and self.max_turns < 1:
-            raise invalid("chess: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def _limit(self) -> int:
@@ -162,7 +159,7 @@ class Chess(Env[State]):
         # All of the setup is public; it stands in `hidden` too, which is what makes the task anew.
         setup = Frozen[Json](fen=fen) if game is None else Frozen[Json](fen=fen, game=game)
         tags = {"group": group} if plies is None else {"group": group, "plies": str(plies)}
-        return Task("chess", self.preset, split, index, setup, setup, Frozen(tags))
+        return self.listed(split, index, setup, setup, **tags)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

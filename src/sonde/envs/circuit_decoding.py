@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules import circuits as rules
@@ -65,8 +65,7 @@ class CircuitDecoding(TabularEnv[State]):
     max_turns: int = 19
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("circuit_decoding: preset", self.preset, self.presets)
+        super().__post_init__()
         if not 1 <= self.circuits <= 4:
             raise invalid("circuit_decoding: circuits", self.circuits, "1 to 4")
         if not 2 <= self.inputs <= 4 or self.circuits << self.inputs > _MOST_ROWS:
@@ -76,8 +75,6 @@ class CircuitDecoding(TabularEnv[State]):
             raise invalid("circuit_decoding: ands", self.ands, f"0 to circuits * (inputs - 1) = {self._joins}")
         if not 0 <= self.nots <= _MOST_NOTS:
             raise invalid("circuit_decoding: nots", self.nots, f"0 to {_MOST_NOTS}")
-        if self.max_turns < 1:
-            raise invalid("circuit_decoding: max_turns", self.max_turns, "1 or more")
 
     @property
     def _joins(self) -> int:
@@ -169,7 +166,7 @@ class CircuitDecoding(TabularEnv[State]):
         total = Frozen[Any]({"and": gates.ands, "or": gates.ors, "not": gates.nots})
         public = Frozen[Any](circuits=self.circuits, inputs=self.inputs, gates=total)
         hidden = Frozen[Any](circuits=tuple(rules.shown(t, self.inputs) for t in tables), gates=total)
-        return Task("circuit_decoding", self.preset, split, index, public, hidden, Frozen(group="circuit_decoding"))
+        return self.listed(split, index, public, hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

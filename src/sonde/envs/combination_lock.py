@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from itertools import permutations
 from typing import ClassVar
 
-from sonde.core import Frozen, Spec, Task, TaskList, derive, invalid, unknown
+from sonde.core import Frozen, Spec, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.symbols import Spelling
@@ -36,11 +36,9 @@ class CombinationLock(Spelling):
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("combination_lock: preset", self.preset, self.presets)
         if not 1 <= self.length <= 5:
             raise invalid("combination_lock: length", self.length, "1 to 5")
-        self.check_turns()
+        super().__post_init__()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -77,8 +75,7 @@ class CombinationLock(Spelling):
         return self._task(hidden, "custom", 0)
 
     def _task(self, code: str, split: str, index: int) -> Task:
-        public, tags = Frozen(length=self.length), Frozen(group="combination_lock")
-        return Task("combination_lock", self.preset, split, index, public, code, tags)
+        return self.listed(split, index, Frozen(length=self.length), code)
 
 
 @cache

@@ -141,7 +141,7 @@ class GuessMyCity(Dialogue):
         city, _, country = title.rpartition(", ")
         public = Frozen[Json]() if title in self.known.by_title else _FOREIGN
         hidden = Frozen[Any](city=city, country=country)
-        return Task(_NAME, self.preset, split, index, public, hidden, Frozen(group=_NAME))
+        return self.listed(split, index, public, hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

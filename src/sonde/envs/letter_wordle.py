@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from string import ascii_lowercase
 from typing import ClassVar, cast
 
-from sonde.core import Frozen, Spec, Task, TaskList, invalid, unknown
+from sonde.core import Frozen, Spec, Task, TaskList, invalid
 from sonde.core.env import Split
 from sonde.core.types import Json
 
@@ -35,11 +35,9 @@ class LetterWordle(Spelling):
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("letter_wordle: preset", self.preset, self.presets)
         if self.length not in words.LENGTHS:
             raise invalid("letter_wordle: length", self.length, f"{words.LENGTHS[0]} to {words.LENGTHS[-1]}")
-        self.check_turns()
+        super().__post_init__()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -74,8 +72,7 @@ class LetterWordle(Spelling):
         return self._task(hidden, "custom", 0)
 
     def _task(self, word: str, split: str, index: int) -> Task:
-        public, tags = Frozen(length=self.length), Frozen(group="letter_wordle")
-        return Task("letter_wordle", self.preset, split, index, public, word, tags)
+        return self.listed(split, index, Frozen(length=self.length), word)
 
 
 @cache

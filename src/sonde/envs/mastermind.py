@@ -11,17 +11,17 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid, unknown
+from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
 from ._rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.guessing import Codes, GuessFilter, Guessing, Rows, Verdicts
+    from ._rules.guessing import Codes, GuessFilter, Guessing, Parts, Rows, Verdicts
 
 _SIZES = {"train": 1000, "test": 500}
 _WIN = Frozen({AGENT: 1.0})
@@ -61,14 +61,11 @@ class Mastermind(TabularEnv[State]):
     max_turns: int = 12
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("mastermind: preset", self.preset, self.presets)
+        super().__post_init__()
         if not 1 <= self.length <= 6:
             raise invalid("mastermind: length", self.length, "1 to 6")
         if not 2 <= self.digits <= 10 or self.digits**self.length > 100_000:
             raise invalid("mastermind: digits", self.digits, "2 to 10, with digits**length at most 100,000")
-        if self.max_turns < 1:
-            raise invalid("mastermind: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def spec(self) -> Spec:
@@ -98,8 +95,7 @@ class Mastermind(TabularEnv[State]):
         return self._task(hidden, "custom", 0)
 
     def _task(self, code: str, split: str, index: int) -> Task:
-        public = Frozen(length=self.length, digits=self.digits)
-        return Task("mastermind", self.preset, split, index, public, code, Frozen(group="mastermind"))
+        return self.listed(split, index, Frozen(length=self.length, digits=self.digits), code)
 
     @property
     def _symbols(self) -> str:
@@ -211,12 +207,10 @@ def _guessing(env: Mastermind) -> Guessing:
     def distinct(guesses: frozenset[str]) -> Rows:
         return _distinct(env.length, env.digits, frozenset("".join(guesses)))
 
-    def verdicts(guesses: Codes, secrets: Codes) -> Verdicts:
-        return _verdicts(env.digits, guesses, secrets)
-
-    n_verdicts = (env.length + 1) ** 2
+    verdicts, n_verdicts = partial(_verdicts, env.digits), (env.length + 1) ** 2
     read, parse = env._read, env._parse  # pyright: ignore[reportPrivateUsage]
-    return Guessing(_all(env.length, env.digits), verdicts, n_verdicts, read, parse, distinct)
+    parts = partial(_parts, env.digits)
+    return Guessing(_all(env.length, env.digits), verdicts, n_verdicts, read, parse, distinct, parts)
 
 
 @lru_cache(maxsize=256)
@@ -251,6 +245,24 @@ def _verdicts(digits: int, guesses: Codes, secrets: Codes) -> Verdicts:
     for i in range(length):  # every exact match counts `length` beside what it is among those in common
         verdicts += (guesses[:, i, None] == np.ascontiguousarray(secrets[:, i])) * np.uint8(length)
     return verdicts
+
+
+def _parts(digits: int, codes: Codes) -> Parts:
+    """A guess as what it has in common with the secret, whatever the places, and as every one of its places."""
+    import numpy as np
+
+    from ._rules.guessing import Parts
+
+    length = codes.shape[1]
+    which, shared = _shared(length, digits)
+    values = codes - np.uint8(ord("0"))
+    places = [len(shared) + digits * i + values[:, i].astype(np.int32) for i in range(length)]
+
+    def marks(alive: Rows) -> Verdicts:
+        here = values[alive].T[:, None, :] == np.arange(digits, dtype=np.uint8)[:, None]  # place, digit, secret
+        return np.concatenate([shared.take(which[alive], axis=1), here.reshape(-1, len(alive))])
+
+    return Parts(len(shared) + digits * length, np.stack([which, *places]), marks)
 
 
 @cache

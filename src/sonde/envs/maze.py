@@ -121,8 +121,7 @@ class Maze(TabularEnv[State]):
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise unknown("maze: preset", self.preset, _PRESETS)
+        super().__post_init__()
         if self.grid is not None and self.preset == "generated":
             raise invalid("maze: grid", self.grid, "None under the preset generated")
         if self.grid is not None and self.grid not in MAPS:
@@ -131,8 +130,6 @@ class Maze(TabularEnv[State]):
             raise unknown("maze: observed", self.observed, _OBSERVED)
         if self.as_published and self.preset not in _PUBLISHED:
             raise invalid("maze: as_published", True, f"False, save under {', '.join(_PUBLISHED)}")
-        if self.max_turns is not None and self.max_turns < 1:
-            raise invalid("maze: max_turns", self.max_turns, "1 or more")
         self._check_size()
 
     def _check_size(self) -> None:
@@ -220,11 +217,9 @@ class Maze(TabularEnv[State]):
         shape = Frozen[Any](map=name) if name else Frozen[Any](grid=layout)
         seen = {"start": start} if self._full else {"open": opened(layout, start)}
         hidden = Frozen[Any]({**shape, "start": start, "goal": goal})
-        tags = {"group": name or "generated", "distance": str(distances(layout, goal)[start])}
-        if not name:
-            tags["size"] = f"{len(layout)}x{len(layout[0])}"
+        tags = {"group": name} if name else {"group": "generated", "size": f"{len(layout)}x{len(layout[0])}"}
         public = Frozen[Any]({**shape, "goal": goal, **seen})
-        return Task("maze", self.preset, split, index, public, hidden, Frozen(tags))
+        return self.listed(split, index, public, hidden, distance=str(distances(layout, goal)[start]), **tags)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from math import comb
 from re import compile as pattern
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -89,12 +89,6 @@ class Minesweeper(TabularEnv[State]):
     preset: str = "paprika"
     max_turns: int = 20
 
-    def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("minesweeper: preset", self.preset, self.presets)
-        if self.max_turns < 1:
-            raise invalid("minesweeper: max_turns", self.max_turns, "1 or more")
-
     @cached_property
     def spec(self) -> Spec:
         return Spec(
@@ -135,8 +129,7 @@ class Minesweeper(TabularEnv[State]):
 
     def _task(self, rows: int, cols: int, mines: int, hidden: Json, split: str, index: int) -> Task:
         public = Frozen(rows=rows, cols=cols, mines=mines)
-        tags = Frozen(group="minesweeper", difficulty=f"{rows}x{cols}")
-        return Task("minesweeper", self.preset, split, index, public, hidden, tags)
+        return self.listed(split, index, public, hidden, difficulty=f"{rows}x{cols}")
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

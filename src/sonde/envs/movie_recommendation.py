@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid, unknown
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
 from sonde.core.types import Json
 
 from ._rules import movies as rules
@@ -78,15 +78,13 @@ class MovieRecommendation(Env[State]):
     max_turns: int = 11
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("movie_recommendation: preset", self.preset, self.presets)
+        super().__post_init__()
         for name, low, high in (
             ("attributes", 2, len(ATTRIBUTES)),
             ("min_credit", 0, rules.TOP - 1),
             ("stars", 2, 10),
             ("seen", 2, 100),
             ("unseen", 2, 100),
-            ("max_turns", 2, 201),
         ):
             if not low <= getattr(self, name) <= high:
                 raise invalid(f"movie_recommendation: {name}", getattr(self, name), f"{low} to {high}")
@@ -95,6 +93,10 @@ class MovieRecommendation(Env[State]):
         self._check_pairs()
         if self._levels**self.attributes <= 2 * _USERS:
             raise invalid("movie_recommendation: weights", self.weights, f"more than {2 * _USERS} vectors of weights")
+
+    def check_turns(self) -> None:
+        if not 2 <= self.max_turns <= 201:
+            raise invalid("movie_recommendation: max_turns", self.max_turns, "2 to 201")
 
     def _check_pairs(self) -> None:
         """Two numbers each; lists become tuples, as they come from a configuration file."""
@@ -184,8 +186,7 @@ class MovieRecommendation(Env[State]):
 
     def _task(self, movies: str, tenths: tuple[int, ...], split: str, index: int) -> Task:
         weights = Frozen({name: w / 10 for name, w in zip(self._names, tenths, strict=True)})
-        hidden, tags = Frozen[Any](movies=movies, weights=weights), Frozen(group="movie_recommendation")
-        return Task("movie_recommendation", self.preset, split, index, Frozen(movies=movies), hidden, tags)
+        return self.listed(split, index, Frozen(movies=movies), Frozen[Any](movies=movies, weights=weights))
 
     @cached_property
     def _users(self) -> tuple[tuple[int, ...], ...]:

@@ -138,8 +138,8 @@ class MurderMystery(Dialogue):
         public = Frozen[Json](
             case=name, setting=frame.setting, suspects=suspects, witnesses=len(frame.people) - suspects
         )
-        tags = Frozen(group=_NAME, setting=frame.setting)
-        return Task(_NAME, self.preset, split, index, public, Frozen[Any]({"case": name, **truth._asdict()}), tags)
+        hidden = Frozen[Any]({"case": name, **truth._asdict()})
+        return self.listed(split, index, public, hidden, setting=frame.setting)
 
     def _foreign(self, setup: Mapping[str, Any]) -> Task:
         for field in ("scenario", "solution"):
@@ -150,7 +150,7 @@ class MurderMystery(Dialogue):
             Frozen[Json](foreign=True, scenario=setup["scenario"]),
             Frozen[Json](scenario=setup["scenario"], solution=setup["solution"]),
         )
-        return Task(_NAME, self.preset, "custom", 0, public, hidden, Frozen(group=_NAME))
+        return self.listed("custom", 0, public, hidden)
 
     def reset(self, task: Task, rng: Rng) -> Talk:
         h = task.hidden

@@ -81,14 +81,15 @@ class RiverSwim(TabularEnv[State]):
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise unknown("river_swim: preset", self.preset, _PRESETS)
+        super().__post_init__()
         if not 2 <= self.n <= 7:
             raise invalid("river_swim: caves", self.n, "2 to 7")
         if self.ends not in ENDS:
             raise unknown("river_swim: ends", self.ends, ENDS)
         if self.rewards not in REWARDS:
             raise unknown("river_swim: rewards", self.rewards, REWARDS)
+
+    def check_turns(self) -> None:
         checked_turns("river_swim", self.max_turns, self.h, self._given("sub_episodes"))
 
     def _given(self, field: str) -> int:
@@ -176,7 +177,7 @@ class RiverSwim(TabularEnv[State]):
         return setup
 
     def _task(self, public: Mapping[str, Json], hidden: Json, split: str, index: int) -> Task:
-        return Task("river_swim", self.preset, split, index, public, hidden, Frozen(group="river_swim"))
+        return self.listed(split, index, public, hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -89,16 +89,13 @@ class TextNav(TabularEnv[State]):
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise unknown("text_nav: preset", self.preset, _PRESETS)
+        super().__post_init__()
         if self.observed is not None and self.observed not in _OBSERVED:
             raise unknown("text_nav: observed", self.observed, _OBSERVED)
         if self.rooms is not None and self.preset != "generated":
             raise invalid("text_nav: rooms", self.rooms, "None, save under the preset generated")
         if self.rooms is not None and not FEWEST <= self.rooms <= MOST:
             raise invalid("text_nav: rooms", self.rooms, f"{FEWEST} to {MOST}")
-        if self.max_turns is not None and self.max_turns < 1:
-            raise invalid("text_nav: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def turns(self) -> int:
@@ -183,8 +180,8 @@ class TextNav(TabularEnv[State]):
         if self._full:
             public["start"] = setup.start
         hidden = {**shape, "start": setup.start, "place": setup.place, "wording": wording}
-        tags = {"group": shape.get("house", "generated"), "rooms": str(len(world.house.rooms))}
-        return Task("text_nav", self.preset, split, index, public, hidden, tags)
+        group, rooms = shape.get("house", "generated"), str(len(world.house.rooms))
+        return self.listed(split, index, public, hidden, group=group, rooms=rooms)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -152,8 +152,7 @@ class TwentyQuestions(Dialogue):
         category = knows.category[topic]
         public = Frozen[Json](category=category) if self.preset == "paprika" else Frozen[Json]()
         hard = {} if self.preset == "small" else {"difficulty": difficulty(self.preset, topic)}
-        tags = Frozen(group=_NAME, category=category, **hard)
-        return Task(_NAME, self.preset, split, index, public, knows.names[topic], tags)
+        return self.listed(split, index, public, knows.names[topic], category=category, **hard)
 
     def task(self, hidden: Json) -> Task:
         """`"guitar"`: a topic of the preset. Or any topic with its category, which only a language model can answer
@@ -173,9 +172,8 @@ class TwentyQuestions(Dialogue):
         for name, value in setup.items():
             if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_TOPIC:
                 raise invalid(f"{_NAME}: hidden: {name}", value, f"a text of 1 to {_LONGEST_TOPIC} characters")
-        public: dict[str, Json] = {"category": setup["category"]} if self.preset == "paprika" else {}
-        tags = Frozen(group=_NAME, category=setup["category"])
-        return Task(_NAME, self.preset, "custom", 0, Frozen({**public, "foreign": True}), Frozen(setup), tags)
+        told: dict[str, Json] = {"category": setup["category"]} if self.preset == "paprika" else {}
+        return self.listed("custom", 0, {**told, "foreign": True}, setup, category=setup["category"])
 
     def reset(self, task: Task, rng: Rng) -> Talk:
         if isinstance(task.hidden, str):

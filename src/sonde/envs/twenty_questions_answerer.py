@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -85,14 +85,11 @@ class TwentyQuestionsAnswerer(Env[State]):
     max_turns: int = 21
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown(f"{_NAME}: preset", self.preset, self.presets)
+        super().__post_init__()
         if not 2 <= self.min_words <= 200:
             raise invalid(f"{_NAME}: min_words", self.min_words, "2 to 200")
         if not self.min_words <= self.max_words <= 200:
             raise invalid(f"{_NAME}: max_words", self.max_words, f"min_words = {self.min_words} to 200")
-        if self.max_turns < 1:
-            raise invalid(f"{_NAME}: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def spec(self) -> Spec:
@@ -132,8 +129,7 @@ class TwentyQuestionsAnswerer(Env[State]):
         return self._task(_checked(hidden), "custom", 0)
 
     def _task(self, words: tuple[str, ...], split: str, index: int) -> Task:
-        public = Frozen[Json](words=words)
-        return Task(_NAME, self.preset, split, index, public, words, Frozen(group=_NAME))
+        return self.listed(split, index, Frozen[Json](words=words), words)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.checks import several_questions
@@ -65,10 +65,7 @@ class UserPersonalization(Env[State]):
     single_inquiry: bool = True
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown(f"{_NAME}: preset", self.preset, self.presets)
-        if self.max_turns < 1:
-            raise invalid(f"{_NAME}: max_turns", self.max_turns, "1 or more")
+        super().__post_init__()
         if self.judge not in ("rules", "seat"):
             raise invalid(f"{_NAME}: judge", self.judge, "rules or seat")
 
@@ -126,8 +123,7 @@ class UserPersonalization(Env[State]):
         names = (d.name for d in requests()[name].dimensions)
         preferences = Frozen({n: v for n, v in zip(names, persona, strict=True) if v})
         hidden = Frozen[Any](request=name, preferences=preferences, about=about)
-        public = Frozen[Json](request=name)
-        return Task(_NAME, self.preset, split, index, public, hidden, Frozen(group=_NAME, request=name))
+        return self.listed(split, index, Frozen[Json](request=name), hidden, request=name)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
@@ -60,12 +60,6 @@ class WordChaining(Env[State]):
 
     preset: str = "mtp"
     max_turns: int = 20
-
-    def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("word_chaining: preset", self.preset, self.presets)
-        if self.max_turns < 1:
-            raise invalid("word_chaining: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def spec(self) -> Spec:
@@ -112,8 +106,7 @@ class WordChaining(Env[State]):
     def _task(self, words: tuple[str, ...], first: str, split: str, index: int) -> Task:
         # All of the setup is public; it stands in `hidden` too, which is what makes the task anew.
         setup = Frozen[Json](lexicon=words, first=first)
-        tags = Frozen(group="word_chaining", first=first)
-        return Task("word_chaining", self.preset, split, index, setup, setup, tags)
+        return self.listed(split, index, setup, setup, first=first)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -58,12 +58,9 @@ class WordGuess(TabularEnv[State]):
     max_turns: int = 40
 
     def __post_init__(self) -> None:
-        if self.preset not in self.presets:
-            raise unknown("word_guess: preset", self.preset, self.presets)
+        super().__post_init__()
         if self.feedback not in feedback.N_NUMBERS:
             raise unknown("word_guess: feedback", self.feedback, feedback.N_NUMBERS)
-        if self.max_turns < 1:
-            raise invalid("word_guess: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def spec(self) -> Spec:
@@ -100,7 +97,7 @@ class WordGuess(TabularEnv[State]):
 
     def _task(self, vocabulary: tuple[str, ...], secret: int, split: str, index: int) -> Task:
         public, hidden = Frozen(vocabulary=vocabulary), _hidden(vocabulary, vocabulary[secret])
-        return Task("word_guess", self.preset, split, index, public, hidden, Frozen(group="word_guess"))
+        return self.listed(split, index, public, hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, EMPTY, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid, unknown
+from sonde.core import AGENT, EMPTY, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid
 from sonde.core.env import Split
 from sonde.core.types import Json
 
@@ -63,12 +63,6 @@ class Wordle(TabularEnv[State]):
     preset: str = "paprika"
     as_published: bool = False
     max_turns: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise unknown("wordle: preset", self.preset, _PRESETS)
-        if self.max_turns is not None and self.max_turns < 1:
-            raise invalid("wordle: max_turns", self.max_turns, "1 or more")
 
     @cached_property
     def turns(self) -> int:
@@ -117,8 +111,7 @@ class Wordle(TabularEnv[State]):
         return self._task(hidden, "custom", 0)
 
     def _task(self, word: str, split: str, index: int) -> Task:
-        public, tags = Frozen(length=len(word)), Frozen(group="wordle", length=str(len(word)))
-        return Task("wordle", self.preset, split, index, public, word, tags)
+        return self.listed(split, index, Frozen(length=len(word)), word, length=str(len(word)))
 
     def _words(self, length: int) -> tuple[str, ...]:
         return words.lmrl_answers() if self._lmrl else words.answers(length)
@@ -230,4 +223,5 @@ def _guessing(env: Wordle, length: int) -> Guessing:
 
     found = env._words(length)  # pyright: ignore[reportPrivateUsage]
     table = marks.membership_table if env.as_published else marks.standard_table
-    return Guessing(found, table, 3**length, read, lambda text: env.parse(text, length))
+    parts = partial(marks.parts, table)
+    return Guessing(found, table, 3**length, read, lambda text: env.parse(text, length), parts=parts)

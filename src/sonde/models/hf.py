@@ -137,44 +137,46 @@ class HF(Model):
         kernels do: requests wait until no runnable episode remains and until all of the batch before are answered.
         """
         hf = cls(model=model, weights=weights, **options)
-        hf._held.append(_Held(module, tokenizer, weights, lock_step))
+        hf._session.held = _Held(module, tokenizer, weights, lock_step)
         return hf
 
     def renew(self, weights: str) -> None:
         """The module's weights have changed to this version: forget all keys and values. Not while it is generating."""
-        if not self._held:
+        session = self._session
+        if session.held is None:
             raise UserError(f"hf: renew: got {self.model!r}, loaded by name; allowed: a model made by HF.around")
-        self._held[0] = replace(self._held[0], weights=weights)
+        session.held = replace(session.held, weights=weights)
         self.release()
-        if self._lazy:
-            self._lazy[0] = replace(self._lazy[0], weights=weights)
+        if session.loaded is not None:
+            session.loaded = replace(session.loaded, weights=weights)
 
     def release(self) -> None:
         """Free the memory of all keys and values; what is asked next is computed anew. Not while it is generating."""
-        if self._lazy:
+        feed, loaded = self._session.feed, self._session.loaded
+        if feed is not None and loaded is not None:
             # On the worker: when its answers are here, it may still be keeping what it computed for them.
-            self._batcher[0].call_and_wait(self._lazy[0].engine.forget)
+            feed.call_and_wait(loaded.engine.forget)
 
     @property
     def config(self) -> dict[str, Json]:
         """The constructor arguments, with the version of the weights as it is now; a steer function, which cannot be
         saved, is named, so that it is not forgotten."""
-        config = super().config
-        if self._held:
-            config["weights"] = self._held[0].weights
+        config, held = super().config, self._session.held
+        if held is not None:
+            config["weights"] = held.weights
         if not self.heads:
             config = {name: value for name, value in config.items() if name not in _VALUES}
         steer = config.pop("steer")
         return config if steer is None else {**config, "steer": f"{steer.__module__}:{steer.__qualname__}"}
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        loaded, batcher = await self._ready()
+        loaded, feed = await self._ready()
         prompt = loaded.chat.prompt(messages)
         known = min(prompt.shared, max(0, prompt.previous - 1))  # the last token sampled was never fed
         last = next((m.completion for m in reversed(messages) if m.completion), None)
         follows = mark(last.ids, last.logprobs) if last else None
         request = Generate(prompt.ids, sampling, known, prompt.rewritten, follows)
-        out = cast("Generated", await batcher.submit(request))
+        out = cast("Generated", await feed.submit(request))
         return Completion(
             text=out.text,
             ids=out.ids,
@@ -190,60 +192,60 @@ class HF(Model):
         )
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
-        loaded, batcher = await self._ready()
+        loaded, feed = await self._ready()
         request = Score(tuple(loaded.chat.scored(probe) for probe in probes))
-        return cast("list[list[float]]", await batcher.submit(request))
+        return cast("list[list[float]]", await feed.submit(request))
 
     @property
     def stats(self) -> Stats:
         """Counts of tokens computed and saved since loading; see `requests.Stats`."""
-        return self._lazy[0].engine.stats if self._lazy else Stats()
+        loaded = self._session.loaded
+        return Stats() if loaded is None else loaded.engine.stats
 
     async def close(self) -> None:
         """End the worker thread and free model and slots. A later call loads again."""
-        if self._batcher:
-            self._batcher.pop().close()
-        self._lazy.clear()
+        feed, self._session.feed = self._session.feed, None
+        if feed is not None:
+            feed.close()
+        self._session.loaded = None
 
     # --- loading -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _lazy(self) -> list[_Loaded]:
-        """The loaded model, or nothing yet."""
-        return []
+    def _session(self) -> _Session:
+        return _Session()
 
-    @cached_property
-    def _held(self) -> list[_Held]:
-        """The module this plays with, or nothing where it is loaded by name."""
-        return []
-
-    @cached_property
-    def _batcher(self) -> list[Feed]:
-        """The queue in front of it, or nothing yet."""
-        return []
+    @property
+    def _loaded(self) -> _Loaded:
+        """The model, once it is loaded."""
+        loaded = self._session.loaded
+        assert loaded is not None
+        return loaded
 
     async def _ready(self) -> tuple[_Loaded, Feed]:
         from .batching import Batcher
 
-        if self._held and self._held[0].module.training:
+        session, held = self._session, self._session.held
+        if held is not None and held.module.training:
             raise UserError(f"hf: {self.model!r} is in training mode, allowed: evaluation mode, `module.eval()`")
-        if not self._batcher:
-            patient = bool(self._held) and self._held[0].lock_step
-            self._batcher.append(Batcher(self._serve, full=sys.maxsize if patient else self.max_batch))
-        batcher = self._batcher[0]
-        if not self._lazy and self._held:
+        if session.feed is None:
+            patient = held is not None and held.lock_step
+            session.feed = Batcher(self._serve, full=sys.maxsize if patient else self.max_batch)
+        feed = session.feed
+        if session.loaded is None and held is not None:
             self._load()  # nothing is read; and no episode is let in front of another
-        elif not self._lazy:
-            await batcher.call(self._load)
-        return self._lazy[0], batcher
+        elif session.loaded is None:
+            await feed.call(self._load)
+        return self._loaded, feed
 
     def _serve(self, feed: Feed) -> None:
-        self._lazy[0].engine.serve(feed)
+        self._loaded.engine.serve(feed)
 
     def _load(self) -> None:
         """Where a model is read, on the worker thread, which also makes sure that two first calls load once."""
-        if not self._lazy:
-            self._lazy.append(_hold(self, self._held[0]) if self._held else _load(self))
+        session = self._session
+        if session.loaded is None:
+            session.loaded = _load(self) if session.held is None else _hold(self, session.held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,6 +261,16 @@ class _Loaded:
     engine: Engine
     chat: Chat
     weights: str
+
+
+@dataclass(slots=True, eq=False)
+class _Session:
+    """What there is between calls: the module that is played with, where it is not loaded by name; the loaded model;
+    and the queue in front of it."""
+
+    held: _Held | None = None
+    loaded: _Loaded | None = None
+    feed: Feed | None = None
 
 
 def _load(hf: HF) -> _Loaded:

@@ -96,22 +96,18 @@ class Dialogue(Env[Talk]):
     error_rate: float = 0.0
 
     def __post_init__(self) -> None:
-        name = self.name_of_prompts
-        if self.preset not in self.presets:
-            raise unknown(f"{name}: preset", self.preset, self.presets)
         if self.max_turns is None:
             object.__setattr__(self, "max_turns", self.usual_turns.get(self.preset, 20))
-        if self.turns < 1:
-            raise invalid(f"{name}: max_turns", self.turns, "1 or more")
+        super().__post_init__()
         if self.judge not in ("rules", "seat"):
-            raise invalid(f"{name}: judge", self.judge, "rules or seat")
+            raise invalid(f"{self.name}: judge", self.judge, "rules or seat")
         if not 0.0 <= self.error_rate < 0.5:
-            raise invalid(f"{name}: error_rate", self.error_rate, "0 to 0.5, without 0.5")
+            raise invalid(f"{self.name}: error_rate", self.error_rate, "0 to 0.5, without 0.5")
         if self.checks is not None:
             object.__setattr__(self, "checks", tuple(self.checks))
         for check in self.checks or ():
             if check not in CHECKS:
-                raise unknown(f"{name}: checks", check, CHECKS)
+                raise unknown(f"{self.name}: checks", check, CHECKS)
 
     @property
     def turns(self) -> int:

@@ -3,14 +3,19 @@
 `Guessing` holds the candidates, the guesses and the verdict table's rule as arrays; `GuessFilter` is the exact
 posterior. The verdict is a function of secret and guess, so the posterior is uniform over the candidates that would
 have given every verdict seen, and the expected gain of a guess is the entropy of its verdicts.
+
+Where a game knows its `Parts`, which many guesses share, the search counts the verdicts of few guesses: the entropy of
+a function of several things is at most the sum of theirs (Cover and Thomas, Elements of Information Theory, section
+2.6), and few guesses have a sum that reaches the best entropy.
 """
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +27,32 @@ Codes = npt.NDArray[np.uint8]
 Verdicts = npt.NDArray[np.unsignedinteger[Any]]
 """One number per (guess, secret) pair."""
 Bits = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 Rows = npt.NDArray[np.int32]
 """Indices of candidates."""
 
 _BLOCK = 1 << 17
-"""Pairs that are counted at a time: what is about them stays in the processor's cache."""
+"""Numbers that are counted at a time: what is about them stays in the processor's cache."""
 _TABLE = 1 << 25
 """Most pairs that are tabulated."""
 _FEW = 32
-"""Up to so many secrets, comparing all with all is faster than counting."""
+"""Up to so many secrets, it is tried first whether one of them tells all apart."""
+_LEAD = 32
+"""Guesses whose entropy the others' bounds must reach."""
 _KEPT = 20_000
 _FINE = 1e-9
 """Bits by which two guesses must differ for one to be better."""
+
+
+class Parts(NamedTuple):
+    """What verdicts are made of: that on guess g is a function of what each of its parts `of_PG[:, g]` tells.
+
+    There are `n` parts; `marks(alive)` numbers what each tells under each of these secrets: shape `(n, N)`.
+    """
+
+    n: int
+    of_PG: Rows
+    marks: Callable[[Rows], Verdicts]
 
 
 class Guessing:
@@ -42,7 +61,8 @@ class Guessing:
     `candidates` are the possible secrets, as text, and what `best_question` searches; `verdict(guesses_GL, secrets_NL)
     -> verdicts_GN`, numbers below `n_verdicts`. `read(turn)` gives the guess and verdict of a turn, or None if the turn
     had none; `parse(text)` the guess in a text. `distinct(guesses)` gives the candidates to search after these guesses,
-    where all others only rename one of them: rows in rising order, the first of its equals each.
+    where all others only rename one of them: rows in rising order, the first of its equals each. `parts(candidates)`
+    takes their guesses apart.
     """
 
     def __init__(
@@ -53,12 +73,13 @@ class Guessing:
         read: Callable[[Turn], tuple[str, int] | None],
         parse: Callable[[str], str | None],
         distinct: Callable[[frozenset[str]], Rows] | None = None,
+        parts: Callable[[Codes], Parts] | None = None,
     ) -> None:
         self.candidates = tuple(candidates)
         self.index = {c: i for i, c in enumerate(self.candidates)}
         self.codes, self._all = encode(self.candidates), np.arange(len(self.candidates), dtype=np.int32)
         self.verdict, self._n_marks, self.read, self.parse = verdict, n_verdicts, read, parse
-        self._distinct = distinct
+        self._distinct, self._take_apart = distinct, parts
         self._table: Verdicts | None = None
         self._numbered: list[Verdicts] = []
         """The verdicts that each candidate may get as a guess, in the order in which the table numbers them."""
@@ -105,19 +126,38 @@ class Guessing:
             bits = self._entropies(alive, alive)
             if bits.max() == self._logs[n]:
                 return self.candidates[int(alive[bits.argmax()])], float(bits.max())
-        rows = self._all if self._distinct is None else self._distinct(guesses)
+        rows = self._contenders(self._all if self._distinct is None else self._distinct(guesses), alive)
         bits = self._entropies(rows, alive)
         best = float(bits.max())
         ties = rows[bits >= best - _FINE]
         possible = ties[alive.take(alive.searchsorted(ties), mode="clip") == ties]
         return self.candidates[int((possible if len(possible) else ties)[0])], best
 
+    def _contenders(self, rows: Rows, alive: Rows) -> Rows:
+        """Those of the candidates `rows` that may be the best: the bounds of all others are below what some reach."""
+        if self._parts is None or len(rows) < 2 * self._parts.n:
+            return rows
+        bounds = self._bounds(self._parts, rows, alive)
+        lead = rows[np.sort(bounds.argpartition(-_LEAD)[-_LEAD:])]
+        return rows[bounds >= self._entropies(lead, alive).max() - 2 * _FINE]
+
+    @cached_property
+    def _parts(self) -> Parts | None:
+        return None if self._take_apart is None else self._take_apart(self.codes)
+
+    def _bounds(self, parts: Parts, rows: Rows, alive: Rows) -> Bits:
+        """What the entropies of these candidates cannot exceed: the sums of their parts' entropies."""
+        marks = parts.marks(alive)
+        m = int(marks.max()) + 1
+        bits = np.concatenate([self._bits(marks[block], m) for block in _blocks(parts.n, max(len(alive), m))])
+        return bits.take(parts.of_PG).sum(axis=0)[rows]
+
     def _entropies(self, rows: Rows, alive: Rows) -> Bits:
         """Entropy of every candidate in `rows` as a guess: shape `(G,)`."""
         self._tabulate()
-        n = len(alive)
-        size = max(1, _BLOCK // (n if n <= _FEW else max(n, self._n_marks)))
-        return np.concatenate([self._bits(self._marks(rows[i : i + size], alive)) for i in range(0, len(rows), size)])
+        m = self._n_marks
+        blocks = _blocks(len(rows), max(len(alive), m))
+        return np.concatenate([self._bits(self._marks(rows[block], alive), m) for block in blocks])
 
     def _marks(self, rows: Rows, alive: Rows) -> Verdicts:
         """What tells the verdicts on each of some candidates apart: the verdicts, or their numbers in the table."""
@@ -132,38 +172,34 @@ class Guessing:
         n = len(self.candidates)
         if self._table is not None or n * n > _TABLE:
             return
-        table, size = np.empty((n, n), np.uint16), max(1, _BLOCK // n)
-        for i in range(0, n, size):
-            for row, verdicts in enumerate(self.verdict(self.codes[i : i + size], self.codes), i):
-                occurs = np.bincount(verdicts) > 0
-                self._numbered.append(np.flatnonzero(occurs).astype(np.uint16))
-                table[row] = np.cumsum(occurs)[verdicts] - 1
+        table = np.empty((n, n), np.uint16)
+        for block in _blocks(n, n):
+            for row, verdicts in enumerate(self.verdict(self.codes[block], self.codes), block.start):
+                values, table[row] = numbered(verdicts)
+                self._numbered.append(values.astype(np.uint16))
         self._n_marks = max(map(len, self._numbered))
         self._table = table.astype(np.uint8) if self._n_marks <= 256 else table
 
-    def _bits(self, marks: Verdicts) -> Bits:
-        """The entropy of every row."""
-        n = marks.shape[1]
-        sums = self._by_comparing(marks) if n <= _FEW else self._by_counting(marks)
+    def _bits(self, marks: Verdicts, m: int) -> Bits:
+        """The entropy of every row of marks below m, by the sum of c log2 c over the counts c of its marks."""
+        rows, n = len(marks), marks.shape[1]
+        bins = marks.astype(np.intp)
+        bins += np.arange(0, rows * m, m)[:, None]
+        counts = np.bincount(bins.ravel(), minlength=rows * m)
+        sums = self._clogc.take(counts).reshape(rows, m).sum(axis=1)
         return np.maximum(0.0, self._logs[n] - sums / n)
 
-    def _by_counting(self, marks: Verdicts) -> Bits:
-        """Sum of c log2 c over the counts c of each row's marks."""
-        n, m = len(marks), self._n_marks
-        bins = marks.astype(np.intp)
-        bins += np.arange(0, n * m, m)[:, None]
-        counts = np.bincount(bins.ravel(), minlength=n * m)
-        return self._clogc.take(counts).reshape(n, m).sum(axis=1)
 
-    def _by_comparing(self, marks: Verdicts) -> Bits:
-        """The same as a sum of log2 c over the secrets, c of them having the mark of each."""
-        columns = np.ascontiguousarray(marks.T)
-        counts = np.ones(columns.shape, np.uint8)
-        for d in range(1, len(columns)):
-            same = columns[d:] == columns[:-d]
-            counts[d:] += same
-            counts[:-d] += same
-        return self._logs.take(counts).sum(axis=0)
+def _blocks(n: int, each: int) -> Iterator[slice]:
+    """Slices of n rows, of which each takes this many numbers."""
+    size = max(1, _BLOCK // each)
+    return (slice(i, i + size) for i in range(0, n, size))
+
+
+def numbered(verdicts: Verdicts) -> tuple[Indices, Indices]:
+    """The verdicts that occur, in rising order, and the number of each among them."""
+    occurs = np.bincount(verdicts) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[verdicts]
 
 
 def encode(words: Sequence[str]) -> Codes:

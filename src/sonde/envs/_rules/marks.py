@@ -7,10 +7,11 @@ every letter that occurs anywhere in the secret is at least `y`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .guessing import Codes, Verdicts
+    from .guessing import Codes, Parts, Rows, Verdicts
 
 MARKS = "byg"
 
@@ -97,3 +98,21 @@ def membership_table(guesses: Codes, secrets: Codes) -> Verdicts:
         verdicts *= np.uint16(3)
         verdicts += (present + same[:, i])[which[:, i]]
     return verdicts
+
+
+def parts(table: Callable[[Codes, Codes], Verdicts], words: Codes) -> Parts:
+    """Guesses as their letters, each in its places: under either rule the marks on a letter depend on no other."""
+    import numpy as np
+
+    from .guessing import Parts, numbered
+
+    same = words[:, :, None] == words[:, None, :]  # (word, place, place)
+    first = ~np.tril(same, -1).any(axis=2)
+    alone = np.where(same & first[:, :, None], words[:, None, :], np.uint8(0))  # a letter that is no word's
+    letters, of = np.unique(alone.reshape(-1, words.shape[1]), axis=0, return_inverse=True)
+    marks = np.stack([numbered(verdicts)[1] for verdicts in table(letters, words)]).astype(np.uint8)
+
+    def of_secrets(alive: Rows) -> Verdicts:
+        return marks.take(alive, axis=1)
+
+    return Parts(len(letters), np.ascontiguousarray(of.reshape(words.shape).T, np.int32), of_secrets)

@@ -64,7 +64,7 @@ class Spelling(TabularEnv[State]):
         return self.length
 
     def check_turns(self) -> None:
-        """Raise `UserError` if `sub_episodes` or `max_turns` make no episode. Leaves call it once they are checked."""
+        """Raises `UserError` where `sub_episodes` or `max_turns` make no episode of secrets of this length."""
         checked_turns(self.name, self.max_turns, self.h, self.sub_episodes)
 
     @cached_property

@@ -95,22 +95,14 @@ class Service(Dialogue):
                 )
         public = Frozen[Json](foreign=True, scenario=setup["scenario"])
         hidden = Frozen[Json](scenario=setup["scenario"], solution=setup["solution"])
-        return Task(self.name_of_prompts, self.preset, "custom", 0, public, hidden, Frozen(group=self.name_of_prompts))
+        return self.listed("custom", 0, public, hidden)
 
     def _task(self, name: str, cause: int, opening: int, values: Sequence[int], split: str, index: int) -> Task:
         product = products()[name]
         found = Frozen({f.id: f.values[v] for f, v in zip(product.findings, values, strict=True)})
         hidden = Frozen[Any](product=name, cause=product.causes[cause].id, opening=opening, findings=found)
         public = Frozen[Json](product=name, opening=opening)
-        return Task(
-            self.name_of_prompts,
-            self.preset,
-            split,
-            index,
-            public,
-            hidden,
-            Frozen(group=self.name_of_prompts, product=name),
-        )
+        return self.listed(split, index, public, hidden, product=name)
 
     # --- the world ---------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """LMRL-Gym's Wordle, table 7: minimum, dataset average and maximum of the return, ours beside theirs. No model needed.
 
-    python recipes/lmrl_wordle.py [--episodes 20000] [--json]
+    python recipes/lmrl/wordle.py [--episodes 20000] [--json]
 
 The paper normalises Wordle scores between -6 (six misses), the mean return of its dataset and the return of its best
 policy. The dataset was played by a mixture that draws any word of the list with probability 0.66 and a word consistent

@@ -1,6 +1,6 @@
 """LMRL-Gym's maze, table 7: minimum, dataset average and maximum of the return, ours beside theirs. No model needed.
 
-    python recipes/lmrl_maze.py [--rollouts 32] [--json]
+    python recipes/lmrl/maze.py [--rollouts 32] [--json]
 
 As appendix F.1 has it, every one of the 25 starts of `double_t` is played, 32 times by whoever draws at random, and the
 returns are averaged. Three walkers, with the replies and the extra call of the paper's code (`as_published`):
