@@ -5,31 +5,37 @@
 Trajectories are episodes of Mastermind as a small model would play them: 30 to 90 sampled tokens per turn with their
 log-probabilities, ids drawn from a Zipf distribution over 49,152, some 60 new prompt ids per turn. Each stage runs in
 a process of its own; `peak` is the most memory it ever held (VmHWM: heap and mapped pages together), and `us` its CPU
-time per trajectory. The budget is 500 MB for writing and for scanning.
+time per trajectory. The budget is 500 MB for writing and for scanning. Beside them the wall clock: how long opening the
+run takes, one append, and the reading of one trajectory among all (the median and the worst of a hundred).
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from array import array
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import sonde
 from sonde.core import Action, Completion, Episode, Trajectory, Usage, derive
-from sonde.store import Run, RunWriter, TrajectoryDataset, compact
+from sonde.export import export
+from sonde.store import Run, RunWriter, TrajectoryDataset
+from sonde.store.index import NAME
 
 VOCABULARY = 49_152
 WORDS = [a + b + c for a in ("ba", "co", "de", "fu", "li") for b in ("ran", "sto", "ple") for c in ("", "s", "ing")]
 HEAD = ("stage", "records", "wall s", "CPU s", "us", "peak MB", "disk MB")
 BUDGET_MB = 500
+PLAYED = 2000
 
 
 def _ids(rng: np.random.Generator, n: int) -> array[int]:
@@ -50,15 +56,21 @@ def _action(rng: np.random.Generator, words: random.Random, turn: int) -> Action
 
 
 def trajectories(n: int) -> Iterator[Trajectory]:
-    """`n` trajectories of six turns, groups of four per task."""
+    """`n` trajectories of six turns, groups of four per task. 2,000 are played; the rest are these in other worlds, so
+    far apart that no frame holds the same twice."""
     env = sonde.make("mastermind", max_turns=6)
-    tasks = env.tasks("train")
+    tasks, played = env.tasks("train"), list[Trajectory]()
     for i in range(n):
+        if i >= PLAYED:
+            world, j = divmod(i, PLAYED)
+            yield replace(played[j], seed=world, id=f"{i:020x}")
+            continue
         rng, words = np.random.Generator(np.random.PCG64(derive(0, "bench", i))), random.Random(i)
-        ep = Episode.begin(env, tasks[i // 4 % len(tasks)], seed=i // (4 * len(tasks)), sample=i % 4)
+        ep = Episode.begin(env, tasks[i // 4], sample=i % 4)
         while ep.outcome is None:
             ep = ep.step(_action(rng, words, len(ep.turns)))
-        yield ep.trajectory()
+        played.append(ep.trajectory())
+        yield played[-1]
 
 
 def generate(folder: Path, n: int) -> int:
@@ -78,6 +90,27 @@ def resume(folder: Path, n: int) -> int:
         return len(run.finished)
 
 
+def rebuild(folder: Path, n: int) -> int:
+    """Opening without the index."""
+    (folder / NAME).unlink()
+    return len(TrajectoryDataset(folder))
+
+
+def append(folder: Path, n: int) -> int:
+    """2,000 trajectories more, played before."""
+    more = [replace(t, sample=t.sample + 4) for t in trajectories(2000)]
+    begun = time.perf_counter()
+    with RunWriter.open(folder, {"benchmark": "store", "n": n}) as run:
+        opened = time.perf_counter()
+        for t in more:
+            run.append(t)
+        appended = time.perf_counter()
+    closed, each = time.perf_counter() - appended, (appended - opened) / 2000
+    print(f"append: opening {1e3 * (opened - begun):.0f} ms, {1e6 * each:.0f} us each, closing {1e3 * closed:.0f} ms",
+          file=sys.stderr)  # fmt: skip
+    return 2000
+
+
 def scan(folder: Path, n: int) -> int:
     return sum(1 for t in TrajectoryDataset(folder) if len(t.turns) <= 6)
 
@@ -88,29 +121,48 @@ def access(folder: Path, n: int) -> int:
     return sum(1 for _ in range(2000) if dataset[rng.randrange(n)].id)
 
 
-def columns(folder: Path, n: int) -> int:
-    return sum(1 for row in TrajectoryDataset(folder).scan("trajectories", ["kind", "n_turns"]) if row["n_turns"])
+def entries(folder: Path, n: int) -> int:
+    return sum(1 for entry in TrajectoryDataset(folder).entries() if entry.turns)
 
 
-def tokens(folder: Path, n: int) -> int:
-    dataset = TrajectoryDataset(folder)
-    rows = dataset.scan("acts", ["act", "completions.ids", "completions.logprobs"])
-    return sum(1 for row in rows if row["act"] == 0 and len(row["completions"][0]["ids"]))
+def best(folder: Path, n: int) -> int:
+    """The best fifty of those that took more than four turns."""
+    found = TrajectoryDataset(folder).where("turns > ?", 4, order="score DESC, turns, task, seed, sample")
+    return sum(1 for t in found[:50] if t.id)
+
+
+def single(folder: Path, n: int) -> int:
+    """One trajectory at a time, as a person looks at them: the wall clock of each."""
+    begun = time.perf_counter()
+    dataset, rng = TrajectoryDataset(folder), random.Random(1)
+    opened, times = time.perf_counter() - begun, list[float]()
+    for _ in range(100):
+        begun, i = time.perf_counter(), rng.randrange(len(dataset))
+        assert dataset[i].id
+        times.append(time.perf_counter() - begun)
+    times.sort()
+    print(f"single: opening {1e3 * opened:.0f} ms; one of {len(dataset):,} in {1e3 * times[50]:.2f} ms "
+          f"(median; worst {1e3 * times[-1]:.2f} ms)", file=sys.stderr)  # fmt: skip
+    return 100
 
 
 def canonical(folder: Path, n: int) -> int:
     return sum(1 for _ in Run.load(folder).canonical())
 
 
-def compacting(folder: Path, n: int) -> int:
-    compact(folder, delete=True)
+def exporting(folder: Path, n: int) -> int:
+    target = folder.with_name(f"{folder.name}-tables")
+    export(folder, target)
+    shutil.rmtree(target)
     return n
 
 
 STAGES: dict[str, Callable[[Path, int], int]] = {
-    f.__name__: f for f in (generate, write, resume, scan, access, columns, tokens, canonical, compacting)
-}
-PLAN = [*STAGES, "resume", "scan", "access", "columns", "tokens"]
+    f.__name__: f
+    for f in (
+        generate, write, resume, single, access, scan, entries, best, canonical, rebuild, append, exporting,
+    )
+}  # fmt: skip
 
 
 def run_stage(name: str, folder: Path, n: int) -> None:
@@ -133,14 +185,14 @@ def main() -> None:
         run_stage(args.stage, args.folder, args.n)
         return
     with tempfile.TemporaryDirectory() as temporary:
-        report(args.folder or Path(temporary), args.n)
+        report(args.folder or Path(temporary) / "run", args.n)
 
 
 def report(folder: Path, n: int) -> None:
     print(f"{n:,} trajectories of six turns", "".join(f"{word:>11}" for word in HEAD), sep="\n")
-    for name in PLAN:
+    for name in STAGES:
         command = [sys.executable, __file__, "--stage", name, "--folder", str(folder), "--n", str(n)]
-        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         done, wall, cpu, peak = map(float, out.split())
         disk = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / 2**20
         cells = (f"{x:11.1f}" for x in (wall, cpu, 1e6 * cpu / done, peak, disk))

@@ -16,7 +16,7 @@ import pytest
 from sonde.core import AGENT, Rng
 from sonde.models.cache import Store
 from sonde.run import config_from, play, prepare
-from sonde.store import Run
+from sonde.store import Run, RunWriter
 
 MASTERMIND = {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8}
 DIGIT = "{0|1|2|3|4}"
@@ -113,6 +113,25 @@ def test_agents_made_of_several_calls_are_continued_after_kill_9(tmp_path: Path)
     assert len(played) == 30 - len(seen) and seen.items() <= held(tmp_path / "run").items()
     whole = play(prepare(config_from({**config, "concurrency": 30})), tmp_path / "uninterrupted")
     assert _canonical(whole) == _canonical(stored)
+
+
+@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+def test_processes_that_share_a_run_are_continued_after_kill_9(tmp_path: Path) -> None:
+    folder, config = tmp_path / "run", slow(tmp_path, False)
+    shares = [{**config, "share": [i, 2]} for i in range(2)]
+    for i, share in enumerate(shares):
+        (tmp_path / f"{i}.json").write_text(json.dumps(share))
+    one, two = (start(tmp_path / f"{i}.json", folder) for i in range(2))
+    kill_at(one, folder, 4)
+    assert two.wait(60) == 0
+    seen = held(folder)
+    assert 15 <= len(seen) < 30
+    with RunWriter.open(folder, Run.load(folder).config, writer=0):
+        assert start(tmp_path / "0.json", folder).wait(60) == 2, "nobody else plays this share at the same time"
+    assert start(tmp_path / "0.json", folder).wait(60) == 0
+    assert seen.items() <= held(folder).items() and len(held(folder)) == 30
+    whole = play(prepare(config_from({**config, "concurrency": 30})), tmp_path / "uninterrupted")
+    assert _canonical(whole) == _canonical(Run.load(folder))
 
 
 @pytest.mark.slow

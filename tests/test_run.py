@@ -312,10 +312,24 @@ def test_an_empty_run_has_nothing_to_reopen(tmp_path: Path) -> None:
         reopen(stored)
 
 
+def test_shares_of_a_run_are_one_run(tmp_path: Path) -> None:
+    whole = play(small(n_tasks=5, k=3), tmp_path / "whole")
+    for i in (2, 0, 1, 0):  # the last finds nothing to do
+        play(small(n_tasks=5, k=3, share=(i, 3)), tmp_path / "shared")
+    assert missing(small(n_tasks=5, k=3), tmp_path / "shared") == 0
+    shared = Run.load(tmp_path / "shared")
+    assert list(shared.canonical()) == list(whole.canonical())
+    assert [len(shared.trajectories.where("log / 1000000 = ?", i)) for i in range(3)] == [5, 5, 5]
+    assert shared.trajectories.superseded == 0
+    for share in ((1, 1), (-1, 2), (0, 0)):
+        with pytest.raises(UserError, match=r"share: got .* the first from 0 to below the second"):
+            small(share=share)
+
+
 def test_evaluations_are_written_whole(tmp_path: Path) -> None:
     execute(small(), tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith(".")) == [
-        "annotations-information.jsonl.zst", "config.json", EVALUATION, "trajectories-00000.jsonl.zst",
+        "annotations-information.jsonl.zst", "config.json", EVALUATION, "index.sqlite", "trajectories-00000.jsonl.zst",
     ]  # fmt: skip
     assert not (tmp_path / f".{EVALUATION}").exists()
     assert isinstance(load_evaluation(tmp_path), Evaluation)

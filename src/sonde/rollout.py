@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,6 +72,9 @@ class Plan(Checked):
     machine count their own). It is counted after every act: once it is used up, no episode begins and none goes on, so
     it is exceeded by at most one act of each running episode. Those that were cut off are not recorded
     (`BudgetWarning`). A reply that comes without its usage is a `UserError`, since nothing could be counted.
+
+    `share` lets several processes, or machines with one folder, play a plan between them: of n shares, the i-th (from
+    0) has every n-th episode, and is written as writer i of the run.
     """
 
     called = "plan"
@@ -80,6 +84,7 @@ class Plan(Checked):
     concurrency: int = 256
     budget: int | None = None
     span: tuple[int, int] | None = None
+    share: tuple[int, int] = (0, 1)
 
     def __post_init__(self) -> None:
         for name in ("k", "concurrency"):
@@ -91,15 +96,18 @@ class Plan(Checked):
             raise invalid("budget", self.budget, "1 or more tokens")
         if self.span is not None and not 0 <= self.span[0] <= self.span[1]:
             raise invalid("span", self.span, "two numbers, 0 or more, the second not below the first")
+        if not 0 <= self.share[0] < self.share[1]:
+            raise invalid("share", self.share, "two numbers, the first from 0 to below the second")
 
     def jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
-        """The episodes, task by task, without those already played."""
+        """The episodes of this share, task by task, without those already played."""
         if self.span is None:
             found = (Job(task, self.seed, sample) for task in tasks for sample in range(self.k))
         else:
             numbers = (divmod(i, len(tasks)) for i in range(*self.span))
             found = (Job(tasks[index], self.seed, sample) for sample, index in numbers)
-        return (job for job in found if job.key not in skip) if skip else found
+        mine = found if self.share[1] == 1 else islice(found, self.share[0], None, self.share[1])
+        return (job for job in mine if job.key not in skip) if skip else mine
 
 
 def seated(env: Env[Any], policies: Seats) -> dict[str, AnyPolicy]:
@@ -300,7 +308,7 @@ def record(
     tied = own if config is None else config
 
     async def write() -> None:
-        with RunWriter.open(Path(folder), tied) as run:
+        with RunWriter.open(Path(folder), tied, writer=plan.share[0]) as run:
             await _hand_out(env, policies, tasks, plan, run.finished, [run.append, on_done], keep_open=keep_open)
 
     run_sync(write())

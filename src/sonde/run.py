@@ -71,6 +71,7 @@ class RunConfig(Checked):
     seed: int = 0
     concurrency: int = 256
     budget: int | None = None
+    share: tuple[int, int] = (0, 1)
     gains: bool = True
     label: str = ""
 
@@ -83,7 +84,7 @@ class RunConfig(Checked):
         self.plan()
 
     def plan(self) -> Plan:
-        return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget)
+        return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
 
 
 @dataclass(frozen=True)
@@ -190,10 +191,10 @@ def prepare(config: RunConfig) -> Prepared:
 
 
 def missing(run: Prepared, folder: Path) -> int:
-    """How many episodes of the run the folder lacks: not played, or failed."""
+    """How many episodes of the run, all shares of it, the folder lacks: not played, or failed."""
     begun = (folder / "config.json").is_file()
     held = {e.key for e in Run.load(folder).trajectories.entries() if not e.failed} if begun else set[Key]()
-    return sum(1 for _ in run.config.plan().jobs(run.tasks, held))
+    return sum(1 for _ in replace(run.config.plan(), share=(0, 1)).jobs(run.tasks, held))
 
 
 def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
@@ -216,7 +217,8 @@ def reopen(stored: Run, *, gains: bool = True) -> Prepared:
         last = load_evaluation(stored.folder)
         extent = {"k": last.k, "n_tasks": last.n_tasks, "label": last.label}
     elif len(stored):
-        extent = {"k": 1 + max(t.sample for t in stored), "n_tasks": 1 + max(t.task.index for t in stored)}
+        known = list(stored.trajectories.entries())
+        extent = {"k": 1 + max(e.sample for e in known), "n_tasks": 1 + max(e.task_index for e in known)}
     else:
         raise UserError(f"{stored.folder}: no episodes")
     return prepare(config_from({**config, **extent, "gains": gains}))
@@ -260,9 +262,8 @@ class _Episodes:
 
     def __iter__(self) -> Iterator[Trajectory]:
         config, wanted = self.run.config, set(self.run.ids)
-        for t in self.stored:
-            if t.task.id in wanted and t.sample < config.k and t.seed == config.seed:
-                yield t
+        mine = self.stored.trajectories.where("sample < ? AND seed = ?", config.k, config.seed)
+        return (t for t in mine if t.task.id in wanted)
 
 
 def begin_anew(folder: Path) -> None:

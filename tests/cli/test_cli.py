@@ -309,14 +309,13 @@ def test_compare_pairs_two_runs() -> None:
     assert "entropy minus random" in text and f"{gap:+.3f}" in text
 
 
-def test_report_and_compact() -> None:
+def test_report_and_export() -> None:
     folder, _ = evaluated("--agent", "random")
     assert "written: page.html" in run("report", folder, "--out", "page.html")
     assert Path("page.html").read_text("utf-8").startswith("<!doctype html>")
     pytest.importorskip("pyarrow")
-    before = list(Run.load(folder).canonical())
-    assert "parquet" in run("compact", folder)
-    assert list(Run.load(folder).canonical()) == before
+    assert "written: tables" in run("export", folder, "tables")
+    assert {p.name for p in Path("tables").iterdir()} == {"trajectories.parquet", "acts.parquet"}
 
 
 def test_models_are_listed() -> None:

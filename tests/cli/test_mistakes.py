@@ -20,7 +20,7 @@ from sonde.store import Run
 
 from .test_cli import mistake, process, write_config
 
-COMMANDS = ["list", "show", "play", "eval", "rollout", "rescore", "compare", "report", "compact"]
+COMMANDS = ["list", "show", "play", "eval", "rollout", "rescore", "compare", "report", "export"]
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["report", "a"], "a: no such run folder"),
         (["report", "."], ".: no evaluation.json"),
         (["report"], "folders"),
-        (["compact", "a"], "a is not a run folder"),
+        (["export", "a", "b"], "a is not a run folder"),
         (["rescore", "a"], "a is not a run folder"),
         (["rollout", "mastermind"], "folder"),
         (["play", "masterminf"], "did you mean 'mastermind'"),

@@ -20,9 +20,10 @@ from sonde.core import Action, Episode, Model, ProgramPolicy, Sampling, Seated, 
 from sonde.core.checked import Checked
 from sonde.core.extras import extras
 from sonde.evaluate import compare, evaluate
+from sonde.export import export
 from sonde.rollout import Plan, collect, record
 from sonde.run import RunConfig, prepare
-from sonde.store import Run, RunWriter, TrajectoryDataset, compact
+from sonde.store import Run, RunWriter, TrajectoryDataset
 from sonde.train.algos import objective
 from sonde.train.curriculum import Curriculum
 from sonde.train.groups import OnlineSettings
@@ -144,7 +145,7 @@ CALLS: list[Any] = [
     (lambda: Run.load(5), "load: folder: got 5, allowed: Path or text"),  # pyright: ignore
     (lambda: RunWriter.open(5, {}), "open: folder: got 5, allowed: Path or text"),  # pyright: ignore
     (lambda: TrajectoryDataset(5), "folder: got 5, allowed: Path or text"),  # pyright: ignore
-    (lambda: compact(5), "compact: folder: got 5, allowed: Path or text"),  # pyright: ignore
+    (lambda: export(5, "x"), "export: folder: got 5, allowed: Path or text"),  # pyright: ignore
 ]
 
 

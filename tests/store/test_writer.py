@@ -105,7 +105,9 @@ def test_what_a_kill_left_of_a_beginning_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / ".config.json.tmp").write_text('{"for')
     RunWriter.open(tmp_path, CONFIG).close()
     assert Run.load(tmp_path).config == CONFIG
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", "config.json", "trajectories-00000.jsonl.zst"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        ".lock", ".lock-0", "config.json", "trajectories-00000.jsonl.zst",
+    ]  # fmt: skip
 
 
 def test_a_run_of_another_version_is_refused(tmp_path: Path) -> None:
@@ -166,7 +168,7 @@ def test_one_writer_per_run(tmp_path: Path, play) -> None:
 
 
 def test_shards_roll_over_and_read_as_one(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "SHARD_BYTES", 1000)
+    monkeypatch.setattr(writer, "LOG_BYTES", 1000)
     with RunWriter.open(tmp_path, CONFIG, fsync=True) as run:
         for t in play(7):
             run.append(t)
@@ -175,7 +177,7 @@ def test_shards_roll_over_and_read_as_one(tmp_path: Path, play, monkeypatch: pyt
     assert names[:2] == ["trajectories-00000.jsonl.zst", "trajectories-00001.jsonl.zst"]
     assert [encode(t) for t in Run.load(tmp_path)] == [encode(t) for t in play(7)]
     (tmp_path / names[0]).rename(tmp_path / "gone")
-    with pytest.raises(StoreError, match="shard 0 is missing"):
+    with pytest.raises(StoreError, match=r"trajectories-00000\.jsonl\.zst is missing"):
         Run.load(tmp_path)
 
 

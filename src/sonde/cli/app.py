@@ -13,7 +13,6 @@ from sonde import __version__
 from sonde.core import AGENT, Episode, build, names, unknown
 from sonde.core.registry import KINDS, summary
 from sonde.core.types import Kind
-from sonde.store import compact
 
 from . import dataset, tables
 from .elicit import elicit
@@ -178,10 +177,12 @@ def report(
     out.print(f"written: {to}", highlight=False, soft_wrap=True)
 
 
-@app.command("compact")
-def compact_(folder: RunArg) -> None:
-    """Write a run's episodes as Parquet beside its shards."""
-    out.print(f"written: {compact(folder)}", highlight=False, soft_wrap=True)
+@app.command("export")
+def export_(folder: RunArg, to: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:
+    """Write a run's episodes as two Parquet tables, for other programs."""
+    from sonde.export import export
+
+    out.print(f"written: {export(folder, to)}", highlight=False, soft_wrap=True)
 
 
 @models_app.command("fetch")

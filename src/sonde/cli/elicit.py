@@ -22,7 +22,7 @@ from sonde.core import AGENT, Env, Trajectory, UserError, build, invalid, run_sy
 from sonde.core.types import Json
 from sonde.elicit import Elicitation
 from sonde.metrics import Estimate
-from sonde.store import Run
+from sonde.store import BY_KEY, Run, TrajectoryDataset
 
 from .options import agent_config
 from .progress import bar
@@ -106,17 +106,15 @@ class _Episodes:
             raise UserError(f"{self.run.folder}: no finished episodes")
 
     @property
-    def _order(self) -> list[int]:
-        entries = enumerate(self.run.trajectories.entries())
-        return [i for _, i in sorted((entry.key, i) for i, entry in entries if not entry.failed)]
+    def _finished(self) -> TrajectoryDataset:
+        return self.run.trajectories.where("error = ''", order=BY_KEY)
 
     @property
     def ids(self) -> list[str]:
-        entries = list(self.run.trajectories.entries())
-        return [entries[i].id for i in self._order]
+        return [entry.id for entry in self._finished.entries()]
 
     def __iter__(self) -> Iterator[Trajectory]:
-        return (self.run[i] for i in self._order)
+        return iter(self._finished)
 
     @property
     def env(self) -> Env[Any]:

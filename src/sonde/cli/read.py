@@ -15,7 +15,7 @@ from sonde.core.plain import plain
 from sonde.elicit import Elicited
 from sonde.evaluate import Row
 from sonde.run import EVALUATION, load_evaluation
-from sonde.store import Run
+from sonde.store import BY_KEY, Run
 
 _STYLES = {AGENT: "bold cyan", "told": "dim"}
 _WIDE = 8
@@ -27,19 +27,16 @@ def chosen(folder: Path, n: int, task: int | None, kind: str | None) -> Sequence
     """Up to `n` episodes of a run in order of task and sample; of one task, or of one outcome only if asked."""
     if n < 1:
         raise invalid("-n", n, "1 or more")
-    run = Run.load(folder)
-    keys = sorted((entry.key, i) for i, entry in enumerate(run.trajectories.entries()))
-    found: list[Trajectory] = []
-    for _, i in keys:
-        t = run.trajectories[i]
-        if task in (None, t.task.index) and kind in (None, _kind(t)):
-            found.append(t)
-        if len(found) == n:
-            break
+    run = Run.load(folder).trajectories
+    found = run.where(order=BY_KEY)
+    if task is not None:
+        found = found.where("task_index = ?", task, order=BY_KEY)
+    if kind is not None:
+        found = found.where("coalesce(kind, 'error') = ?", kind, order=BY_KEY)
     if not found:
         wanted = [f"--task {task}"] * (task is not None) + [f"--outcome {kind}"] * (kind is not None)
-        raise UserError(f"{folder}: no episode of {' and '.join(wanted) or 'any kind'} among its {len(keys)}")
-    return found
+        raise UserError(f"{folder}: no episode of {' and '.join(wanted) or 'any kind'} among its {len(run)}")
+    return found[:n]
 
 
 def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console) -> None:
@@ -50,10 +47,6 @@ def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console)
     for t in episodes:
         out.print(_episode(t, rows.get(t.id), beliefs.get(t.id, ())), soft_wrap=False)
         out.print()
-
-
-def _kind(t: Trajectory) -> str:
-    return "error" if t.outcome is None else t.outcome.kind
 
 
 def _episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited]) -> Group:

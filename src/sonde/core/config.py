@@ -10,9 +10,10 @@ a cache, and may change when a run is continued.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from .checked import Checked
 from .types import Json, content_hash
@@ -66,3 +67,24 @@ def _plain(value: Any) -> Json:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     return value
+
+
+_ABSENT = object()
+
+
+def difference(old: Json, new: Json, path: str) -> str:
+    """The first field in which two JSON values differ, and how; empty if they are equal."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        before, after = cast("Mapping[str, Json]", old), cast("Mapping[str, Json]", new)
+        fields = [(f"{path}.{k}", before.get(k, _ABSENT), after.get(k, _ABSENT)) for k in {**before, **after}]
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):  # type: ignore[misc]
+        pairs = enumerate(zip(cast("list[Json]", old), cast("list[Json]", new), strict=True))
+        fields = [(f"{path}[{i}]", a, b) for i, (a, b) in pairs]
+    else:
+        return "" if old == new else f"{path}: got {_show(new)}, the run has {_show(old)}"
+    return next((found for name, a, b in fields if (found := difference(a, b, name))), "")
+
+
+def _show(value: Json) -> str:
+    text = "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else text[:100] + "..."

@@ -116,7 +116,7 @@ def parts(
 def held(part: Part, folder: Path) -> int:
     """How many episodes of a part the folder holds, without those that failed."""
     begun = (folder / "config.json").is_file()
-    return sum(not entry.failed for entry in Run.load(folder).trajectories.entries()) if begun else 0
+    return len(Run.load(folder).trajectories.where("error = ''")) if begun else 0
 
 
 def fill(part: Part, folder: Path, *, processes: int | None = None, on_done: OnDone | None = None) -> Run:

@@ -36,7 +36,7 @@ from sonde.models.shipped import SHIPPED
 
 MANIFEST = "sonde.json"
 RECIPE = 1  # raise when `convert` writes something else from the same source: cached folders are then rebuilt
-NEEDED = ("torch", "transformers", "gguf", "accelerate", "filelock")
+NEEDED = ("torch", "transformers", "gguf", "accelerate")
 
 Progress = Callable[[str, float | None], None]
 """Called as (stage, None) when a stage starts and (stage, seconds) when it ends."""

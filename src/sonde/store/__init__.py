@@ -5,33 +5,32 @@
             run.append(trajectory)
 
     run = Run.load(folder)                             # run.config, len(run), run[7], for t in run, run.canonical()
-    compact(folder)                                    # the same records as Parquet
-    TrajectoryDataset(folder).scan("acts", ["seat", "text"])
+    run.trajectories.where("kind = 'win' AND turns > ?", 5, order="score DESC")
 
-Own design; the format is specified in `docs/store.md`. Trajectories are never rewritten: later numbers about them go to
-annotations, failed episodes are superseded by a later record of the same key, and a kill at any moment costs at most
-what had not been flushed.
+Own design; the format is specified in `docs/store.md`. The logs are all there is: trajectories are never rewritten,
+later numbers about them go to annotations, failed episodes are superseded by a later record of the same key, and a kill
+at any moment costs at most what had not been flushed. What finds them again is one index, made of the logs.
 """
 
 from .annotations import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
-from .compaction import compact
-from .dataset import TrajectoryDataset
+from .dataset import BY_KEY, TrajectoryDataset
 from .folder import discard
-from .frames import Key
+from .index import Entry, Key
 from .log import StoreWarning
 from .run import Run
 from .writer import RunWriter
 
 __all__ = [
+    "BY_KEY",
     "Annotation",
     "Annotator",
+    "Entry",
     "Key",
     "Run",
     "RunWriter",
     "StoreWarning",
     "TrajectoryDataset",
     "annotation_names",
-    "compact",
     "discard",
     "read_annotations",
     "remove_annotations",

@@ -1,21 +1,22 @@
 """What is computed about trajectories later: elicited log-probabilities, gains, a judge's new scores, shaped rewards.
 
-A sidecar file per name, in the format of the shards. Trajectories are never rewritten.
+A sidecar file per name, in the format of the logs. Trajectories are never rewritten.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
+
+from filelock import FileLock
 
 from sonde.core import UserError, invalid
 
 from .codec import dumps, loads
-from .folder import read_config
-from .frames import contents, read_lines
-from .log import Log, tell
+from .folder import hold, read_config
+from .frames import frames
+from .log import Closing, Log, tell
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_.-]*[a-z0-9])?")
 _PREFIX, _SUFFIX = "annotations-", ".jsonl.zst"
@@ -29,25 +30,31 @@ class Annotation(NamedTuple):
     version: str
 
 
-class Annotator:
+class Annotator(Closing):
     """Appends annotations of one name to a run folder. A context manager; one at a time per name."""
 
-    def __init__(self, log: Log, producer: str, version: str) -> None:
-        self._log, self._producer, self._version = log, producer, version
+    def __init__(self, log: Log, held: FileLock, producer: str, version: str) -> None:
+        self._log, self._held, self._producer, self._version = log, held, producer, version
 
     @classmethod
     def open(cls, folder: Path | str, name: str, *, producer: str, version: str, fsync: bool = False) -> Self:
         """Begin or continue the annotations called `name`, as computed by `producer` in this version."""
         folder = Path(folder)
         read_config(folder)
-        return cls(Log(_path(folder, name), fsync=fsync), producer, version)
+        path = _path(folder, name)
+        held = hold(folder / f".{path.name}.lock")
+        try:
+            return cls(Log(path, fsync=fsync), held, producer, version)
+        except BaseException:
+            held.release()
+            raise
 
     def add(self, trajectory: str, value: Any, *, turn: int | None = None) -> None:
         """Note `value` for a trajectory id, or for one of its turns. A later note takes the place of an earlier one."""
         if turn is not None and turn < 0:
             raise invalid("annotation.turn", turn, "None or 0 and up")
         row = {"trajectory": trajectory, "turn": turn, "value": value}
-        self._log.add(dumps({**row, "producer": self._producer, "version": self._version}), None)
+        self._log.add(dumps({**row, "producer": self._producer, "version": self._version}))
 
     def flush(self) -> None:
         """Write everything noted so far to the file."""
@@ -55,15 +62,10 @@ class Annotator:
 
     def close(self) -> None:
         """Flush and make everything durable. Idempotent."""
-        self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        try:
+            self._log.close()
+        finally:
+            self._held.release()
 
 
 def annotation_names(folder: Path | str) -> list[str]:
@@ -75,18 +77,15 @@ def annotation_names(folder: Path | str) -> list[str]:
 def read_annotations(folder: Path | str, name: str) -> dict[tuple[str, int | None], Annotation]:
     """The annotations called `name`, by (trajectory id, turn)."""
     path = _path(Path(folder), name)
+    found: dict[tuple[str, int | None], Annotation] = {}
     try:
-        data = path.read_bytes()
+        for frame in frames(path):
+            tell([f"{path}: {frame.damage}"] if frame.damage else [])
+            for row in map(loads, frame.lines):
+                found[row["trajectory"], row["turn"]] = Annotation(row["value"], row["producer"], row["version"])
     except FileNotFoundError:
         known = ", ".join(annotation_names(folder)) or "none"
         raise UserError(f"annotations: {folder} has none called {name!r}; known: {known}") from None
-    found: dict[tuple[str, int | None], Annotation] = {}
-    held = contents(data, path)
-    tell(held.damage)
-    for frame in held.frames:
-        for line in read_lines(data, frame.at, frame.size, path):
-            row = loads(line)
-            found[row["trajectory"], row["turn"]] = Annotation(row["value"], row["producer"], row["version"])
     return found
 
 

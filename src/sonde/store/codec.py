@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -41,19 +40,15 @@ def loads(line: bytes) -> Any:
 
 def encode(trajectory: Trajectory, *, sort: bool = False) -> bytes:
     """The line of a trajectory."""
-    try:
-        return dumps(pack(trajectory.to_json()), sort=sort)
-    except StoreError as e:
-        raise StoreError(f"trajectory {trajectory.id}: {e}") from e
-
-
-def pack(data: dict[str, Any]) -> dict[str, Any]:
-    """`data`, a trajectory's JSON form, with its token ids and log-probabilities made arrays in place."""
+    data = trajectory.to_json()
     for act in acts(data):
         for completion in act.get("completions", ()):
             for field, dtype in _PACKED.items():
                 completion[field] = np.array(completion[field], dtype)
-    return data
+    try:
+        return dumps(data, sort=sort)
+    except StoreError as e:
+        raise StoreError(f"trajectory {trajectory.id}: {e}") from e
 
 
 def acts(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -61,23 +56,6 @@ def acts(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from data["opening"]
     for turn in data["turns"]:
         yield from turn
-
-
-class Digest:
-    """A hash over records in order, equal for equal records however they are stored."""
-
-    def __init__(self) -> None:
-        self._hash = blake2b(digest_size=16)
-
-    def add(self, data: dict[str, Any]) -> int:
-        """Take in a trajectory's JSON form, packing it; the number of bytes that it is as a line."""
-        line = dumps(pack(data), sort=True) + b"\n"
-        self._hash.update(line)
-        return len(line)
-
-    @property
-    def value(self) -> str:
-        return self._hash.hexdigest()
 
 
 def _finite(value: Any) -> bool:

@@ -1,47 +1,70 @@
-"""A run's trajectories as a sequence, whatever form they are stored in."""
+"""A run's trajectories as a sequence, and parts of it by what they came to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import Any, overload
 
-import numpy as np
-
-from sonde.core import Trajectory
+from sonde.core import StoreError, Trajectory, UserError
 from sonde.core.checked import checked
 
+from .codec import loads
 from .folder import read_config
-from .frames import Entry, Key
-from .parts import Part, covered, open_parts
-from .tables import Row, check_columns
+from .frames import read_lines
+from .index import PLACE, Entry, Index, forget, log_path
+from .log import tell
 
-T = TypeVar("T")
+BY_KEY = "task, seed, sample"
+"""The order of the canonical export."""
 
 
 class TrajectoryDataset(Sequence[Trajectory]):
     """The trajectories of a run, in the order they were stored, read from disk when asked for.
 
-    One per key (task id, seed, sample): the last without an error, else the last. Shards and Parquet are memory-mapped
-    and may be mixed. It shows the run as it was when opened; pickling (for worker processes) opens it anew.
+    One per key (task id, seed, sample): the last without an error, else the last. It shows the run as it was when
+    opened; pickling (for worker processes) opens it anew.
     """
 
     @checked
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         read_config(self.folder)
-        self._parts = open_parts(self.folder)
-        self._chosen = _chosen(self._all_entries())
-        self._firsts = np.concatenate([[0], np.cumsum([len(p) for p in self._parts], dtype=np.int64)])
+        self._index = Index(self.folder)
+        tell(self._index.damage)
+        # Per-instance cache: methods cannot carry one without keeping every instance alive.
+        self._lines: Callable[[int, int, int], Sequence[bytes]] = lru_cache(8)(self._read)
+        self._query: tuple[str, tuple[Any, ...], str] = ("1", (), PLACE)
+        self._places = self._found()
+
+    def where(self, condition: str = "1", *values: Any, order: str = PLACE) -> TrajectoryDataset:
+        """Those of them of which an SQL condition on the columns of `Entry` holds, sorted by such columns:
+
+        `run.trajectories.where("kind = ? AND turns > ?", "win", 5, order="score DESC, task, seed, sample")`
+        """
+        found, (before, known, _) = object.__new__(type(self)), self._query
+        vars(found).update(vars(self), _query=(f"({before}) AND ({condition})", (*known, *values), order))
+        found._places = found._found()
+        return found
+
+    def _found(self) -> array[int]:
+        """Log, byte, length and line of each, one after the other: a hundred thousand take 3 MB."""
+        try:
+            rows = self._index.select("log, at, length, line", *self._query)
+            return array("q", (number for row in rows for number in row))
+        except sqlite3.Error as e:
+            raise UserError(f"where: {e}; columns: {', '.join(Entry._fields)}") from e
 
     def __len__(self) -> int:
-        return len(self._chosen)
+        return len(self._places) // 4
 
     @property
     def superseded(self) -> int:
-        """Records left out because a later attempt at the same episode replaced them."""
-        return int(self._firsts[-1]) - len(self)
+        """Records of the run left out because a later attempt at the same episode replaced them."""
+        return self._index.superseded
 
     @overload
     def __getitem__(self, i: int) -> Trajectory: ...
@@ -50,54 +73,36 @@ class TrajectoryDataset(Sequence[Trajectory]):
     def __getitem__(self, i: int | slice) -> Trajectory | list[Trajectory]:
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
-        at = int(self._chosen[i])
-        part = int(np.searchsorted(self._firsts, at, "right")) - 1
-        return Trajectory.from_json(self._parts[part].record(at - int(self._firsts[part])))
+        at = 4 * range(len(self))[i]
+        log, start, length, line = self._places[at : at + 4]
+        return Trajectory.from_json(loads(self._lines(log, start, length)[line]))
 
     def __iter__(self) -> Iterator[Trajectory]:
-        records = (data for part in self._parts for data in part.records())
-        return map(Trajectory.from_json, self._only_chosen(records))
+        """All of them; what turns out to be damaged is left out, with a warning."""
+        for i in range(len(self)):
+            try:
+                found = self[i]
+            except StoreError as e:
+                tell([f"{e}; 1 record is left out"])
+            else:
+                yield found
 
     def entries(self) -> Iterator[Entry]:
-        """Id and key of every trajectory, in order, without reading them."""
-        return self._only_chosen(self._all_entries())
+        """What the index knows of every trajectory, in order, without reading them."""
+        for row in self._index.select(", ".join(Entry._fields), *self._query):
+            found = Entry(*row)
+            yield found._replace(seed=int(found.seed), success=None if found.success is None else bool(found.success))
 
-    def scan(self, table: str, columns: Sequence[str] | None = None) -> Iterator[Row]:
-        """The rows of `trajectories` or `acts`, with these columns of `docs/store.md` only (None: all).
+    def _read(self, log: int, start: int, length: int) -> Sequence[bytes]:
+        try:
+            return read_lines(log_path(self.folder, log), start, start + length)
+        except StoreError:
+            forget(self.folder)  # the next opening reads all of the logs, and so does the next writer
+            raise
 
-        `"completions.ids"` and the like take one field of the completions. Parquet reads only the columns asked for.
-        """
-        chosen = check_columns(table, columns)
-        grouped = (found for part in self._columns for found in part.rows(table, chosen))
-        return (row for found in self._only_chosen(grouped) for row in found)
-
-    @cached_property
-    def _columns(self) -> list[Part]:
-        """The parts to scan: Parquet where it is, unless one form has lost what the other has."""
-        found = open_parts(self.folder, columns=True) if covered(self.folder) else self._parts
-        return self._parts if any(part.damage for part in (*found, *self._parts)) else found
-
-    def _all_entries(self) -> Iterator[Entry]:
-        return (entry for part in self._parts for entry in part.entries())
-
-    def _only_chosen(self, values: Iterator[T]) -> Iterator[T]:
-        at = 0
-        for i in self._chosen:
-            for value in values:
-                at += 1
-                if at > i:
-                    yield value
-                    break
-
-    def __reduce__(self) -> tuple[type[TrajectoryDataset], tuple[Path]]:
-        return type(self), (self.folder,)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self.folder, *self._query)
 
 
-def _chosen(entries: Iterator[Entry]) -> np.ndarray:
-    """Positions of the records that no later one supersedes, ascending."""
-    best: dict[Key, tuple[int, bool]] = {}
-    for i, entry in enumerate(entries):
-        held = best.get(entry.key)
-        if held is None or held[1] or not entry.failed:
-            best[entry.key] = (i, entry.failed)
-    return np.array(sorted(i for i, _ in best.values()), np.int64)
+def _reopened(folder: Path, condition: str, values: Sequence[Any], order: str) -> TrajectoryDataset:
+    return TrajectoryDataset(folder).where(condition, *values, order=order)

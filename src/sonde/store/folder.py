@@ -1,10 +1,12 @@
-"""The run folder: its configuration, which no later writer may change, its lock and the names in it.
+"""The run folder: its configuration, which no later writer may change, its locks and the names in it.
 
 config.json                       format, versions, fingerprint and the resolved configuration; how models are reached
                                   (`core.config.HOW`) as it was last
-trajectories-00000.jsonl.zst ...  shards, in order
-parquet-00003/                    the records of shards 0 to 2 as Parquet (`sonde.store.compact`)
+trajectories-00000.jsonl.zst ...  the logs of writer 0, in order; trajectories-3-00000.jsonl.zst ... those of writer 3
+index.sqlite                      derived from the logs (`index.py`)
 annotations-NAME.jsonl.zst        what was computed later
+.lock                             held while a writer comes, or the run is removed
+.lock-0, .lock-3 ...              held by writer 0, 3 ... as long as it writes
 """
 
 from __future__ import annotations
@@ -15,20 +17,26 @@ import re
 import shutil
 import subprocess
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from sonde.core import StoreError, UserError, content_hash, identity, invalid
+from sonde.core.config import difference
 from sonde.core.extras import DISTRIBUTION
 
-from .log import lock, sync_folder
+from .log import sync_folder
 
-FORMAT = 1
-"""Version of the folder's layout; readers refuse a newer one."""
+FORMAT = 2
+"""Version of the folder's layout; readers refuse another one."""
 
 CONFIG = "config.json"
-_OURS = re.compile(r"\..*|config\.json|trajectories-\d+\.jsonl\.zst|parquet-\d+|annotations-.*\.jsonl\.zst")
+PATIENCE = 10.0
+"""Seconds that a writer waits for another one that is just coming."""
+_OURS = re.compile(r"\..*|config\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
 _REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.store.discard`)"
 _FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
 
@@ -43,13 +51,14 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{folder / CONFIG}: not JSON ({e})") from e
     if not isinstance(saved, dict) or not set(saved) >= _FIELDS:
         raise StoreError(f"{folder / CONFIG}: not the configuration of a run")
-    if saved["format"] > FORMAT:
-        raise StoreError(f"{folder}: format {saved['format']} is newer than this sonde's {FORMAT}")
+    if saved["format"] != FORMAT:
+        age = "newer" if saved["format"] > FORMAT else "older"
+        raise StoreError(f"{folder}: format {saved['format']} is {age} than this sonde's {FORMAT}")
     return saved
 
 
-def claim(folder: Path, config: Mapping[str, Any]) -> int:
-    """Lock a run folder for writing, creating it if need be; the descriptor that holds the lock.
+def claim(folder: Path, config: Mapping[str, Any], writer: int) -> FileLock:
+    """Make this process that writer of a run folder, which is created if need be; the lock that it holds.
 
     Raises `UserError` if the folder belongs to another configuration, or holds files but no run.
     """
@@ -57,17 +66,21 @@ def claim(folder: Path, config: Mapping[str, Any]) -> int:
     if folder.is_dir() and not (folder / CONFIG).exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
         raise UserError(f"run: {folder} has files in it but is not a run folder")
     folder.mkdir(parents=True, exist_ok=True)
-    held = acquire(folder)
+    coming = hold(folder / ".lock", wait=PATIENCE)
     try:
         saved = read_config(folder) if (folder / CONFIG).exists() else None
         if saved is not None:
             _compare(saved, wanted, folder)
             wanted = {**saved, "config": wanted["config"]}
-        if wanted != saved:
-            write_atomically(folder / CONFIG, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
-    except BaseException:
-        os.close(held)
-        raise
+        held = hold(folder / f".lock-{writer}")
+        try:
+            if wanted != saved:
+                write_atomically(folder / CONFIG, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
+        except BaseException:
+            held.release()
+            raise
+    finally:
+        coming.release()
     return held
 
 
@@ -84,27 +97,29 @@ def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
     foreign = sorted(p.name for p in folder.iterdir() if not _OURS.fullmatch(p.name) and p.name not in also)
     if foreign:
         raise UserError(f"run: {folder} holds {foreign[0]}, which is no part of a run; move it away first")
-    held = acquire(folder)
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.discarded")
+    with ExitStack() as held:
+        for lock in (folder / ".lock", *folder.glob(".lock-*")):
+            held.callback(hold(lock).release)
+        if os.name == "nt":  # which renames no folder while a file in it is open; what a writer opens now keeps it
+            held.close()
+        try:
+            folder.rename(aside)  # at once: a run of which half is gone would be continued
+            shutil.rmtree(aside)
+        except OSError as e:
+            raise UserError(f"run: {folder} cannot be removed: {e}") from e
+
+
+def hold(lock: Path, *, wait: float = 0.0) -> FileLock:
+    """Hold a lock file for this process until it releases it or ends, however it ends."""
+    held = FileLock(lock, timeout=wait, thread_local=False)
     try:
-        folder.rename(aside)  # at once: a run of which half is gone would be continued
-        shutil.rmtree(aside)
+        held.acquire()
+    except Timeout:
+        raise StoreError(f"{lock.parent}: another writer is open on this run (it holds {lock.name})") from None
     except OSError as e:
-        raise UserError(f"run: {folder} cannot be removed: {e}") from e
-    finally:
-        os.close(held)
-
-
-def acquire(folder: Path) -> int:
-    """The descriptor that makes this process the folder's only writer while it is open."""
-    path = folder / ".lock"
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        lock(fd, path)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
+        raise StoreError(f"{lock.parent}: cannot be written to ({lock.name}: {e.strerror})") from e
+    return held
 
 
 def describe(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,25 +157,6 @@ def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) 
     if field:
         trained = "; the model was trained or replaced since" if ".weights:" in field else ""
         raise UserError(f"run: {folder} was begun with another configuration: {field}{trained}; {_REMEDIES}")
-
-
-_ABSENT = object()
-
-
-def difference(old: Any, new: Any, path: str) -> str:
-    """The first field in which two JSON values differ, and how; empty if they are equal."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        fields = [(f"{path}.{k}", old.get(k, _ABSENT), new.get(k, _ABSENT)) for k in {**old, **new}]
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        fields = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(old, new, strict=True))]
-    else:
-        return "" if old == new else f"{path}: got {_show(new)}, the run has {_show(old)}"
-    return next((found for name, a, b in fields if (found := difference(a, b, name))), "")
-
-
-def _show(value: Any) -> str:
-    text = "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else text[:100] + "..."
 
 
 def _commit() -> str | None:

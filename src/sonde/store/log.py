@@ -1,4 +1,4 @@
-"""The writing end of a file of frames: buffered, locked, and as it was after any failure.
+"""The writing end of a file of frames: buffered, and as it was after any failure.
 
 What is added waits in memory until 64 KB are together, `flush` is called, or, inside a running event loop, the loop
 next gets its turn: a burst of records costs one write, and none waits while the program waits.
@@ -7,60 +7,68 @@ next gets its turn: a burst of records costs one write, and none waits while the
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Self
 
-from sonde.core import StoreError, UserError
+from sonde.core import UserError
 
-from .frames import contents, make_frame
+from .frames import frames, make_frame
 
 FLUSH_BYTES = 64 * 1024
 
 
 class StoreWarning(UserWarning):
-    """Something was cut off a file of a run folder, or could not be read, and what."""
+    """Something was cut off a file of a run folder, or could not be read or written, and what."""
+
+
+class Closing:
+    """Base of what is closed at the end of a `with`."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Log:
-    """A file of frames, open for appending by this process alone.
+    """A file of frames, open for appending; the caller sees to it that nobody else appends.
 
-    Opening cuts a torn end, with a warning. `fsync` makes every flush durable against a loss
-    of power; without it flushes survive the end of the process, however it ends, and `close` makes them durable.
+    Opening cuts a torn end, with a warning; `end` is where the last whole frame ends, if that is known. `fsync` makes
+    every flush durable against a loss of power; without it flushes survive the end of the process, however it ends, and
+    `close` makes them durable.
     """
 
-    def __init__(self, path: Path, *, fsync: bool = False) -> None:
+    def __init__(self, path: Path, *, fsync: bool = False, end: int | None = None) -> None:
         self.path, self._fsync = path, fsync
         self._lines: list[bytes] = []
-        self._index: list[Any] = []
         self._waiting = 0
         self._failure: OSError | None = None
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        self._file = path.open("ab", buffering=0)
         try:
-            lock(self._fd, path)
             sync_folder(path.parent)
-            data = path.read_bytes()
-            found = contents(data, path)
+            self.size = max((f.end for f in frames(path)), default=0) if end is None else end
+            torn = self._trim()
         except BaseException:
-            os.close(self._fd)
+            self._file.close()
             raise
-        self.size = found.end
-        if len(data) > self.size:
-            self._trim()
-            cut = f"{path}: cut {len(data) - self.size} bytes at byte {self.size}"
+        if torn:
+            cut = f"{path}: cut {torn} bytes at byte {self.size}"
             warnings.warn(f"{cut}; the last flush had not been finished, its records are lost", StoreWarning, 4)
 
-    def add(self, line: bytes, entry: Any) -> None:
-        """Take in one line and its entry for the index."""
-        if self._fd < 0:
+    def add(self, line: bytes) -> None:
+        """Take in one line."""
+        if self._file.closed:
             raise UserError(f"{self.path}: closed for writing")
         if self._failure is not None:
             raise self._failure
         self._lines.append(line)
-        self._index.append(entry)
         self._waiting += len(line)
         if self._waiting >= FLUSH_BYTES:
             self.flush()
@@ -85,31 +93,35 @@ class Log:
         """Write what waits as one frame. After an error (a full disk, an interrupt) it still waits; nothing is half."""
         if not self._lines:
             return
-        self._trim()
-        rest = memoryview(make_frame(self._lines, self._index))
-        size = self.size + len(rest)
-        while rest:
-            rest = rest[os.write(self._fd, rest) :]
-        if self._fsync:
-            os.fsync(self._fd)
+        try:
+            self._trim()
+            rest = memoryview(make_frame(self._lines))
+            size = self.size + len(rest)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            if self._fsync:
+                os.fsync(self._file.fileno())
+        except OSError as e:
+            raise OSError(e.errno, e.strerror, str(self.path)) from e  # which file, the system does not say
         # One statement: an interrupt finds the records either waiting or written.
-        self.size, self._lines, self._index, self._waiting, self._failure = size, [], [], 0, None
+        self.size, self._lines, self._waiting, self._failure = size, [], 0, None
 
-    def _trim(self) -> None:
-        """Drop what a flush that did not come to its end has left."""
-        if os.fstat(self._fd).st_size != self.size:
-            os.ftruncate(self._fd, self.size)
+    def _trim(self) -> int:
+        """Drop what a flush that did not come to its end has left; the number of bytes."""
+        torn = os.fstat(self._file.fileno()).st_size - self.size
+        if torn:
+            self._file.truncate(self.size)
+        return torn
 
     def close(self) -> None:
         """Write what waits and make the file durable. Idempotent."""
-        if self._fd < 0:
+        if self._file.closed:
             return
         try:
             self.flush()
-            os.fsync(self._fd)
+            os.fsync(self._file.fileno())
         finally:
-            os.close(self._fd)
-            self._fd = -1
+            self._file.close()
 
 
 def tell(damage: Iterable[str]) -> None:
@@ -118,16 +130,10 @@ def tell(damage: Iterable[str]) -> None:
         warnings.warn(what, StoreWarning, 2)
 
 
-def lock(fd: int, path: Path) -> None:
-    """Hold `path` for this process until the descriptor closes or the process ends, however it ends."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as e:
-        raise StoreError(f"{path.parent}: another writer is open on this run (it holds {path.name})") from e
-
-
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Make the names in a folder durable, on systems where folders can be."""
+    if os.name == "nt":
+        return
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -11,7 +11,7 @@ from sonde.core.checked import checked
 
 from .annotations import Annotation, read_annotations
 from .codec import encode
-from .dataset import TrajectoryDataset
+from .dataset import BY_KEY, TrajectoryDataset
 from .folder import read_config
 
 
@@ -47,8 +47,8 @@ class Run:
 
         Equal runs give equal bytes, in whatever order and at whatever concurrency their episodes were played.
         """
-        order = sorted((entry.key, i) for i, entry in enumerate(self.trajectories.entries()))
-        return (encode(self.trajectories[i].without_timings(), sort=True) + b"\n" for _, i in order)
+        ordered = self.trajectories.where(order=BY_KEY)
+        return (encode(t.without_timings(), sort=True) + b"\n" for t in ordered)
 
     def annotations(self, name: str) -> dict[tuple[str, int | None], Annotation]:
         """What was noted under `name`, by (trajectory id, turn)."""

@@ -107,10 +107,9 @@ def _play_picked(
 
 def of_task(run: Run, task: Task, plan: Plan) -> list[Trajectory]:
     """The episodes of a plan on one task, by sample."""
-    keys = [entry.key for entry in run.trajectories.entries()]
     wanted = {job.key for job in plan.jobs([task])}
-    found = [run[i] for i, key in enumerate(keys) if key in wanted]
-    return sorted(found, key=lambda t: t.sample)
+    found = run.trajectories.where("task = ? AND seed = ?", task.id, plan.seed, order="sample")
+    return [t for t in found if (t.task.id, t.seed, t.sample) in wanted]
 
 
 def _play(game: Game, tasks: Sequence[Task], policies: Seats, plan: Plan, folder: Path, on_done: OnDone | None) -> None:

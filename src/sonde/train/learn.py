@@ -53,7 +53,7 @@ POLICIES = (*SUPERVISED, *PAIRED, *UNPAIRED)
 """Those after which the model itself plays otherwise."""
 OFFLINE = (*POLICIES, *VALUED)
 """The objectives that learn from recorded episodes."""
-NEEDED = ("torch", "transformers", "accelerate", "filelock")
+NEEDED = ("torch", "transformers", "accelerate")
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
 

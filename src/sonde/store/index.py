@@ -1,0 +1,313 @@
+"""The index of a run: what every episode came to and where it lies, in one SQLite file beside the logs.
+
+`index.sqlite` is derived from the logs and never the only place of anything. SQLite does not work on the file, since
+its locks cannot be relied on where folders are shared over a network: whoever opens a run takes the whole file into
+memory, brings it up to date there with what the logs have gained, and may write it back, whole, under another name
+that is then renamed. So there is no lock to wait for, no journal, and no page half written; any number of processes may
+do this at once, and each leaves a true state of some moment. The header carries a checksum of the file (`PRAGMA
+user_version`) and one of the schema (`application_id`). An index that fails them, or whose logs are not those that it
+was made of, is built anew, which takes reading them all.
+
+A writer writes it when it closes and whenever enough was added since; so a kill leaves little to be read again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+from zlib import crc32
+
+from sonde.core import StoreError, content_hash
+
+from .codec import acts, loads
+from .frames import Frame, frames, read_lines
+
+NAME = "index.sqlite"
+SAVE_BYTES = 1024 * 1024
+"""The index is written when the logs have gained this much since, or a sixteenth of their size if that is more."""
+
+WRITERS = 1000
+"""How many writers a run may have."""
+_LOGS = 1_000_000
+_LOG = re.compile(r"trajectories-(?:([1-9]\d{0,2})-)?(\d{5,6})\.jsonl\.zst")
+
+_SCHEMA = """
+CREATE TABLE logs (
+    log INTEGER PRIMARY KEY, size INTEGER, changed INTEGER, end INTEGER, last INTEGER, last_end INTEGER, records INTEGER
+);
+CREATE TABLE damage (log INTEGER, what TEXT);
+CREATE TABLE episodes (
+    task TEXT, seed, sample, id TEXT, error TEXT, env TEXT, preset TEXT, split TEXT, task_index, kind TEXT,
+    success INTEGER, score REAL, truncated TEXT, turns INTEGER, tokens INTEGER, tags TEXT,
+    log INTEGER, at INTEGER, length INTEGER, line INTEGER,
+    PRIMARY KEY (task, seed, sample)
+) WITHOUT ROWID;
+"""
+_SUM = slice(60, 64)
+"""Where `user_version` lies in an SQLite file."""
+
+
+class Key(NamedTuple):
+    """What identifies an episode of a run: task id, world seed, sample."""
+
+    task: str
+    seed: int
+    sample: int
+
+
+class Entry(NamedTuple):
+    """What the index knows of a trajectory, and its place: line `line` of the frame of `length` bytes at byte `at` of
+    that log. `kind`, `success`, `score` and `truncated` are None where there is no outcome; `error` says how the
+    outside world failed, else it is empty; `tokens` are of all seats, prompt and completion; `tags` are JSON.
+    """
+
+    task: str
+    seed: int
+    sample: int
+    id: str
+    error: str
+    env: str
+    preset: str
+    split: str
+    task_index: int
+    kind: str | None
+    success: bool | None
+    score: float | None
+    truncated: str | None
+    turns: int
+    tokens: int
+    tags: str
+    log: int = 0
+    at: int = 0
+    length: int = 0
+    line: int = 0
+
+    @property
+    def key(self) -> Key:
+        return Key(self.task, self.seed, self.sample)
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.error)
+
+
+PLACE = "log, at, line"
+"""The order in which records were stored, writer by writer."""
+
+_INSERT = f"""
+INSERT INTO episodes VALUES ({", ".join("?" * len(Entry._fields))}) ON CONFLICT (task, seed, sample) DO UPDATE SET
+{", ".join(f"{name} = excluded.{name}" for name in Entry._fields[3:])}
+WHERE (excluded.error = '') > (error = '')
+    OR (excluded.error = '') = (error = '') AND (excluded.log, excluded.at, excluded.line) > (log, at, line)
+"""
+"""One row per key: the last record without an error, else the last."""
+
+
+def entry(data: Mapping[str, Any]) -> Entry:
+    """What the index will know of a trajectory, from its JSON form."""
+    task, outcome = data["task"], data["outcome"]
+    kind = score = truncated = success = None
+    if outcome is not None:
+        kind, score, truncated = outcome["kind"], float(outcome["score"]), outcome["truncated"]
+        success = kind == "win" and outcome["judged"] is not False
+    usages = [c["usage"] for act in acts(data) for c in act.get("completions", ())]
+    return Entry(
+        content_hash(task), data["seed"], data["sample"], data["id"], data["error"], task["env"], task["preset"],
+        task["split"], task["index"], kind, success, score, truncated, len(data["turns"]),
+        sum(u[0] + u[1] for u in usages), json.dumps(data["tags"]),
+    )  # fmt: skip
+
+
+class _State(NamedTuple):
+    """A log as it was when the index last looked: its size and when it was changed, up to where it was read, where its
+    last whole frame begins and ends, and how many records it holds."""
+
+    log: int
+    size: int = 0
+    changed: int = 0
+    end: int = 0
+    last: int = 0
+    last_end: int = 0
+    records: int = 0
+
+    def goes_on(self, path: Path) -> bool:
+        """Whether the file is what it was, or longer."""
+        stat = path.stat()
+        if stat.st_size == self.size:
+            return stat.st_mtime_ns == self.changed
+        with suppress(StoreError):
+            return stat.st_size >= self.end and bool(not self.last_end or read_lines(path, self.last, self.last_end))
+        return False
+
+
+class Index:
+    """The index of a run folder as it is now, in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.path = folder, folder / NAME
+        self._db = _load(self.path)
+        self._unsaved = 0
+        self.refresh()
+        if self._unsaved >= SAVE_BYTES:
+            with suppress(OSError):  # where this process may not write, reading goes without
+                self.save()
+
+    def refresh(self) -> None:
+        """Take in what the logs have gained; everything, where they are not those that the index knows."""
+        found = logs(self.folder)
+        if not all(state.log in found and state.goes_on(found[state.log]) for state in self._states().values()):
+            self._db = _empty()
+        newest = {log // _LOGS: log for log in found}.values()
+        with self._db:
+            for log, path in found.items():
+                self._extend(log, path, log in newest)
+
+    def _extend(self, log: int, path: Path, newest: bool) -> None:
+        known, stat = self.state(log), path.stat()
+        state = known._replace(size=stat.st_size, changed=stat.st_mtime_ns)
+        if state == known:
+            return
+        for frame in frames(path, known.end, last=newest):
+            rows, damage = _entries(frame, log)
+            self._db.executemany(_INSERT, rows)
+            self._db.executemany("INSERT INTO damage VALUES (?, ?)", [(log, what) for what in damage])
+            state = state._replace(end=frame.end, records=state.records + len(rows))
+            if not frame.damage:
+                state = state._replace(last=frame.start, last_end=frame.end)
+        self._db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?, ?, ?, ?)", state)
+        self._unsaved += state.end - known.end
+
+    def state(self, log: int) -> _State:
+        """What is known of a log."""
+        return self._states().get(log) or _State(log)
+
+    def newest(self, writer: int) -> int:
+        """The log that a writer goes on with."""
+        return max((log for log in self._states() if log // _LOGS == writer), default=writer * _LOGS)
+
+    def _states(self) -> dict[int, _State]:
+        return {row[0]: _State(*row) for row in self._db.execute("SELECT * FROM logs ORDER BY log")}
+
+    @property
+    def damage(self) -> list[str]:
+        """What of the logs does not read, file and offset, and what that has cost."""
+        found = self._db.execute("SELECT log, what FROM damage ORDER BY log, rowid")
+        return [f"{log_path(self.folder, log)}: {what}" for log, what in found]
+
+    @property
+    def superseded(self) -> int:
+        """How many records the logs hold beyond one per key."""
+        query = "SELECT coalesce((SELECT sum(records) FROM logs), 0) - (SELECT count(*) FROM episodes)"
+        return self._db.execute(query).fetchone()[0]
+
+    def select(
+        self, what: str, where: str = "1", values: Sequence[Any] = (), order: str = PLACE
+    ) -> Iterator[tuple[Any, ...]]:
+        """Columns of the episodes of which an SQL condition holds."""
+        query = f"SELECT {what} FROM episodes WHERE {where} ORDER BY {order}"
+        return self._db.execute(query, [_cell(value) for value in values])
+
+    @property
+    def slack(self) -> int:
+        """How much the logs may gain until the index should be written again."""
+        return max(SAVE_BYTES, sum(state.end for state in self._states().values()) // 16)
+
+    def save(self) -> None:
+        """Write the index, if it knows anything. An `OSError` leaves what was there."""
+        self.refresh()
+        if not self._unsaved:
+            return
+        data = bytearray(self._db.serialize())
+        data[_SUM] = bytes(4)
+        data[_SUM] = crc32(data).to_bytes(4, "big")
+        temporary = self.folder / f".{NAME}-{uuid4().hex}"
+        try:
+            temporary.write_bytes(data)  # not made durable: what a loss of power leaves of it fails the checksum
+            temporary.replace(self.path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        self._unsaved = 0
+
+
+def log_path(folder: Path, log: int) -> Path:
+    """Where the log with this number in the index lies: number 3,000,001 is the second one of writer 3."""
+    writer, number = divmod(log, _LOGS)
+    return folder / f"trajectories-{f'{writer}-' * bool(writer)}{number:05}.jsonl.zst"
+
+
+def logs(folder: Path) -> dict[int, Path]:
+    """The logs of a run by number, in order. Raises `StoreError` where one of a writer's is missing."""
+    matches = [(m, p) for p in folder.iterdir() if (m := _LOG.fullmatch(p.name))]
+    found = {int(m[1] or 0) * _LOGS + int(m[2]): p for m, p in matches}
+    for log in found:
+        if log % _LOGS and log - 1 not in found:
+            raise StoreError(f"{folder}: {log_path(folder, log - 1).name} is missing")
+    return dict(sorted(found.items()))
+
+
+def forget(folder: Path) -> None:
+    """Remove the index, since what it says has turned out not to be so; the next opening builds it anew."""
+    with suppress(OSError):
+        (folder / NAME).unlink(missing_ok=True)
+
+
+def _load(path: Path) -> sqlite3.Connection:
+    """The saved index in memory, or an empty one where there is none of this form, or a damaged one."""
+    try:
+        data = bytearray(path.read_bytes())
+        kept, data[_SUM] = bytes(data[_SUM]), bytes(4)
+        if kept == crc32(data).to_bytes(4, "big"):
+            db = _connected()
+            db.deserialize(bytes(data))
+            if db.execute("PRAGMA application_id").fetchone() == (_FORM,):
+                return db
+    except (OSError, sqlite3.Error):
+        pass
+    return _empty()
+
+
+_FORM = crc32(_SCHEMA.encode()) >> 1
+
+
+class _Database(sqlite3.Connection):
+    def __del__(self) -> None:
+        self.close()  # or later versions of Python complain
+
+
+def _connected() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", check_same_thread=False, factory=_Database)
+
+
+def _empty() -> sqlite3.Connection:
+    db = _connected()
+    db.executescript(f"PRAGMA application_id = {_FORM};{_SCHEMA}")
+    return db
+
+
+def _entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
+    """The rows of a frame's records, and what of it does not read."""
+    rows, damage = [], [frame.damage] if frame.damage else []
+    for line, text in enumerate(frame.lines):
+        try:
+            rows.append(_placed(entry(loads(text)), log, frame.start, frame.end, line))
+        except (LookupError, TypeError, ValueError, AttributeError) as e:
+            damage.append(f"damaged at byte {frame.start} (line {line}: {e!r}); 1 record is left out")
+    return rows, damage
+
+
+def _placed(found: Entry, log: int, start: int, end: int, line: int) -> list[Any]:
+    return [_cell(value) for value in found._replace(log=log, at=start, length=end - start, line=line)]
+
+
+def _cell(value: Any) -> Any:
+    """What SQLite holds and sorts as it should: integers beyond 63 bits as text, `?` for what UTF-8 cannot say."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    return f"{value:020}" if isinstance(value, int) and value >= 2**63 else value
