@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -165,12 +164,11 @@ def test_conversations_that_an_endpoint_refuses_end_nothing(tmp_path: Path) -> N
 # --- on the command line -------------------------------------------------------------------------------------------
 
 
-def command(tmp_path: Path, url: str, *more: str) -> tuple[subprocess.CompletedProcess[str], float]:
+def command(tmp_path: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """Half a minute of retries for each of 30 episodes would not end in time."""
     line = [sys.executable, "-c", "from sonde.cli import main; main()", "eval", "mastermind", "-n", "30", "-k", "1"]
     args = ["--model", "http:m", "--base-url", url, "--no-gains", *more]
-    start = time.perf_counter()
-    done = subprocess.run([*line, *args], check=False, capture_output=True, text=True, timeout=100, cwd=tmp_path)
-    return done, time.perf_counter() - start
+    return subprocess.run([*line, *args], check=False, capture_output=True, text=True, timeout=100, cwd=tmp_path)
 
 
 @pytest.mark.thorough
@@ -183,20 +181,19 @@ def command(tmp_path: Path, url: str, *more: str) -> tuple[subprocess.CompletedP
     ],
 )
 def test_a_dead_or_refusing_endpoint_is_told_at_once(tmp_path: Path, handler: Handler | None, says_so: str) -> None:
-    async def use(server: Server) -> tuple[subprocess.CompletedProcess[str], float]:
+    async def use(server: Server) -> subprocess.CompletedProcess[str]:
         url = server.url if handler else "http://127.0.0.1:9/v1"
         return await asyncio.to_thread(command, tmp_path, url)
 
-    done, seconds = served((handler or DOWN,), use)
+    done = served((handler or DOWN,), use)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("sonde: ") and says_so in done.stderr
-    assert seconds < 30, "one start of Python, not half a minute of retries for each of 30 episodes"
 
 
 def test_the_first_error_is_shown_and_the_run_ended(tmp_path: Path) -> None:
     async def use(server: Server) -> subprocess.CompletedProcess[str]:
         fast = ["-o", "seats.agent.model.retries=1", "-o", "seats.agent.model.backoff=0.01"]
-        return (await asyncio.to_thread(command, tmp_path, server.url, *fast))[0]
+        return await asyncio.to_thread(command, tmp_path, server.url, *fast)
 
     done = served((DOWN,), use)
     lines = done.stderr.splitlines()

@@ -90,10 +90,10 @@ def test_numbers_that_are_none(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["Action:", "<Answer>", "Beliefs: ", "1", "*", " as <Think>"])
 def test_readers_are_fast_on_long_texts(unit: str) -> None:
-    text, start = unit * (400_000 // len(unit)), time.perf_counter()
+    text, start = unit * (400_000 // len(unit)), time.process_time()
     for read in (action(ARMS), after("Beliefs:"), number("Action:")):
         read(text)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text() | st.integers(), max_size=3))

@@ -98,10 +98,10 @@ def test_the_file_is_small_and_loads_fast() -> None:
     assert len(text) < 600_000
     best = 1.0
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         loaded = json.loads(text)
         assert len([dict(zip(loaded["fields"], row, strict=True)) for row in loaded["cities"]]) == len(CITIES)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     assert best < 0.15
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -285,9 +285,9 @@ def test_any_sentence_gets_one_reply(words: list[str]) -> None:
 )
 def test_reading_takes_linear_time(piece: str) -> None:
     text = (piece * 500)[:499]
-    start = perf_counter()
+    start = process_time()
     query.__wrapped__(text)
-    assert perf_counter() - start < 0.25
+    assert process_time() - start < 0.25
 
 
 def test_dev_items_are_answered_right() -> None:

@@ -282,8 +282,8 @@ UNITS = (
 def test_long_messages_cost_little(unit: str) -> None:
     said = unit * (40_000 // len(unit))
     heard = tuple(said[i : i + 1000] for i in range(19))
-    start = time.perf_counter()
+    start = time.process_time()
     assert read(LIBRARY.frame, said).kind != "accuse"
     for kind in (NOTHING, Reading("talk", person=0)):
         assert unanswered(LIBRARY.frame, kind, said, Past(heard, 3))
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0

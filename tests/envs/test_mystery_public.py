@@ -124,7 +124,7 @@ def test_what_is_no_other_name() -> None:
 @pytest.mark.parametrize("unit", ["who ", "question Sven ", "what the ", "list the ", "@x ", "a", "? ", "did it Sven "])
 def test_long_messages_cost_little(unit: str) -> None:
     said = unit * (100_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     for kind in (NOTHING, Reading("talk", person=0)):
         assert unanswered(SHIP.frame, kind, said)
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5

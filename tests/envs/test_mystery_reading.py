@@ -253,9 +253,9 @@ def test_any_row_of_words_does_something_that_can_be_done(said: str) -> None:
 def test_long_messages_cost_little(unit: str) -> None:
     best = float("inf")
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         read.__wrapped__(SHIP, unit * (100_000 // len(unit)))
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     assert best < 0.25, "no more is read than the beginning"
 
 
@@ -271,10 +271,10 @@ def test_reading_is_fast() -> None:
     read(SHIP, "Sven?")
     best = float("inf")
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         for text in said:
             read.__wrapped__(SHIP, text)
-        best = min(best, (time.perf_counter() - start) / len(said))
+        best = min(best, (time.process_time() - start) / len(said))
     assert best < 0.002
 
 

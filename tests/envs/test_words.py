@@ -164,8 +164,8 @@ def test_one_length_loads_fast() -> None:
     for _ in range(5):
         for function in cached:
             function.cache_clear()
-        start = time.perf_counter()
+        start = time.process_time()
         words.answers(5)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     assert words.answers(5) is words.answers(5)
     assert best < 0.005, f"{best * 1e3:.1f} ms"
