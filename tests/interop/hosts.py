@@ -48,3 +48,24 @@ async def gymnasium(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
     return Played(
         told=told, rewards=rewards, outcome=info["outcome"], terminated=terminated, truncated=truncated, crossed=crossed
     )
+
+
+async def trl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+    """What TRL's tool loop gets of an environment factory: texts alone, the last of them too long to be read; a reward
+    for the whole. Turns' rewards and the outcome are the session's."""
+    from sonde.interop.trl import environment
+    from sonde.train.rewards import RewardMix
+
+    seat = environment(env, rewards=RewardMix({"env": 1.0}), max_completion_length=3)()
+    told = [seat.reset(seed=seed, index=index)]
+    over = "The episode is over. 0 1 2"
+    while not told[-1].endswith(over):
+        told.append(seat.say(await reply(told[-1])))
+    told[-1] = told[-1].removesuffix(over).removesuffix("\n\n")
+    ep = seat._session.episode
+    rewards = [float(turn.rewards.get("agent", 0.0)) for turn in ep.turns]
+    assert abs(seat.get_reward() - sum(rewards)) < 1e-9 and ep.outcome is not None
+    cut = ep.outcome.truncated == "turns"
+    return Played(
+        told=told, rewards=rewards, outcome=ep.outcome._asdict(), terminated=not cut, truncated=cut, crossed=told
+    )
