@@ -69,3 +69,54 @@ async def trl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     return Played(
         told=told, rewards=rewards, outcome=ep.outcome._asdict(), terminated=not cut, truncated=cut, crossed=told
     )
+
+
+async def inspect(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+    """What Inspect's solver makes of a sample, with a model that says what it is told to."""
+    from inspect_ai.model import ModelName, ModelOutput
+    from inspect_ai.solver import TaskState
+
+    from sonde.interop.inspect import outcome, task_of
+
+    task = task_of(env, split="train", indices=[index], seed=seed)
+    state = TaskState(ModelName("mockllm/model"), index, 1, "", [], metadata={"seed": seed, "index": index})
+    told: list[str] = []
+
+    async def generate(state: Any, **_: Any) -> Any:
+        told.append(state.messages[-1].text)
+        state.output = ModelOutput.from_content("mockllm/model", await reply(told[-1]))
+        state.messages.append(state.output.message)
+        return state
+
+    state = await task.solver(state, generate)
+    last = state.messages[-1]
+    told.append(last.text if last.role == "user" else "")
+    found = state.store.get("sonde")
+    score = await outcome()(state, None)  # type: ignore[arg-type]
+    return Played(
+        told=told, rewards=[turn["reward"] for turn in found["turns"]], outcome=found["outcome"],
+        terminated=not score.value["cut"], truncated=bool(score.value["cut"]),
+        crossed=[[m.model_dump() for m in state.messages], found, task.dataset[0].model_dump()],
+    )  # fmt: skip
+
+
+async def skyrl_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+    """What SkyRL's generator gets of `init` and `step`."""
+    import skyrl_gym as host
+
+    config = {key: value for key, value in env.config.items() if key != "name"}
+    made = host.make(f"sonde_{env.name}", env_config={}, extras={"seed": seed, "index": index, "config": config})
+    prompt, info = made.init([])
+    told, rewards, crossed = [prompt[-1]["content"]], list[float](), [info, prompt]
+    done = False
+    while not done:
+        out = made.step(await reply(told[-1]))
+        done = out["done"]
+        told.append("".join(message["content"] for message in out["observations"]))
+        rewards.append(out["reward"])
+        crossed.append(out)
+    cut = out["metadata"]["truncated"]
+    return Played(
+        told=told, rewards=rewards, outcome=out["metadata"]["outcome"], terminated=not cut, truncated=cut,
+        crossed=[crossed, made.get_metrics()],
+    )  # fmt: skip

@@ -19,10 +19,10 @@ def examples(page: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def run(code: str) -> str:
-    """What an example of under 20 lines prints."""
+def run(code: str, **names: str) -> str:
+    """What an example of under 20 lines prints, given what it names and does not say."""
     assert len(code.splitlines()) < LONGEST
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, "<documentation>", "exec", dont_inherit=True), {"__name__": "__main__"})
+        exec(compile(code, "<documentation>", "exec", dont_inherit=True), {"__name__": "__main__", **names})
     return out.getvalue()
