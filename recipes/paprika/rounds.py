@@ -2,7 +2,7 @@
 
     python recipes/paprika/rounds.py [--quick] [--json] [--seeds N] [--workers N]
 
-The paper's figure 4, with `maze`: the groups are its eight maps. In every round 160 training tasks are picked, 8 before
+The paper's figure 4, with `maze`: the groups are its eight maps. In every round 80 training tasks are picked, 8 before
 the picker looks at how they went, and played 6 times each; the model learns from these episodes by SFT and RPO,
 starting from the model of the round before, and is tested on held-out pairs of all maps, at temperature 1 and at 0.
 *Curriculum* picks the map by UCB on the learning potential (coefficient of variation of the turns needed; nothing known
@@ -49,7 +49,7 @@ from sonde.train.gather import Game, Picks, gather, groups_of, trajectories
 
 ROUNDS = 3
 PICKERS = ("curriculum", "uniform")
-FULL = Budget(tasks=160, k=6, tests=200, test_k=2, seeds=3)
+FULL = Budget(tasks=80, k=6, tests=150, test_k=1, seeds=3)
 QUICK = Budget(tasks=12, k=8, tests=16, test_k=1, seeds=1)
 
 
