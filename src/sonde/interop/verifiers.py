@@ -15,6 +15,8 @@ by name; it exports these classes.
 Departure: the agent's runtime is a process of its own by default, for the usual default of verifiers is a cloud.
 """
 
+# pyright: reportMissingImports=false (types are checked without this extra)
+
 from __future__ import annotations
 
 from collections.abc import Iterator
