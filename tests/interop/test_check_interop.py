@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sonde
 from sonde.core import ContractError, Env, Episode, UserError
+from sonde.core.extras import lacking
 from sonde.interop.session import Session
 from sonde.testing import INTEROP_RULES, Crossing, Played, check_interop
 
@@ -24,15 +28,15 @@ def test_the_shape_of_all_adapters_keeps_it(name: str) -> None:
     check_interop(hosts.own, sonde.make(name), episodes=4, concurrent=1000 if name == "wordle" else 50)
 
 
-ADAPTERS = ("own", "gymnasium")
+ADAPTERS = {"own": "", "gymnasium": "gymnasium", "trl": "trl", "inspect": "inspect_ai", "skyrl_gym": "skyrl_gym"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("name", sonde.names())
 def test_every_environment_through_every_adapter(name: str, adapter: str) -> None:
-    if adapter != "own":
-        pytest.importorskip(adapter, reason=f"needs the extra: pip install 'sonde-rl[{adapter}]'")
+    if ADAPTERS[adapter]:
+        pytest.importorskip(ADAPTERS[adapter], reason=f"needs the extra: pip install 'sonde-rl[{adapter}]'")
     check_interop(getattr(hosts, adapter), sonde.make(name))
 
 
@@ -229,3 +233,19 @@ def test_errors_of_a_session() -> None:
             Session(**arguments)
     with pytest.raises(UserError, match="seed: got -1, allowed"):
         Session("wordle").reset(-1)
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "brings"),
+    [("inspect", "inspect_ai", "inspect-ai"), ("verifiers", "verifiers", "verifiers"),
+     ("skyrl_gym", "skyrl_gym", "skyrl-gym")],
+)  # fmt: skip
+def test_a_missing_host_is_named_with_what_brings_it(module: str, package: str, brings: str) -> None:
+    """Importing the adapter without its host; the extra's name is in pyproject.toml."""
+    if find_spec(package) is not None:
+        pytest.skip(f"{package} is installed")
+    with pytest.raises(UserError) as caught:
+        import_module(f"sonde.interop.{module}")
+    assert str(caught.value) == str(lacking(f"sonde.interop.{module}", brings))
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    assert f'\n{module.replace("_", "-")} = ["{brings}>=' in project
