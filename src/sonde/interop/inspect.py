@@ -14,7 +14,8 @@ An answer that the model's limit on tokens cut is known as such, and reasoning i
 `agents:llm`. Where Inspect's own limits (messages, tokens, time) end a sample, its outcome is `error`.
 """
 
-# pyright: reportMissingImports=false (types are checked without this extra)
+# Types are checked without this extra too.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

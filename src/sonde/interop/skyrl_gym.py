@@ -11,7 +11,8 @@ SkyRL puts the reward of a step on the tokens of that step. `metadata` has `fact
 `truncated`; `get_metrics` says how the episode went, which SkyRL averages over a batch.
 """
 
-# pyright: reportMissingImports=false (types are checked without this extra)
+# Types are checked without this extra too.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ by name; it exports these classes.
 Departure: the agent's runtime is a process of its own by default, for the usual default of verifiers is a cloud.
 """
 
-# pyright: reportMissingImports=false (types are checked without this extra)
+# Types are checked without this extra too.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
