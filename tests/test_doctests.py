@@ -10,8 +10,8 @@ import pytest
 
 import sonde
 
-NEEDS_WEIGHTS = ("sonde.models.", "sonde.train.", "sonde.elicit")
-"""Left to their own tests: importing them loads torch."""
+NEEDS_WEIGHTS = ("sonde.models.", "sonde.train.", "sonde.elicit", "sonde.interop.")
+"""Left to their own tests: importing them loads torch, or somebody else's library."""
 
 MODULES = [
     m.name

@@ -110,10 +110,11 @@ class Plan(Checked):
         return (job for job in mine if job.key not in skip) if skip else mine
 
 
-def seated(env: Env[Any], policies: Seats) -> dict[str, AnyPolicy]:
-    """`policies` with the environment's defaults for the seats they leave out; every seat must end up filled."""
+def seated(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPolicy]:
+    """`policies` with the environment's defaults for the seats they leave out; every seat must end up filled, but for
+    one that somebody else plays."""
     full = {**default_policies(env), **policies}
-    missing = [seat for seat in env.spec.seats if seat not in full]
+    missing = [seat for seat in env.spec.seats if seat not in full and seat != but]
     if missing:
         raise UserError(f"policies: no policy for seat {missing[0]!r} of {env.name}")
     foreign = [seat for seat in full if seat not in env.spec.seats]

@@ -3,7 +3,7 @@
 from .belief import Belief, Filter, Gain, TabularFilter, entropy, gains
 from .config import HOW, Configured
 from .env import Env, TabularEnv, TaskList
-from .episode import Episode, Seated, advance, default_policies, play_act
+from .episode import Episode, Seated, advance, advance_now, default_policies, play_act
 from .errors import (
     CapabilityError,
     ContractError,
@@ -18,7 +18,7 @@ from .errors import (
     invalid,
     unknown,
 )
-from .frozen import Frozen, freeze
+from .frozen import Frozen, freeze, thaw
 from .model import Capabilities, Model, Probe, Sampling
 from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
 from .record import Trajectory
@@ -92,6 +92,7 @@ __all__ = [
     "View",
     "WorldError",
     "advance",
+    "advance_now",
     "build",
     "content_hash",
     "default_policies",
@@ -106,5 +107,6 @@ __all__ = [
     "names",
     "play_act",
     "run_sync",
+    "thaw",
     "unknown",
 ]

@@ -18,7 +18,7 @@ from .checked import checked
 from .env import Env, seat_error
 from .errors import ContractError, ReplayError, UserError, invalid, unknown
 from .frozen import Frozen, frozen
-from .policy import AnyPolicy, EpisodePolicy, Policy
+from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy
 from .record import Trajectory
 from .registry import make
 from .seeding import Rng, check_seeds
@@ -270,6 +270,14 @@ async def advance(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
     return ep
 
 
+def advance_now(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
+    """The same without waiting: programs answer on the spot, and only for others an event loop is started (or, inside a
+    running one, a thread)."""
+    while ep.to_act not in (AGENT, None) and isinstance(policy := policies.get(str(ep.to_act)), ProgramPolicy):
+        ep = ep.step(policy.act_now(ep.view(str(ep.to_act))))
+    return ep if ep.to_act in (AGENT, None) else run_sync(advance(ep, policies))
+
+
 def default_policies(env: Env[Any]) -> dict[str, AnyPolicy]:
     """The policies that `env.spec` names for its other seats."""
     return {seat: make(name) for seat, name in env.spec.seats.items() if name is not None}
@@ -296,11 +304,11 @@ class Seated:
 
     def reset(self, task: Task, *, seed: int = 0, sample: int = 0) -> View:
         """Begin an episode and return the agent's first view."""
-        self._episode = run_sync(advance(Episode.begin(self.env, task, seed=seed, sample=sample), self.policies))
+        self._episode = advance_now(Episode.begin(self.env, task, seed=seed, sample=sample), self.policies)
         return self._episode.view()
 
     def step(self, action: Action | str) -> tuple[View, float, bool, Mapping[str, Any]]:
         """Act as the agent: `(view, reward, done, info)`, where reward and info are those of the finished turn."""
-        self._episode = run_sync(advance(self.episode.step(action), self.policies))
+        self._episode = advance_now(self.episode.step(action), self.policies)
         turn = self._episode.turns[-1]
         return self._episode.view(), turn.rewards.get(AGENT, 0.0), self._episode.outcome is not None, turn.info

@@ -40,3 +40,17 @@ def freeze(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(freeze(v) for v in cast("Iterable[Any]", value))
     return value
+
+
+def thaw(value: Any) -> Any:
+    """The way back: a JSON value that can be changed, with dicts and lists of its own.
+
+    >>> thaw(freeze({"marks": ["hit", "miss"]}))
+    {'marks': ['hit', 'miss']}
+    """
+    if isinstance(value, Mapping):
+        rows = cast("Mapping[str, Any]", value)
+        return {k: thaw(v) for k, v in rows.items()}
+    if isinstance(value, list | tuple):
+        return [thaw(v) for v in cast("Iterable[Any]", value)]
+    return value

@@ -5,7 +5,8 @@
 
 `check_env` needs no test framework; it raises one `ContractError` that names every broken rule. `RULES` are the single
 rules, each a function of a `Probe` whose name and docstring say what is promised; `digest` tells whether two processes
-play alike. Source: the environment contract of `docs/design.md`, section 8.
+play alike. `check_interop` is the contract of adapters (`interop.py`). Source: the environment contract of
+`docs/design.md`, section 8.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sonde.core import EMPTY, ContractError, Env, ProgramPolicy
 
 from . import beliefs, play, setup
 from .hostile import hostile, huge
+from .interop import INTEROP_RULES, Adapter, Crossing, Played, check_interop
 from .probe import Probe, digest
 
 Rule = Callable[[Probe], None]
@@ -44,4 +46,17 @@ def check_env(
         raise ContractError("\n  ".join([what, *lines])) from next(iter(broken.values()))
 
 
-__all__ = ["RULES", "Probe", "Rule", "check_env", "digest", "hostile", "huge"]
+__all__ = [
+    "INTEROP_RULES",
+    "RULES",
+    "Adapter",
+    "Crossing",
+    "Played",
+    "Probe",
+    "Rule",
+    "check_env",
+    "check_interop",
+    "digest",
+    "hostile",
+    "huge",
+]

@@ -48,9 +48,8 @@ from typing import Any, cast
 from torch import Tensor
 from transformers import TrainerCallback
 
-from sonde.agents.llm import LLM, SHOWN
+from sonde.agents.llm import LLM
 from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, identity, invalid, run_sync
-from sonde.models.hf import HF
 from sonde.rollout import close
 
 from .appraise import Critic, appraised, divergences
@@ -62,6 +61,7 @@ from .gather import Game, groups_of
 from .groups import Chosen, Group, OnlineSettings, chosen_tasks, credited, finished, moves, play_groups
 from .kept import Kept
 from .origin import items_digest
+from .player import around, player
 from .progress import PROGRESS, Progress, check_objective, check_sizes
 from .reference import Referee
 from .rewarders import Measured, Rewarder, Weights
@@ -115,8 +115,8 @@ class OnlineTrainer(SondeTrainer):
         self._store: Kept | None = None
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         _check_processes(self)
-        self.hf = self._around()
-        self._player = self._seated()
+        self.hf = around(self.accelerator.unwrap_model(self.model), self.tokenizer, self.online)
+        self._player = player(self.hf, self.online)
         self._referee = self._reference() if self._compares else None
         self._versions = self._asked_for()
 
@@ -142,21 +142,10 @@ class OnlineTrainer(SondeTrainer):
         asked: list[Weights] = [rewarder.asks for rewarder in self.online.rewarders if rewarder.asks is not None]
         return Versions(self.accelerator.unwrap_model(self.model), asked)
 
-    def _around(self) -> HF:
-        model = self.accelerator.unwrap_model(self.model)
-        name, o = str(getattr(model.config, "name_or_path", "") or "policy"), self.online
-        options: dict[str, Any] = {"template": o.template, "max_batch": o.max_batch, "kv_bytes": o.kv_bytes}
-        return HF.around(model, self.tokenizer, model=name, lock_step=o.lock_step, **options)
-
     @property
     def agent(self) -> LLM:
         """The model in the agent's seat, with the fingerprint of its weights as they are now."""
         return replace(self._player)
-
-    def _seated(self) -> LLM:
-        o = self.online
-        shown = {name: getattr(o, name) for name in SHOWN}
-        return LLM(model=self.hf, temperature=o.temperature, min_p=0.0, max_new_tokens=o.max_new_tokens, **shown)
 
     @property
     def tasks_per_rollout(self) -> int:

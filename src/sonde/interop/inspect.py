@@ -1,0 +1,142 @@
+"""Every environment as a task of Inspect AI (0.3.285): its models, its logs and viewer, our games and outcomes.
+
+    inspect eval sonde/wordle --model openai/... -T preset=lmrl --epochs 4
+    inspect_ai.eval(task_of("wordle", preset="lmrl"), model=..., epochs=4)
+
+A sample is a task of a split, an epoch is a sample of its group: sample i, epoch k is the episode of task i, world seed
+`seed` and sample k - 1, as in `sonde eval`. Other seats are filled as `session.py` has it; they are not Inspect's
+models. The score of a sample is a value per name: `success`, `score`, `return` (the sum of rewards), `turns`, one for
+every kind of outcome (`win`, `loss`, `format`, `timeout`, `error`), `cut` (the limit on turns), and with `gains` the
+bits gained in all, where there is a filter. Each has its mean and standard error, clustered by task. Every turn's
+reward and facts are in the sample's store under `sonde`; the hidden setup is in neither sample nor log.
+
+An answer that the model's limit on tokens cut is known as such, and reasoning is left out of what is said, both as for
+`agents:llm`. Where Inspect's own limits (messages, tokens, time) end a sample, its outcome is `error`.
+"""
+
+# Types are checked without this extra too.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from sonde.agents.llm import split_reasoning
+from sonde.core import EMPTY, Action, AnyPolicy, Completion, Env, names
+from sonde.core.extras import lacking
+from sonde.core.types import Kind
+
+from .session import Heard, Session, environment
+from .session import task_of as chosen
+
+try:
+    from inspect_ai import Task, task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessageUser, ModelOutput
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+    from inspect_ai.solver import Generate, Solver, TaskState, solver
+except ModuleNotFoundError as e:
+    raise lacking("sonde.interop.inspect", "inspect-ai") from e
+
+_STORE = "sonde"
+
+
+def task_of(
+    env: Env[Any] | str,
+    *,
+    split: str = "test",
+    indices: Sequence[int] | None = None,
+    seed: int = 0,
+    gains: bool = False,
+    policies: Mapping[str, AnyPolicy] = EMPTY,
+    **config: Any,
+) -> Task:
+    """An environment, under these constructor arguments where it is a name, as a task of Inspect: of the split all
+    tasks, or those of these numbers."""
+    made = environment(env, config)
+    rows = [
+        Sample(
+            id=f"{split}-{i}",
+            input=f"{made.name}, preset {made.spec.preset}: {split}[{i}], world seed {seed}",
+            metadata={"task": chosen(made, split, seed, i).id, "index": i, "seed": seed},
+        )
+        for i in (range(len(made.tasks(split))) if indices is None else indices)
+    ]
+    return Task(
+        dataset=MemoryDataset(rows, name=f"{made.name}/{made.spec.preset}/{split}"),
+        solver=play(lambda: Session(made, policies, split=split, gains=gains)),
+        scorer=outcome(),
+        metadata={"env": made.config, "version": made.spec.version},
+    )
+
+
+@solver
+def play(seat: Callable[[], Session]) -> Solver:
+    """The game loop: what is told becomes a user's message, what the model says goes to the environment."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        session, place = seat(), state.metadata
+        heard = await session.areset(place["seed"], index=place["index"], sample=state.epoch - 1)
+        state.messages = [ChatMessageUser(content=heard.text)]
+        turns: list[dict[str, Any]] = []
+        while not heard.done:
+            state = await generate(state)
+            heard = await session.asay(_said(state.output))
+            turns.append(_row(heard))
+            state.store.set(_STORE, {"turns": turns, "outcome": heard.outcome})
+            if heard.text:
+                state.messages.append(ChatMessageUser(content=heard.text))
+        state.completed = True
+        return state
+
+    return solve
+
+
+def _said(output: ModelOutput) -> Action:
+    finish = "length" if output.stop_reason in ("max_tokens", "model_length") else "stop"
+    reasoning, text = split_reasoning(output.completion)
+    completion = Completion(text=output.completion, reasoning=reasoning, finish=finish, model=output.model)
+    return Action(text, completions=(completion,))
+
+
+def _row(heard: Heard) -> dict[str, Any]:
+    row = dataclasses.asdict(heard)
+    return {name: row[name] for name in ("reward", "facts", "gain", "truth_gain")}
+
+
+@scorer(metrics={"*": [mean(), stderr(cluster="task")]})
+def outcome() -> Scorer:
+    """What became of the episode, as numbers; see the module."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        found = state.store.get(_STORE) or {"turns": [], "outcome": None}
+        turns, end = found["turns"], found["outcome"] or {"kind": "error", "score": 0.0, "judged": None}
+        value: dict[str, float] = {
+            "success": float(end["kind"] == "win" and end["judged"] is not False),
+            "score": float(end["score"]),
+            "return": float(sum(turn["reward"] for turn in turns)),
+            "turns": float(len(turns)),
+            **{kind: float(end["kind"] == kind) for kind in get_args(Kind)},
+            "cut": float(end.get("truncated") == "turns"),
+        }
+        gained = [turn["gain"] for turn in turns if turn["gain"] is not None]
+        if gained:
+            value["gain"] = float(sum(gained))
+        return Score(value=dict(value), explanation=f"{end['kind']} after {len(turns)} turns", metadata=found)
+
+    return score
+
+
+def _named(name: str) -> Callable[..., Task]:
+    def made(split: str = "test", seed: int = 0, gains: bool = False, **config: Any) -> Task:
+        return task_of(name, split=split, seed=seed, gains=gains, **config)
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"The environment {name}."
+    return task(name=name)(made)
+
+
+TASKS: Mapping[str, Callable[..., Task]] = {name: _named(name) for name in names()}
+"""What `inspect eval sonde/NAME` finds."""

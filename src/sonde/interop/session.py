@@ -1,0 +1,192 @@
+"""The shape that every adapter has inside: the agent's seat of an episode, for hosts that say a text and hear one back.
+
+    session = Session("wordle", preset="lmrl")
+    heard = session.reset(seed=7)
+    heard = session.say("<Answer>toast</Answer>")         # .text .reward .terminated .truncated .facts .outcome
+
+Users, opponents and judges play the other seats: those that the environment names, or others by `policies`. `say` and
+`reset` return at once where programs fill them, `asay` and `areset` wait for models.
+
+**Which episode.** A host knows a seed, and nothing of tasks. So `seed` is the seed of the world, and where no `index`
+is named, the task is number `seed % n` of the split's n: seeds 0 to n - 1 are every task once, and equal seeds are one
+episode, here and in `Episode.begin`. A group is one seed (and index) with samples of different numbers.
+
+**The end.** `truncated` says that the limit on turns ended the episode, `terminated` that anything else did.
+
+**What crosses.** What the agent is told, and `turn.info`, which follows from it. The gain of a turn in bits, where
+asked for, is a reward; `truth_gain` depends on what is hidden, so it is for whoever trains or scores, not for the
+player. The hidden setup itself stays in the episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sonde.core import (
+    AGENT,
+    EMPTY,
+    Action,
+    AnyPolicy,
+    Env,
+    Episode,
+    Task,
+    Trajectory,
+    Turn,
+    UserError,
+    advance,
+    advance_now,
+    gains,
+    invalid,
+    make,
+    run_sync,
+    thaw,
+)
+from sonde.core.checked import checked
+from sonde.core.types import Json
+from sonde.rollout import close, seated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What comes back to the agent's seat, at the beginning and after each of its turns; plain values all of them.
+
+    `reward` and `facts` are those of the turn that has just ended. `gain` is H(b_{t-1}) - H(b_t) in bits, `truth_gain`
+    log2 b_t(h*) / b_{t-1}(h*) (`core.belief`); None where gains were not asked for, or the environment has no filter.
+    """
+
+    text: str
+    reward: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+    facts: Mapping[str, Json]
+    gain: float | None = None
+    truth_gain: float | None = None
+    outcome: Mapping[str, Json] | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.terminated or self.truncated
+
+
+def environment(env: Env[Any] | str, config: Mapping[str, Any] = EMPTY) -> Env[Any]:
+    """An environment as it is, or the one of a name with these constructor arguments."""
+    if isinstance(env, str):
+        made = make(env, **config)
+        if not isinstance(made, Env):
+            raise invalid("env", env, Env.words)
+        return made
+    if config:
+        raise invalid("config", dict(config), f"nothing where the environment is made already ({env.name})")
+    return env
+
+
+def task_of(env: Env[Any], split: str, seed: int, index: int | None = None) -> Task:
+    """The task that a seed stands for; see the module."""
+    tasks = env.tasks(split)
+    if index is None:
+        if type(seed) is not int or seed < 0:
+            raise invalid("seed", seed, "a whole number from 0 to 2**64 - 1")
+        return tasks[seed % len(tasks)]
+    if type(index) is not int or not 0 <= index < len(tasks):
+        raise invalid("index", index, f"0 to {len(tasks) - 1}, the tasks of split {split!r} of {env.name}")
+    return tasks[index]
+
+
+class Session:
+    """See the module. One session plays one episode at a time; any number of them share an environment."""
+
+    @checked
+    def __init__(
+        self,
+        env: Env[Any] | str,
+        policies: Mapping[str, AnyPolicy] = EMPTY,
+        *,
+        split: str = "train",
+        gains: bool = False,
+        **config: Any,
+    ) -> None:
+        self.env = environment(env, config)
+        if AGENT in policies:
+            raise UserError(f"policies: {AGENT!r} is the seat that the host plays; give others' only")
+        self.policies = seated(self.env, policies, but=AGENT)
+        self.split, self.gains = split, gains
+        self.env.tasks(split)
+        self._episode: Episode | None = None
+
+    @property
+    def episode(self) -> Episode:
+        """The episode being played."""
+        if self._episode is None:
+            raise UserError("session: nothing is being played; call reset() first")
+        return self._episode
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """What was told and said in the agent's seat, as chat templates and endpoints take it."""
+        return [message.to_json() for message in self.episode.messages[AGENT]]
+
+    def trajectory(self, **tags: str) -> Trajectory:
+        """The record of the episode as it is now, to be stored, evaluated or trained on; it has to be over."""
+        if self.episode.outcome is None:
+            raise UserError("session: the episode goes on; a record is made of what is over")
+        return self.episode.trajectory(policies=self.policies, tags=tags)
+
+    # --- playing -----------------------------------------------------------------------------------------------------
+
+    def reset(self, seed: int = 0, *, index: int | None = None, sample: int = 0) -> Heard:
+        """Begin an episode: the rules, the first position, and what others have said before the agent."""
+        return self._begun(advance_now(self._begin(seed, index, sample), self.policies))
+
+    async def areset(self, seed: int = 0, *, index: int | None = None, sample: int = 0) -> Heard:
+        """The same, waiting for the other seats."""
+        return self._begun(await advance(self._begin(seed, index, sample), self.policies))
+
+    def say(self, text: str | Action) -> Heard:
+        """The agent's turn, and all that follows until it may speak again."""
+        before = self.episode
+        return self._after(before, advance_now(before.step(text), self.policies))
+
+    async def asay(self, text: str | Action) -> Heard:
+        """The same, waiting for the other seats."""
+        before = self.episode
+        return self._after(before, await advance(before.step(text), self.policies))
+
+    def close(self) -> None:
+        """Release what the other seats hold."""
+        run_sync(self.aclose())
+
+    async def aclose(self) -> None:
+        await close(self.policies)
+
+    def _begin(self, seed: int, index: int | None, sample: int) -> Episode:
+        task = task_of(self.env, self.split, seed, index)
+        return Episode.begin(self.env, task, seed=seed, sample=sample)
+
+    def _begun(self, ep: Episode) -> Heard:
+        self._episode = ep
+        return Heard(text=ep.messages[AGENT][-1].content, facts={})
+
+    def _after(self, before: Episode, ep: Episode) -> Heard:
+        self._episode = ep
+        turn, outcome = ep.turns[-1], ep.outcome
+        cut = outcome is not None and outcome.truncated == "turns"
+        gain, truth_gain = self._gained(before, ep, turn) if self.gains else (None, None)
+        return Heard(
+            text=turn.told,
+            reward=float(turn.rewards.get(AGENT, 0.0)),
+            terminated=outcome is not None and not cut,
+            truncated=cut,
+            facts=thaw(turn.info),
+            gain=gain,
+            truth_gain=truth_gain,
+            outcome=None if outcome is None else outcome._asdict(),
+        )
+
+    def _gained(self, before: Episode, ep: Episode, turn: Turn) -> tuple[float | None, float | None]:
+        known = before.filter()
+        if known is None:
+            return None, None
+        gained = gains(known, [turn], self.env.hypothesis(ep.state))[0]
+        return gained.realised, gained.truth

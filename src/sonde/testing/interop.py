@@ -1,0 +1,248 @@
+"""The contract of adapters: what sonde promises of an environment that is played through somebody else's protocol.
+
+    from sonde.testing import Played, check_interop
+
+    async def adapter(env, *, seed, index, reply):            # one episode through the host
+        ...
+        text = await reply(what_the_player_was_told)          # and so on, until the host says that it is over
+        return Played(told=..., rewards=..., outcome=..., terminated=..., truncated=...)
+
+    check_interop(adapter, sonde.make("wordle"))
+
+An adapter is one function that plays one episode of the split `train` through a host, whoever runs the loop: where the
+host does, `reply` is behind its model. What comes back is compared with the same episode in `core`, which is played
+beside it: every reply is drawn for the position there, and whatever the host tells in another way, at another time or
+not at all is found out in the turn in which it happens. `INTEROP_RULES` are the single rules.
+
+Source: what broke in other libraries' adapters (ours to collect): seeds that wrappers dropped, so that groups were none
+(OpenEnv #1078, #1127); rewards lost on the wire (#616, #1017); time limits told as failures; global random state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from sonde.core import AGENT, Action, ContractError, Env, Episode, Rng, View, run_sync
+from sonde.core.types import Json
+
+from .probe import Probe, mixed, require, sensible
+
+Reply = Callable[[str], Awaitable[str]]
+"""What the player says to what it was told last."""
+
+_SHORT = 4
+"""Letters below which a hidden word may occur anywhere by chance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """An episode as it came back through a host. `told`: the first message and what followed each turn; `rewards`: the
+    agent's per turn; `outcome`: that of the record, as a mapping; `crossed`: whatever else reached the player's side
+    (infos, rows of a data set, logs), for the search for what should not be there."""
+
+    told: Sequence[str]
+    rewards: Sequence[float]
+    outcome: Mapping[str, Json] | None
+    terminated: bool
+    truncated: bool
+    crossed: Any = None
+
+
+class Adapter(Protocol):
+    async def __call__(self, env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crossing:
+    """An adapter and an environment under test."""
+
+    adapter: Adapter
+    env: Env[Any]
+    episodes: int = 12
+    concurrent: int = 1000
+    seed: int = 0
+
+    @cached_property
+    def probe(self) -> Probe:
+        return Probe(env=self.env, episodes=self.episodes, seed=self.seed)
+
+    @cached_property
+    def indices(self) -> tuple[int, ...]:
+        """Tasks to play, drawn with replacement."""
+        rng, n = self.probe.rng("interop"), len(self.env.tasks("train"))
+        return tuple(rng.randrange(n) for _ in range(self.episodes))
+
+    def within(self, turns: int) -> Crossing:
+        """The same with episodes of so many turns at most."""
+        fewer = min(turns, self.env.spec.max_turns)
+        return dataclasses.replace(self, env=dataclasses.replace(self.env, max_turns=fewer))  # type: ignore[type-var]
+
+    async def play(self, i: int, say: Callable[[View, Rng], str | Action], *path: str | int) -> tuple[Played, Episode]:
+        """The i-th episode through the host, and beside it; compared."""
+        index = self.indices[i % self.episodes]
+        beside = _Beside(self.probe, Episode.begin(self.env, self.env.tasks("train")[index], seed=i), say, path)
+        played = await self.adapter(self.env, seed=i, index=index, reply=beside.reply)
+        beside.compare(played)
+        return played, beside.ep
+
+
+class _Beside:
+    """The same episode in core, one step ahead of the host."""
+
+    def __init__(self, probe: Probe, ep: Episode, say: Callable[[View, Rng], str | Action], path: Any) -> None:
+        self.probe, self.say, self.path = probe, say, path
+        self.ep = probe.others(ep)
+        self.told = [self.ep.messages[AGENT][-1].content]
+
+    async def reply(self, text: str) -> str:
+        ep = self.ep
+        require(text == self.told[-1], f"{ep}: the player is told {text!r}, core tells {self.told[-1]!r}")
+        require(ep.to_act is not None, f"{ep}: the host asks for another turn after the end")
+        said = self.say(ep.view(), self.probe.rng(*self.path, ep.seed, len(ep.turns)))
+        said = (said if isinstance(said, Action) else Action(said)).check().text
+        self.ep = self.probe.others(ep.step(said))
+        self.told.append(self.ep.turns[-1].told)
+        await asyncio.sleep(0)
+        return said
+
+    def compare(self, played: Played) -> None:
+        ep, outcome = self.ep, self.ep.outcome
+        require(outcome is not None, f"{ep}: the host ended it after {len(ep.turns)} turns, core goes on")
+        assert outcome is not None
+        require(list(played.told) == self.told, f"{ep}: told {list(played.told)!r} in all, core told {self.told!r}")
+        rewards = [float(turn.rewards.get(AGENT, 0.0)) for turn in ep.turns]
+        require(list(played.rewards) == rewards, f"{ep}: rewards {list(played.rewards)}, core gave {rewards}")
+        came = None if played.outcome is None else dict(played.outcome)
+        require(came == outcome._asdict(), f"{ep}: outcome {came}, core's is {outcome._asdict()}")
+        cut = outcome.truncated == "turns"
+        flags = (played.terminated, played.truncated)
+        require(flags == (not cut, cut), f"{ep}: (terminated, truncated) is {flags} after {outcome}")
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+async def a_seed_is_an_episode(c: Crossing) -> None:
+    """What is told, every turn's reward and the outcome are those of core for the same seed, task and replies, hostile
+    ones among them."""
+    for i in range(c.episodes):
+        await c.play(i, mixed, "interop")
+
+
+async def hidden_text_never_crosses(c: Crossing) -> None:
+    """Words of the hidden setup, or of what is to be found out, reach the player's side only where core has told them
+    to the player (its `info` follows from that), or it said them."""
+    for i in range(c.episodes):
+        played, ep = await c.play(i, sensible, "hidden")
+        told = [*(m.content for m in ep.messages[AGENT]), *(repr(turn.info) for turn in ep.turns)]
+        known = "\n".join([*told, repr(ep.task.public), repr(ep.env.config)])
+        crossed = json.dumps(played.crossed, default=repr, ensure_ascii=False)
+        for word in _secrets(ep):
+            require(_occurs(word, known) or not _occurs(word, crossed), f"{ep}: {word!r} is hidden and crosses")
+
+
+def _secrets(ep: Episode) -> Iterator[str]:
+    hypothesis = ep.env.hypothesis(ep.state)
+    found = [*_strings(ep.task.hidden), ep.env.in_words(hypothesis) or "", ep.env.epilogue(ep.state)]
+    yield from (word for word in found if len(word) >= _SHORT)
+
+
+def _strings(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (word for part in value.values() for word in _strings(part))
+    elif isinstance(value, list | tuple):
+        yield from (word for part in value for word in _strings(part))
+
+
+def _occurs(word: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+async def truncation_is_truncation(c: Crossing) -> None:
+    """An episode that the limit on turns ends is truncated and not terminated; any other end is the reverse."""
+    short = c.within(2)
+    for i in range(min(c.episodes, 4)):
+        await short.play(i, lambda view, rng: "nothing to say", "cut")
+        await short.play(i, sensible, "ended")
+
+
+async def groups_share_worlds(c: Crossing) -> None:
+    """Episodes of one seed meet one world, whatever is said in them and however many of them run: told the same at
+    first, and the same again after the same words."""
+    for i in range(min(c.episodes, 3)):
+        ways = ["a", "a", "b", "b"]
+        group = await asyncio.gather(*(c.play(i, mixed, "group", way) for way in ways))
+        told = [tuple(played.told) for played, _ in group]
+        require(len({t[0] for t in told}) == 1, f"seed {i}: a group is told different things at first: {told}")
+        require(told[0] == told[1] and told[2] == told[3], f"seed {i}: the same words are answered in different ways")
+
+
+async def many_at_once(c: Crossing) -> None:
+    """A thousand episodes between each other's turns come out as each alone."""
+    short = c.within(3)
+    await asyncio.gather(*(short.play(i, mixed, "many") for i in range(c.concurrent)))
+
+
+async def errors_are_readable(c: Crossing) -> None:
+    """A seed or a task that cannot be is refused with an error that names the field and the value got."""
+    n = len(c.env.tasks("train"))
+    for name, value in (("seed", -1), ("index", n), ("index", -1)):
+        try:
+            await c.adapter(c.env, **{"seed": 0, "index": 0, name: value}, reply=_nothing)  # type: ignore[arg-type]
+        except Exception as e:
+            named = name in str(e).casefold() and str(value) in str(e)
+            require(named, f"{name}={value}: the error does not say so: {type(e).__name__}: {e}")
+        else:
+            require(False, f"{name}={value} is accepted")
+
+
+async def _nothing(text: str) -> str:
+    return ""
+
+
+InteropRule = Callable[[Crossing], Awaitable[None]]
+
+INTEROP_RULES: Mapping[str, InteropRule] = {
+    rule.__name__: rule
+    for rule in (
+        a_seed_is_an_episode,
+        hidden_text_never_crosses,
+        truncation_is_truncation,
+        groups_share_worlds,
+        many_at_once,
+        errors_are_readable,
+    )
+}
+
+
+def check_interop(
+    adapter: Adapter, env: Env[Any], *, episodes: int = 12, concurrent: int = 1000, seed: int = 0
+) -> None:
+    """Raise `ContractError` naming every rule that playing `env` through `adapter` breaks, and how.
+
+    `episodes` is how many each rule plays at most, `concurrent` how many run at the same time in the rule about that.
+    """
+    crossing = Crossing(adapter=adapter, env=env, episodes=episodes, concurrent=concurrent, seed=seed)
+    broken: dict[str, Exception] = {}
+    for name, rule in INTEROP_RULES.items():
+        try:
+            run_sync(_run(rule, crossing))
+        except Exception as e:
+            broken[name] = e
+    if broken:
+        lines = [f"{name}: {e if isinstance(e, ContractError) else repr(e)}" for name, e in broken.items()]
+        what = f"the adapter breaks {len(broken)} of {len(INTEROP_RULES)} rules on {env.name} ({env.config})"
+        raise ContractError("\n  ".join([what, *lines])) from next(iter(broken.values()))
+
+
+async def _run(rule: InteropRule, crossing: Crossing) -> None:
+    await rule(crossing)

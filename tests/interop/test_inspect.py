@@ -1,0 +1,116 @@
+"""Inspect: a task per environment, evaluated with its mock model; the scores are those of sonde."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("inspect_ai", reason="needs the extra: pip install 'sonde-rl[inspect]'")
+
+from inspect_ai import eval as inspect_eval
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
+
+import sonde
+from sonde.core import Episode, UserError
+from sonde.interop.inspect import TASKS, task_of
+from sonde.testing import check_interop
+
+from . import hosts, pages
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*MemoryObject.*:pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def model(say: Any) -> Any:
+    """Inspect's mock: what it says is a function of what it was told; `usage`, so that no tokenizer is asked for."""
+
+    def reply(messages: Any, tools: Any, choice: Any, config: GenerateConfig) -> ModelOutput:
+        output = ModelOutput.from_content("mockllm/model", *say(messages))
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    return get_model("mockllm/model", custom_outputs=reply, memoize=False)
+
+
+def evaluated(folder: Path, task: Any, say: Any, **options: Any) -> Any:
+    (log,) = inspect_eval(task, model=model(say), log_dir=str(folder), display="none", **options)
+    assert log.status == "success", log.error
+    return log
+
+
+def test_every_environment_is_a_task() -> None:
+    from inspect_ai._util.registry import registry_info
+
+    assert set(TASKS) == set(sonde.names())
+    assert {registry_info(made).name.rpartition("/")[2] for made in TASKS.values()} == set(sonde.names())
+
+
+@pytest.mark.parametrize("name", hosts.SOME)
+def test_it_keeps_the_contract_of_adapters(name: str) -> None:
+    check_interop(hosts.inspect, sonde.make(name), episodes=4, concurrent=1000 if name == "wordle" else 50)
+
+
+def test_an_evaluation_from_end_to_end(tmp_path: Path) -> None:
+    """Six tasks, two epochs: odd tasks are won in the second turn. Numbers by hand; the log can be read back, and holds
+    no hidden word that was not said."""
+    env = sonde.make("wordle")
+    words = [task.hidden for task in env.tasks("test")[:6]]
+    first = {Episode.begin(env, task, seed=0).messages["agent"][0].content for task in env.tasks("test")[:6]}
+    assert len(first) == 1  # so that a reply cannot depend on the task but by what was told
+    turn = {"n": 0}
+
+    def say(messages: Any) -> tuple[str, ...]:
+        turn["n"] += 1
+        return ("<think>hm</think><Answer>toast</Answer>",)
+
+    log = evaluated(tmp_path, task_of(env, gains=True, indices=range(6)), say, epochs=2)
+    scores = {score.name: score.metrics for score in log.results.scores}
+    assert turn["n"] == 6 * 2 * env.spec.max_turns and len(log.samples) == 12
+    assert scores["success"]["mean"].value == 0.0 and scores["timeout"]["mean"].value == 1.0
+    assert scores["turns"]["mean"].value == env.spec.max_turns and scores["cut"]["mean"].value == 1.0
+    gains = []
+    for task in env.tasks("test")[:6]:
+        ep = Episode.begin(env, task, seed=0)
+        while ep.to_act:
+            ep = ep.step("<Answer>toast</Answer>")
+        gains.append(sum(ep.information_gain() or ()))
+    mean = sum(gains) / 6
+    assert scores["gain"]["mean"].value == pytest.approx(mean)
+    error = (sum((g - mean) ** 2 for g in gains) / 5 / 6) ** 0.5
+    assert scores["gain"]["stderr"].value == pytest.approx(error, rel=0.1)
+    again = read_eval_log(log.location)
+    shown = "".join(sample.model_dump_json() for sample in again.samples or ())
+    assert len(again.samples or ()) == 12 and not any(f'"{word}"' in shown for word in words if word != "toast")
+    assert again.samples and again.samples[0].store["sonde"]["outcome"]["kind"] == "timeout"
+
+
+def test_an_answer_that_was_cut_is_known_as_such(tmp_path: Path) -> None:
+    log = evaluated(tmp_path, task_of("wordle", max_turns=1, indices=[0]), lambda _: ("<Answer>to", "max_tokens"))
+    assert log.samples[0].store["sonde"]["outcome"] == {
+        "kind": "format", "score": 0.0, "claimed": None, "judged": None, "truncated": "tokens"
+    }  # fmt: skip
+    assert {s.name: s.metrics["mean"].value for s in log.results.scores}["format"] == 1.0
+
+
+def test_inspects_own_limit_is_an_error_of_the_world(tmp_path: Path) -> None:
+    log = evaluated(tmp_path, task_of("wordle", indices=[0]), lambda _: ("<Answer>toast</Answer>",), message_limit=4)
+    found = {s.name: s.metrics["mean"].value for s in log.results.scores}
+    assert found["error"] == 1.0 and found["success"] == 0.0 and 0 < found["turns"] < 6
+
+
+def test_errors() -> None:
+    with pytest.raises(UserError, match="split: unknown name 'dev'"):
+        task_of("wordle", split="dev")
+    with pytest.raises(UserError, match="unknown name 'lmlr'"):
+        TASKS["wordle"](preset="lmlr")
+
+
+def test_the_page_says_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ((_, code, printed),) = pages.examples("inspect.md")
+    assert pages.run(code) == printed

@@ -1,0 +1,89 @@
+"""verifiers: its own loop plays a local endpoint; rewards, outcome and what crosses are those of core."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("verifiers", reason="needs the extra: pip install 'sonde-rl[verifiers]'")
+
+import asyncio
+
+import verifiers.v1 as vf
+
+import sonde
+from sonde.core import Episode, thaw
+from sonde.interop.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
+
+from . import pages
+from .endpoint import endpoint
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENDPOINT_KEY", "none")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+async def played(env: Any, url: str, indices: list[int]) -> list[Any]:
+    """The traces of these tasks, all at once."""
+    tasks = list(env.taskset.include(idx=indices))
+    context = vf.ModelContext(model="any", client=vf.EvalClientConfig(base_url=url, api_key_var="ENDPOINT_KEY"))
+    async with env.serving():
+        episodes = await asyncio.gather(*(env.run_episode(task, context) for task in tasks))
+    assert all(episode.ok for episode in episodes), [trace.errors for e in episodes for trace in e.traces]
+    return [episode.traces[0] for episode in episodes]
+
+
+def test_episodes_are_those_of_core() -> None:
+    """Two tasks at once; the model finds the word of the second in its second turn, and never that of the first."""
+    game = sonde.make("wordle", max_turns=2)
+    tasks = [game.tasks("train")[i] for i in (0, 3)]
+    told = Episode.begin(game, tasks[1], seed=7).step("<Answer>toast</Answer>").turns[-1].told
+
+    def say(messages: list[dict[str, str]]) -> str:
+        found = messages[-1]["content"] == told
+        return f"<Answer>{tasks[1].hidden if found else 'toast'}</Answer>"
+
+    config = SondeTasksetConfig(id="sonde-verifiers", env="wordle", arguments={"max_turns": 2}, seed=7)
+    env = SondeEnv(SondeEnvConfig(taskset=config))
+    assert env.config.agent.runtime.type == "subprocess"
+    with endpoint(say) as url:
+        traces = asyncio.run(played(env, url, [0, 3]))
+    for task, trace in zip(tasks, traces, strict=True):
+        ep = Episode.begin(game, task, seed=7)
+        while ep.to_act:
+            ep = ep.step(say([{"content": ep.messages["agent"][-1].content}]))
+        assert ep.outcome is not None
+        assert trace.info["outcome"] == ep.outcome._asdict()
+        assert trace.info["turn_rewards"] == [turn.rewards.get("agent", 0.0) for turn in ep.turns]
+        assert trace.info["turn_facts"] == [thaw(turn.info) for turn in ep.turns]
+        assert trace.info["turn_gains"] == pytest.approx(ep.information_gain())
+        assert trace.rewards["return"].score == sum(trace.info["turn_rewards"])
+        assert trace.metrics[ep.outcome.kind] == 1.0 and trace.metrics["success"] == float(ep.outcome.success)
+        said = [str(message.content) for message in trace.messages]
+        heard = [message.content for message in ep.messages["agent"]]
+        assert said == heard[: len(said)] and len(said) >= 2 * len(ep.turns)
+        if not ep.outcome.success:
+            assert f'"{task.hidden}"' not in trace.model_dump_json()
+    assert {trace.metrics["success"] for trace in traces} == {0.0, 1.0}
+
+
+def test_rows_know_nothing_hidden() -> None:
+    env = SondeEnv(SondeEnvConfig(taskset=SondeTasksetConfig(id="sonde-verifiers", env="wordle", seed=4)))
+    rows = [task.data for task in env.taskset.take(3)]
+    assert [(row.index, row.seed, row.prompt) for row in rows] == [(0, 4, None), (1, 4, None), (2, 4, None)]
+    words = [task.hidden for task in sonde.make("wordle").tasks("train")[:3]]
+    assert not any(word in row.model_dump_json() for row in rows for word in words)
+
+
+def test_the_page_says_what_happens() -> None:
+    ((_, code, printed),) = pages.examples("verifiers.md")
+    with endpoint(lambda messages: "<Answer>toast</Answer>") as url:
+        assert pages.run(code, URL=url) == printed
