@@ -156,5 +156,5 @@ def test_the_pipeline_applies_presets_whole() -> None:
     config = Paprika(model="m", envs=({"name": "maze"},), presets=TINY, changes={"rpo": {"lr": 1e-4}}, seed=3)
     rpo = config.training("rpo")
     assert rpo.options == {"beta": 0.1, "alpha": 1.0} and rpo.learning.seed == rpo.settings.seed == 3
-    assert config.training("sft").overridden() == [] and rpo.overridden() == ["settings.lr 0.0001 (0.0002)"]
+    assert config.training("sft").overridden() == [] and rpo.overridden() == ["settings.lr 0.0001 (2e-05)"]
     assert config.to_json()["settings"]["rpo"]["options"] == {"beta": 0.1, "alpha": 1.0}

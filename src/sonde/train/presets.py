@@ -215,7 +215,8 @@ _KNOWN: dict[str, Training] = {
     ),
     "tiny_rpo": Training(
         objective="rpo", options={"beta": 0.1, "alpha": 1.0},
-        settings=replace(_TINY, lr=2e-4, epochs=2.0, batch_size=16), source=_TINY_SOURCE,
+        settings=replace(_TINY, lr=2e-5, batch_size=16),
+        source=f"{_TINY_SOURCE}; rate: from 5e-5 on the maze's model forgets how a move is written",
     ),
     "tiny_grpo": Training(
         objective="grpo",
