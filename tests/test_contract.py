@@ -104,6 +104,7 @@ for name in sonde.names():
 """
 
 
+@pytest.mark.thorough
 def test_play_is_the_same_in_every_process() -> None:
     """Nothing hangs on the order of sets, which changes with the seed of Python's hashes."""
     runs = [

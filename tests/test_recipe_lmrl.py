@@ -74,7 +74,7 @@ def test_the_symbolic_maze_is_learned() -> None:
 
 def test_the_papers_trainings_resolve_to_its_numbers() -> None:
     """Table 5, where each task has its own."""
-    names = ("maze-bc", "maze-ilql", "wordle-mc", "car_dealer-ilql", "chess-ppo", "text_nav-filtered_bc")
+    names = ("maze-bc", "maze-ilql", "wordle-mc", "car_dealer-ilql", "endgames-ppo", "text_nav-filtered_bc")
     found = {row["config"]: row for row in run("paper.py", "--dry-run", "--only", *names)}
     assert [found[name]["model"] for name in names] == ["gpt2", "gpt2", "gpt2", "gpt2-xl", "gpt2", "gpt2"]
     assert [found[name]["beta"] for name in names] == [None, 16, 64, 4, None, None]

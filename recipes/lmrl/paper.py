@@ -46,7 +46,7 @@ SPACED = frozenset({"wordle", "chess", "endgames"})
 WEIGHTS = {"gpt2": 1.24e8, "gpt2-medium": 3.55e8, "gpt2-xl": 1.56e9}
 WIDTHS = {"gpt2": 768, "gpt2-medium": 1024, "gpt2-xl": 1600}
 VOCABULARY = 50_257
-TRIED = 24
+TRIED = 8
 TERA_PER_SECOND = 100.0
 """Of an H100 in training such small models with bfloat16: a tenth of its peak, assumed."""
 

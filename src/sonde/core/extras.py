@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from importlib.metadata import requires
 from importlib.util import find_spec
@@ -35,6 +36,7 @@ def lacking(what: str, *packages: str) -> UserError:
 
 @cache
 def extras() -> dict[str, str]:
-    """Every optional package and the first extra that brings it, as the installed distribution says."""
-    found = [match for line in requires(DISTRIBUTION) or () if (match := _OPTIONAL.fullmatch(line))]
-    return {match[1]: match[2] for match in reversed(found)}
+    """Every optional package and the smallest extra that brings it, as the installed distribution says."""
+    found = [match.groups() for line in requires(DISTRIBUTION) or () if (match := _OPTIONAL.fullmatch(line))]
+    sizes = Counter(extra for _, extra in found)
+    return dict(sorted(found, key=lambda row: -sizes[row[1]]))
