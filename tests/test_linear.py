@@ -135,6 +135,7 @@ def grows_in_proportion(work: Parser) -> None:
                 assert long <= GROWTH * max(spent(work, head, unit, SHORT), NO_TIME / 4), f"{head!r} and many {unit!r}"
 
 
+@pytest.mark.thorough
 def test_growth_is_seen() -> None:
     with pytest.raises(AssertionError, match="many"):
         grows_in_proportion(lambda text: sum(text[i:].count("<") for i in range(len(text))))

@@ -33,6 +33,7 @@ def test_calibration_of_the_tiny_model(tmp_path: Path) -> None:
     assert last[0] == pytest.approx(last[1], abs=1e-5) and first[0] != pytest.approx(first[1], abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_what_the_papers_scale_would_cost() -> None:
     small, large = run("calibration.py", "--dry-run", "--only", "paper-1.7B", "paper-4B", "--tasks", "433")
     assert (small["model"], large["model"]) == ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-4B")

@@ -72,6 +72,7 @@ def test_the_symbolic_maze_is_learned() -> None:
         assert row["returns"] == pytest.approx([-6.84], abs=1e-4), row["method"]
 
 
+@pytest.mark.thorough
 def test_the_papers_trainings_resolve_to_its_numbers() -> None:
     """Table 5, where each task has its own."""
     names = ("maze-bc", "maze-ilql", "wordle-mc", "car_dealer-ilql", "endgames-ppo", "text_nav-filtered_bc")

@@ -96,6 +96,7 @@ def test_after_kill_9_nothing_finished_is_played_again(cached: bool, tmp_path: P
 COMPOSED = ["Hypothesis: {010|101}\nBeliefs: about {0|1}\nNote: {0|1}\nAction: {0|1}"]
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
 def test_agents_made_of_several_calls_are_continued_after_kill_9(tmp_path: Path) -> None:
     model = {"name": "models:fake", "pattern": COMPOSED, "latency": 0.02}
@@ -115,6 +116,7 @@ def test_agents_made_of_several_calls_are_continued_after_kill_9(tmp_path: Path)
     assert _canonical(whole) == _canonical(stored)
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
 def test_processes_that_share_a_run_are_continued_after_kill_9(tmp_path: Path) -> None:
     folder, config = tmp_path / "run", slow(tmp_path, False)

@@ -24,6 +24,7 @@ def test_every_question_has_five_phrasings_that_mean_the_same() -> None:
     assert not few, f"{len(few)} of {len(questions())}: {few[:20]}"
 
 
+@pytest.mark.thorough
 def test_it_never_asks_the_same_twice() -> None:
     env = TwentyQuestions(preset="delta_belief")
     asker, users = Asker(), default_policies(env)

@@ -120,6 +120,7 @@ def test_problems_they_do_not_play() -> None:
         sonde.make("agents:thompson").act_now(Episode.begin(paid, paid.tasks("train")[0]).view())
 
 
+@pytest.mark.thorough
 def test_suffix_failures_of_thompson_sampling_stay_rare() -> None:
     env = sonde.make("bernoulli_bandit")
     report = regret.bandit_report(env, collect(env, {"agent": sonde.make("agents:thompson")}, env.tasks("train")[:100]))

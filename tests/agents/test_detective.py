@@ -29,6 +29,7 @@ class Nth(random.Random):
         return seq[self.n % len(seq)]
 
 
+@pytest.mark.thorough
 def test_every_wording_does_its_act() -> None:
     for split, i in [("train", i) for i in range(0, 203, 20)] + [("test", i) for i in range(0, 50, 10)]:
         frame = case(split, i).frame
@@ -47,6 +48,7 @@ def play(task: int, split: str = "test", **config: float) -> Episode:
     return ep
 
 
+@pytest.mark.thorough
 def test_solves_cases() -> None:
     played = [play(i) for i in range(0, 50, 4)]
     assert sum(bool(ep.outcome and ep.outcome.success) for ep in played) >= len(played) - 1

@@ -44,6 +44,7 @@ def test_never_probes_twice_and_ends_with_tables() -> None:
         assert "correct" in ep.turns[-1].info
 
 
+@pytest.mark.thorough
 def test_nearly_always_right_where_random_play_rarely_is() -> None:
     """Accuracy on the test split is 0.997, random play's 0.316 with a standard error of 0.02 on 300 episodes."""
     assert np.mean(scores(play(SplitProbe(), 100))) >= 0.98

@@ -44,6 +44,7 @@ def wins(played: list[Episode]) -> int:
     return sum(ep.outcome is not None and ep.outcome.success for ep in played)
 
 
+@pytest.mark.thorough
 def test_wins_nearly_always_where_random_play_rarely_does() -> None:
     """Over 10,000 training games 97.0 %: fewer than 92 in 100 is three standard errors below."""
     games = play(Sweeper(), 100)

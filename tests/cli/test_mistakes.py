@@ -88,6 +88,7 @@ def test_a_mistake_is_named(args: list[str], says: str) -> None:
     assert not Path("runs").exists(), "nothing is written before everything is known to be right"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -104,6 +105,7 @@ def test_a_mistake_is_one_line_without_a_traceback(args: list[str], says: str) -
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_alone_it_shows_its_help_and_nothing_else() -> None:
     result = process()
     assert result.returncode == 2
@@ -133,6 +135,7 @@ def test_version() -> None:
     assert (result.returncode, result.stdout) == (0, f"sonde {sonde.__version__}\n")
 
 
+@pytest.mark.thorough
 def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
     config = write_config(tmp_path, n_tasks=50, concurrency=2)
     slow = ["eval", "--config", config, "-o", "seats.agent.model.latency=0.05"]

@@ -153,6 +153,7 @@ def test_a_training_is_shown_in_80_columns_and_reported() -> None:
 SMALL = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]
 
 
+@pytest.mark.thorough
 def test_training_by_belief_is_one_command() -> None:
     """The paper's whole setting, on a model of ten thousand weights and for one step; and parts of it changed."""
     result = invoke("train", "delta_belief", GAME, "--model", "model", "--out", "d", *SMALL)
@@ -193,6 +194,7 @@ def test_models_take_the_other_seats_while_a_model_learns(tmp_path: Path) -> Non
     assert len(said) > 20 and {c.model for act in said for c in act.action.completions} == {"fake"}
 
 
+@pytest.mark.thorough
 def test_training_by_exact_gains_is_one_command() -> None:
     run("train", "tiny_exact_gain", GAME, "--model", "model", "--out", "e", *SMALL[:4])
     online, (row,) = json.loads(Path("e/data.json").read_text())["online"], _history("e")
@@ -245,6 +247,7 @@ def test_the_pipeline_and_its_report() -> None:
     assert "begun with another configuration" in mistake(*args, "--rounds", "2")
 
 
+@pytest.mark.thorough
 def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
     Path("run.yaml").write_text(
         f"model: model\nenvs: [{{name: '{GAME}'}}]\nstages: [sft]\npresets: {{sft: tiny_sft}}\nk: 24\ntest_k: 1\n"

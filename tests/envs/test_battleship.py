@@ -135,6 +135,7 @@ def test_every_cell_is_read_in_every_spelling(row: str, column: int, lower: bool
     assert parse_cell(text) == f"{row}{column}"
 
 
+@pytest.mark.thorough
 @given(st.text(max_size=12) | st.text("ABFabf 01256-", max_size=4))
 def test_a_shot_is_at_the_cell_that_was_written(text: str) -> None:
     state = ENV.start({"size": 5}, ENV.task(PAPER).hidden)

@@ -113,6 +113,7 @@ def test_names_of_causes_are_diagnoses(name: str) -> None:
     assert all(q.target == c for c, q in enumerate(found) if q.kind == "cause")
 
 
+@pytest.mark.thorough
 def test_sample_questions_are_understood_without_their_canonical_forms() -> None:
     """Nearly all of the sentences that the data have, and hardly any as something else."""
     right = wrong = total = 0

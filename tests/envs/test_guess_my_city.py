@@ -161,6 +161,7 @@ def test_a_wrong_country_is_a_wrong_guess() -> None:
 # --- nothing leaks ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_no_reply_names_the_city_or_its_country() -> None:
     found = [(c.title, q, reply(c, q)) for c in ENV.known.cities for q in canonical() if leaks(c, q, reply(c, q))]
     assert found == []

@@ -42,6 +42,7 @@ def plainly(known: GuessFilter) -> tuple[str, float]:
     return game.candidates[next((i for i in ties if i in alive), ties[0])], max(bits)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "config"),
     [

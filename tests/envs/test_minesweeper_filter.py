@@ -39,6 +39,7 @@ def assert_equal(fast: MineFilter, slow: TabularFilter, legal: list[str]) -> Non
     assert fast.best_question()[1] == pytest.approx(max(slow_gains.values()), abs=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("rows", "cols", "mines"), [(4, 4, 1), (4, 4, 2), (4, 5, 2), (4, 4, 13)])
 def test_filter_equals_brute_force(rows: int, cols: int, mines: int) -> None:
     """Random games, played on after wasted turns and up to a mine, checked at every turn."""

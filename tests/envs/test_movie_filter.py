@@ -51,6 +51,7 @@ def told(env: MovieRecommendation, hidden: object, answers: Sequence[str]) -> tu
     return tuple(turn.told for turn in play(answers, hidden, env).turns)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_filter_equals_asking_everybody(seed: int) -> None:
     """After every turn the posterior is uniform over those who would have said the same, and every expected gain is

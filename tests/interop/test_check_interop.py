@@ -23,6 +23,7 @@ from .hosts import Reply
 ENV = sonde.make("wordle")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", hosts.SOME)
 def test_the_shape_of_all_adapters_keeps_it(name: str) -> None:
     check_interop(hosts.own, sonde.make(name), episodes=4, concurrent=1000 if name == "wordle" else 50)

@@ -340,6 +340,7 @@ def test_the_tool_keeps_the_contract_of_adapters(name: str) -> None:
     check_interop(hosts.trl, sonde.make(name), episodes=3, concurrent=20)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["play", "environment"])
 def test_both_ways_train(folder: Path, way: str) -> None:
     """TRL's own loop; the weights move."""
@@ -350,6 +351,7 @@ def test_both_ways_train(folder: Path, way: str) -> None:
     assert any(not torch.equal(value, before[name]) for name, value in made.model.named_parameters())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [0, 1])
 def test_the_page_says_what_happens(name: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)

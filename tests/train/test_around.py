@@ -150,6 +150,7 @@ def test_what_cannot_be_played_or_renewed_is_refused() -> None:
         HF(model="smollm2").renew("1")
 
 
+@pytest.mark.thorough
 def test_what_was_trained_plays_from_its_folder(tmp_path: Path) -> None:
     """Model, tokenizer and template; the merged adapter says what the module says."""
     for adapter in (None, LoraSettings(r=4)):

@@ -46,6 +46,7 @@ def test_two_processes_are_one(folder: Path, tmp_path: Path) -> None:
         assert [json.loads(line)["step"] for line in lines] == [entry["step"] for entry in history]
 
 
+@pytest.mark.thorough
 def test_objectives_on_sharded_weights(folder: Path) -> None:
     found = [json.loads((folder / f"fsdp.{rank}.json").read_text()) for rank in range(2)]
     assert found[0] == found[1]

@@ -67,6 +67,7 @@ def test_where_no_checkpoint_reads_it_is_said(tmp_path: Path) -> None:
         train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path), resume=tmp_path / "checkpoint-1")
 
 
+@pytest.mark.thorough
 def test_a_full_disk_ends_a_training_with_one_clear_error(tmp_path: Path) -> None:
     with files_of_at_most(20_000), pytest.raises((StoreError, OSError), match=r"cannot be written|File too large"):
         train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path))

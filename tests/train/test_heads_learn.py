@@ -63,6 +63,7 @@ def test_the_best_that_is_shown_is_not_the_best_there_is(shown: list[Trajectory]
     assert earned == {0: {0.0, 0.3}, 1: {1.0}}
 
 
+@pytest.mark.thorough
 def test_returns_of_episodes_are_not_stitched(model: str, shown: list[Trajectory], tmp_path: Path) -> None:
     """Nobody who went right from here earned anything, so MC goes left."""
     found = trained(model, shown, tmp_path, "mc", **VALUES)
@@ -70,6 +71,7 @@ def test_returns_of_episodes_are_not_stitched(model: str, shown: list[Trajectory
     assert returns(found, 1, heads=found, beta=20.0) > 0.9
 
 
+@pytest.mark.thorough
 def test_ilql_stitches(model: str, shown: list[Trajectory], tmp_path: Path) -> None:
     """At the crossing somebody earned 1, so right is worth .9 of nearly that: better than .3, which is all that any who
     began here got. Without its values the model is a clone: half of the time .3, else 1 as often as 0."""

@@ -175,6 +175,7 @@ def test_in_lock_step_numbers_do_not_depend_on_how_fast_anyone_is(tmp_path: Path
     assert numbers(t, [0.0]) == slow == numbers(t, [0.0, 0.004])
 
 
+@pytest.mark.thorough
 def test_two_equal_runs_are_equal(tmp_path: Path) -> None:
     online = OnlineSettings(k=4, lock_step=True, rewards=HURRY)
     a, b = (trainer(tmp_path / name, online=online, max_steps=8) for name in ("a", "b"))
@@ -186,6 +187,7 @@ def test_two_equal_runs_are_equal(tmp_path: Path) -> None:
 # --- going on --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
     """Tasks, worlds, samples, curriculum, optimizer: nothing is lost at a checkpoint, with two updates per rollout."""
     online = OnlineSettings(
@@ -217,6 +219,7 @@ def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
     assert list(runs[0].canonical()) == list(runs[1].canonical())
 
 
+@pytest.mark.thorough
 def test_a_run_that_was_killed_at_any_write_of_a_checkpoint_goes_on(tmp_path: Path) -> None:
     """The files of a checkpoint, in the order in which they were written: what was cut short at any of them is not
     taken for a checkpoint, and the run goes on from the one before to the same end."""

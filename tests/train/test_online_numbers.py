@@ -142,6 +142,7 @@ class Thorough(GRPO):
         return False
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("aggregation", ["seq-mean-token-mean", "token-mean"])
 def test_samples_that_cannot_matter_are_counted_but_not_computed(tmp_path: Path, aggregation: Any) -> None:
     """Eight groups of two, of which some are flat: the weights move as if every sample had been computed."""

@@ -336,6 +336,7 @@ def test_versions_put_back_what_was_there(tmp_path: Path) -> None:
         other.load(tmp_path / "nowhere")
 
 
+@pytest.mark.thorough
 def test_a_resumed_run_has_the_average_that_it_had(tmp_path: Path) -> None:
     options: dict[str, Any] = {
         "rewarders": (BeliefGain(of="average"),), "rewards": RewardMix({"success": 1.0, "belief": 0.5}),

@@ -246,6 +246,7 @@ def test_trainings_carry_the_name_and_colour_of_the_agent_they_made(
     assert len(ids) == len(set(ids)) and {"training-0", "training-1"} <= set(ids)
 
 
+@pytest.mark.thorough
 def test_stages_stand_in_the_order_given(pipeline: tuple[list[Path], list[Path]], tmp_path: Path) -> None:
     runs, trained = pipeline
     for order in (runs, runs[::-1]):
