@@ -37,6 +37,6 @@ def lacking(what: str, *packages: str) -> UserError:
 @cache
 def extras() -> dict[str, str]:
     """Every optional package and the smallest extra that brings it, as the installed distribution says."""
-    found = [match.groups() for line in requires(DISTRIBUTION) or () if (match := _OPTIONAL.fullmatch(line))]
-    sizes = Counter(extra for _, extra in found)
-    return dict(sorted(found, key=lambda row: -sizes[row[1]]))
+    matches = [match for line in requires(DISTRIBUTION) or () if (match := _OPTIONAL.fullmatch(line))]
+    sizes = Counter(match[2] for match in matches)
+    return {match[1]: match[2] for match in sorted(matches, key=lambda match: -sizes[match[2]])}
