@@ -14,15 +14,7 @@ from sonde.store.codec import encode
 from sonde.store.frames import frames
 from sonde.store.index import NAME
 
-LOG = "trajectories-00000.jsonl.zst"
-
-
-def write(folder: Path, trajectories: list[Trajectory], writer: int = 0) -> Path:
-    with RunWriter.open(folder, {}, writer=writer) as run:
-        for t in trajectories:
-            run.append(t)
-            run.flush()
-    return folder
+from .runs import LOG, write
 
 
 def lines(trajectories: TrajectoryDataset | Run | list[Trajectory]) -> list[bytes]:

@@ -24,15 +24,7 @@ from sonde.store.frames import frames, make_frame
 from sonde.store.index import NAME, Index, log_path, logs
 from sonde.store.log import Log
 
-LOG = "trajectories-00000.jsonl.zst"
-
-
-def write(folder: Path, trajectories: list[Trajectory], writer: int = 0) -> Path:
-    with RunWriter.open(folder, {}, writer=writer) as run:
-        for t in trajectories:
-            run.append(t)
-            run.flush()
-    return folder
+from .runs import LOG, write
 
 
 def ids(folder: Path) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -24,11 +25,11 @@ class StoreWarning(UserWarning):
     """Something was cut off a file of a run folder, or could not be read or written, and what."""
 
 
-class Closing:
+class Closing(ABC):
     """Base of what is closed at the end of a `with`."""
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self
