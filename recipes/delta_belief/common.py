@@ -27,7 +27,7 @@ from sonde.train.folder import MODEL
 from sonde.train.gather import Game
 from sonde.train.learn import learn_online
 from sonde.train.presets import Training, preset
-from sonde.train.rewarders import BeliefGain
+from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 
 FOLDER = Path("runs/delta_belief")
@@ -63,6 +63,19 @@ def delta_belief(**changes: Any) -> Training:
     return with_online(preset("tiny_delta_belief"), rewarders=(replace(BELIEF, **changes),))
 
 
+def weighted(weight: float) -> Training:
+    """Equation 3 with another weight of ΔBelief; without beliefs where it is 0."""
+    mix = RewardMix({**PENALTIES, **({"belief": weight} if weight else {})}, every=END)
+    training = with_online(delta_belief(), rewards=mix)
+    return training if weight else with_online(training, rewarders=())
+
+
+def exact_turnwise() -> Training:
+    """Equations 3 and 4 with the exact gain (bits of the truth, nothing clipped) in ΔBelief's place."""
+    mix = RewardMix({**PENALTIES, "truth_gain": 0.1}, every=END)
+    return with_online(delta_belief(), rewarders=(ExactGain(),), rewards=mix)
+
+
 def to_go(weight: float = 0.1, **changes: Any) -> Training:
     """The same rewards, each once and on its turn, under `ReturnToGo`."""
     mix = RewardMix({**END, **PENALTIES, **({"belief": weight} if weight else {})})
@@ -77,6 +90,8 @@ ARMS: Mapping[str, Callable[[], Training]] = {
     "exact": lambda: preset("tiny_exact_gain"),
     "published": lambda: with_online(delta_belief(), credit=TurnWise(as_published=True)),
     "among": lambda: delta_belief(among=8),
+    "outcome_turnwise": lambda: weighted(0.0),
+    "exact_turnwise": exact_turnwise,
     "outcome_to_go": lambda: to_go(0.0),
 }
 """Those that `compare.py` compares; other scripts have more."""
