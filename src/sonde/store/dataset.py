@@ -61,6 +61,19 @@ class TrajectoryDataset(Sequence[Trajectory]):
     def __len__(self) -> int:
         return len(self._places) // 4
 
+    def refresh(self) -> None:
+        """Take in what the logs have gained since; a part made by `where` before sees it when it is refreshed itself.
+
+        What is damaged is told once, when a run is opened.
+        """
+        self._index.refresh()
+        self._places = self._found()
+
+    @property
+    def damage(self) -> list[str]:
+        """What of the logs does not read, file and offset, and what that has cost."""
+        return self._index.damage
+
     @property
     def superseded(self) -> int:
         """Records of the run left out because a later attempt at the same episode replaced them."""
@@ -92,6 +105,21 @@ class TrajectoryDataset(Sequence[Trajectory]):
         for row in self._index.select(", ".join(Entry._fields), *self._query):
             found = Entry(*row)
             yield found._replace(seed=int(found.seed), success=None if found.success is None else bool(found.success))
+
+    def select(
+        self, what: str, *, group: str = "", order: str = "", limit: int = -1, offset: int = 0
+    ) -> list[tuple[Any, ...]]:
+        """SQL columns or aggregates over these episodes, without reading them:
+
+        `run.trajectories.select("kind, count(*)", group="kind")`
+        """
+        condition, values, own = self._query
+        grouped = f"({condition})" + (f" GROUP BY {group}" if group else "")
+        asked = order or (group or own)
+        try:
+            return list(self._index.select(what, grouped, values, f"{asked} LIMIT {limit:d} OFFSET {offset:d}"))
+        except sqlite3.Error as e:
+            raise UserError(f"select: {e}; columns: {', '.join(Entry._fields)}") from e
 
     def _read(self, log: int, start: int, length: int) -> Sequence[bytes]:
         try:
