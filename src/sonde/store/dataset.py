@@ -86,9 +86,13 @@ class TrajectoryDataset(Sequence[Trajectory]):
     def __getitem__(self, i: int | slice) -> Trajectory | list[Trajectory]:
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
+        return Trajectory.from_json(loads(self.record(i)))
+
+    def record(self, i: int) -> bytes:
+        """The line of the log that a trajectory stands in, as it is there: one way to look for a text in many."""
         at = 4 * range(len(self))[i]
         log, start, length, line = self._places[at : at + 4]
-        return Trajectory.from_json(loads(self._lines(log, start, length)[line]))
+        return self._lines(log, start, length)[line]
 
     def __iter__(self) -> Iterator[Trajectory]:
         """All of them; what turns out to be damaged is left out, with a warning."""

@@ -75,6 +75,24 @@ def render(folders: Sequence[Path], n_transcripts: int, trained: Sequence[Path] 
     )
 
 
+def section(folder: Path) -> str:
+    """The figures and tables of one run, without transcripts: the part of a page about it."""
+    need("figures", "matplotlib")
+    source = open_source(folder)
+    run = read(source, [], *cast_agents([source]))
+    (found,) = sections([run])
+    shown = _shown(found, {id(run): []}, ())
+    causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
+    return templates().get_template("section.html.j2").render(s=shown, causes=causes)
+
+
+def curves(folder: Path) -> str:
+    """The curves of one training, and its settings in words: the part of a page about it."""
+    need("curves", "matplotlib")
+    trainings = training.shown(histories([folder], [], []), alone=True)
+    return templates().get_template("training.html.j2").render(trainings=trainings, sections=[])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shown:
     """A section of the page."""
