@@ -64,7 +64,7 @@ def mastermind(ep: Episode, reveal: bool) -> Pen:
     """Codes with their counts: a full dot for every digit in its place, a ring for one that belongs elsewhere."""
     length = ep.env.length  # type: ignore[attr-defined]
     rows = [turn.info for turn in ep.turns if turn.info.get("guess") and "exact" in turn.info]
-    n = len(rows) + (1 if ep.outcome is None or reveal else 0)
+    n = len(rows) + (1 if ep.outcome is None or reveal or not rows else 0)
     width = _GAP + length * (_TILE + _GAP)
     last = rows[-1] if rows else None
     about = f"{len(rows)} guesses" + (

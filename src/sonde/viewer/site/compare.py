@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sonde import metrics
+from sonde import metrics, reference
 from sonde.core import UserError, identity
 from sonde.metrics import Estimate
 
@@ -24,7 +24,6 @@ class Side:
     n: int
     turns: float
     score: float
-    id: str
 
     @property
     def rate(self) -> float:
@@ -76,14 +75,14 @@ class ComparePage:
     version: str
 
 
-def page(library: Library, a: str, b: str, query: Mapping[str, str]) -> ComparePage:
+def page(library: Library, a: str, b: str, query: Mapping[str, str], per_page: int = PER_PAGE) -> ComparePage:
     """The comparison; `only` in the query picks tasks by who won them more often."""
     left, right = library.run(a), library.run(b)
     mine, theirs = _sides(left), _sides(right)
-    shared = [key for key in mine if key in theirs]
-    if not shared:
+    both = [key for key in mine if key in theirs]
+    if not both:
         raise UserError(f"compare: {a} and {b} share no task")
-    pairs = [Pair(task=t, seed=s, index=mine[t, s][0], a=mine[t, s][1], b=theirs[t, s][1]) for t, s in shared]
+    pairs = [Pair(task=t, seed=s, index=mine[t, s][0], a=mine[t, s][1], b=theirs[t, s][1]) for t, s in both]
     pairs.sort(key=lambda p: (p.index, p.task, p.seed))
     only = query.get("only", "")
     shown = [p for p in pairs if only in ("", p.who) or (only == "differ" and p.gap)]
@@ -93,36 +92,47 @@ def page(library: Library, a: str, b: str, query: Mapping[str, str]) -> CompareP
         a=headline_of(library, left),
         b=headline_of(library, right),
         same=identity(left.config["env"]) == identity(right.config["env"]),
-        gaps=_gaps(pairs),
+        gaps=_gaps(pairs, left),
         counts={who: sum(p.who == who for p in pairs) for who in ("a", "b", "both", "neither")},
-        pairs=shown[number * PER_PAGE : (number + 1) * PER_PAGE],
+        pairs=shown[number * per_page : (number + 1) * per_page],
         n=len(shown),
         of=len(pairs),
-        only_a=len(mine) - len(shared),
-        only_b=len(theirs) - len(shared),
+        only_a=len(mine) - len(both),
+        only_b=len(theirs) - len(both),
         query=query,
         number=number,
-        pages=max(1, -(-len(shown) // PER_PAGE)),
+        pages=max(1, -(-len(shown) // per_page)),
         version=left.version + right.version,
     )
 
 
 def _sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
     rows = shelf.run.trajectories.select(
-        "task, seed, min(task_index), coalesce(sum(success), 0), count(*), avg(turns), coalesce(avg(score), 0), min(id)",
+        "task, seed, min(task_index), coalesce(sum(success), 0), count(*), avg(turns), coalesce(avg(score), 0)",
         group="task, seed",
     )
     return {
-        (task, int(seed)): (index, Side(wins=wins, n=n, turns=turns, score=score, id=first))
-        for task, seed, index, wins, n, turns, score, first in rows
+        (task, int(seed)): (index, Side(wins=wins, n=n, turns=turns, score=score))
+        for task, seed, index, wins, n, turns, score in rows
     }
 
 
-def _gaps(pairs: Sequence[Pair]) -> dict[str, Estimate]:
+def _gaps(pairs: Sequence[Pair], shelf: Shelf) -> dict[str, Estimate]:
     """Of the episodes that there are; an evaluation also counts those that are missing."""
-    unit = (0.0, 1.0)
-    return {
-        "success": metrics.difference([[p.a.rate] for p in pairs], [[p.b.rate] for p in pairs], bounds=unit),
-        "score": metrics.difference([[p.a.score] for p in pairs], [[p.b.score] for p in pairs]),
-        "turns": metrics.difference([[p.a.turns] for p in pairs], [[p.b.turns] for p in pairs]),
+    bounds = {
+        "rate": (0.0, 1.0),
+        "score": reference.returns(shelf.env.spec),
+        "turns": (0.0, float(shelf.env.spec.max_turns)),
     }
+    return {
+        {"rate": "success"}.get(name, name): metrics.difference(
+            [[getattr(p.a, name)] for p in pairs], [[getattr(p.b, name)] for p in pairs], bounds=limits
+        )
+        for name, limits in bounds.items()
+    }
+
+
+def shared(a: Shelf, b: Shelf) -> bool:
+    """Whether two runs have a task in common."""
+    tasks = [{row[0] for row in shelf.run.trajectories.select("DISTINCT task", order="1")} for shelf in (a, b)]
+    return bool(tasks[0] & tasks[1])

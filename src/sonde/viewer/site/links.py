@@ -13,11 +13,16 @@ from urllib.parse import quote, urlencode
 @dataclass(frozen=True)
 class Links:
     """Links of a page that lies `depth` folders below the first one. `static`: pages are files, and those that answer
-    to a question (search, play, what is computed on demand) are not there."""
+    to a question (search, play, what is computed on demand) are not there; `there` are the others."""
 
     depth: int = 0
     static: bool = False
     query: Mapping[str, str] | None = None
+    there: frozenset[tuple[str, ...]] = frozenset()
+
+    def has(self, *parts: object) -> bool:
+        """Whether a page can be linked to: an application has them all, a folder those that were written."""
+        return not self.static or tuple(map(str, parts)) in self.there
 
     @property
     def root(self) -> str:

@@ -25,6 +25,8 @@ ROWS = 12
 """Hypotheses that have a bar."""
 TOP = 6
 """Of each moment so many are candidates for a bar."""
+WORDY = 18
+"""Characters beyond which the name of a hypothesis takes a line of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,15 @@ class Moments:
     why: str
     run: str
     id: str
+
+    @property
+    def wordy(self) -> bool:
+        """Whether names take a line of their own."""
+        return wordy(self.bars)
+
+
+def wordy(bars: Sequence[Bar]) -> bool:
+    return any(len(bar.name) > WORDY for bar in bars)
 
 
 def page(library: Library, run: str, identity: str) -> Moments:
@@ -119,7 +130,7 @@ def known(filters: Sequence[Filter], stages: Sequence[Episode], beliefs: Sequenc
         column = asked.index(words) if words in asked else -1
         bars.append(
             Bar(
-                name=compact(words if words is not None else str(h), 60),
+                name=compact(words if words is not None else str(h), 160),
                 exact=[round(f.prob(h), 6) for f in filters],
                 believed=[round(float(row[column]), 6) for row in table] if column >= 0 else (),
                 true=h == truth,

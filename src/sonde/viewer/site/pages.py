@@ -35,7 +35,7 @@ def _turn(text: str) -> int:
 
 
 PAGES: Mapping[tuple[str, int], Callable[..., Any]] = {
-    ("", 0): lambda library, query: runs.page(library, query),
+    ("", 0): runs.page,
     ("run", 1): lambda library, query, name: run.page(library, name, query),
     ("episode", 2): lambda library, query, name, identity: episode.page(library, name, identity),
     ("group", 3): lambda library, query, name, task, seed: group.page(library, name, task, seed),

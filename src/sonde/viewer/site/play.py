@@ -36,7 +36,7 @@ from sonde.core.registry import summary
 from ..boards import draw
 from ..text import pieces
 from .library import Library
-from .moments import Bar, Best, best_of, known
+from .moments import Bar, Best, best_of, known, wordy
 
 USUAL = "wordle"
 GAMES = 50
@@ -110,6 +110,11 @@ class GamePage:
     programs: Sequence[str]
     origin: tuple[str, str, int] | None
     command: str
+
+    @property
+    def wordy(self) -> bool:
+        """Whether names of hypotheses take a line of their own."""
+        return wordy(self.bars)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from threading import Lock
 import orjson
 
 from sonde import metrics
-from sonde.core import UserError
+from sonde.core import UserError, identity
 from sonde.core.processes import spread
 from sonde.evaluate import Evaluation
 from sonde.metrics import Estimate
@@ -18,7 +18,7 @@ from sonde.store import annotation_names
 
 from ..templating import templates
 from ..text import indented
-from .episodes import Listing, listing
+from .episodes import PER_PAGE, Listing, listing
 from .library import Library, Shelf
 from .runs import Headline, headline_of
 
@@ -70,7 +70,8 @@ class Facet:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPage:
-    """`metrics` are the evaluation's, by name; `why_no_figures` is empty where figures can be drawn."""
+    """`metrics` are the evaluation's, by name; `others` the runs in the same environment; `why_no_figures` is empty
+    where figures can be drawn."""
 
     template = "run.html.j2"
 
@@ -88,12 +89,12 @@ class RunPage:
     annotations: Sequence[str]
     notes: Sequence[str]
     config: str
-    has_reward: bool
+    others: Sequence[tuple[str, str]]
     why_no_figures: str
     version: str
 
 
-def page(library: Library, name: str, query: Mapping[str, str]) -> RunPage:
+def page(library: Library, name: str, query: Mapping[str, str], per_page: int = PER_PAGE) -> RunPage:
     """The page; `query` as in `episodes.chosen`, with `rows`, the first task of the matrix."""
     shelf = library.run(name)
     head = headline_of(library, shelf)
@@ -111,12 +112,16 @@ def page(library: Library, name: str, query: Mapping[str, str]) -> RunPage:
         matrix=rows,
         tasks=tasks,
         facets=shelf.once("facets", lambda: facets(shelf)),
-        listing=listing(shelf, query),
+        listing=listing(shelf, query, per_page),
         query=query,
         annotations=annotation_names(shelf.folder),
         notes=_notes(shelf, known),
         config=indented(shelf.config),
-        has_reward=spec.reward_range[0] < 0 or spec.reward_range[1] not in (0.0, 1.0),
+        others=[
+            (other.name, other.agent)
+            for other in library.runs
+            if other is not shelf and identity(other.config["env"]) == identity(shelf.config["env"])
+        ],
         why_no_figures=_why_no_figures(head, known),
         version=shelf.version,
     )

@@ -141,7 +141,7 @@ def headline_of(library: Library, shelf: Shelf) -> Headline:
 def headline(shelf: Shelf) -> Headline:
     """Of the evaluation where it is newer than the episodes, else of the index."""
     runs = shelf.run.trajectories
-    kinds = {kind: n for kind, n in runs.select("coalesce(kind, 'error'), count(*)", group="1")}
+    kinds: dict[str, int] = dict(runs.select("coalesce(kind, 'error'), count(*)", group="1"))  # pyright: ignore
     tokens, turns = runs.select("coalesce(avg(tokens), 0), coalesce(avg(turns), 0)", order="1")[0]
     env, preset = shelf.config["env"].get("name", ""), shelf.config["env"].get("preset", "")
     status = shelf.status

@@ -99,8 +99,10 @@ class App:
         if parts and parts[0] in ("api", "state", "figures", *PARTS):
             return web.json_response({"error": str(e)}, status=status)
         links = Links(depth_of(parts))
-        text = templates().get_template("error.html.j2").render(
-            why=str(e), to=links, script=asset(SCRIPT), script_hash="", live="", p={"title": "Not there"}
+        text = (
+            templates()
+            .get_template("error.html.j2")
+            .render(why=str(e), to=links, script=asset(SCRIPT), script_hash="", live="", p={"title": "Not there"})
         )
         return _html(text, status)
 
