@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from sonde.core import Episode
 
@@ -34,7 +35,8 @@ def _arms(ep: Episode, counts: Mapping[str, tuple[int, int]], reveal: bool) -> P
     most = max(8, *(n for n, _ in counts.values()))
     told = ", ".join(f"{arm} {wins} of {n}" for arm, (n, wins) in counts.items())
     last = (ep.turns[-1].info.get("arm") or ep.turns[-1].info.get("action")) if ep.turns else None
-    truth = dict(zip(counts, ep.state.means, strict=False)) if reveal else {}  # type: ignore[attr-defined]
+    state: Any = ep.state
+    truth = dict(zip(counts, state.means, strict=False)) if reveal else {}
     pen = Pen(_LEFT + _WIDE + 90, _ROW * len(counts) + 8, f"Pulls that paid: {told}")
     for i, (arm, (n, wins)) in enumerate(counts.items()):
         y = 4 + i * _ROW

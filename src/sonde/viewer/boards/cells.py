@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sonde.core import Episode
 from sonde.envs.minesweeper import show
 
@@ -20,13 +22,14 @@ def _place(row: int, col: int) -> tuple[float, float]:
 
 def minesweeper(ep: Episode, reveal: bool) -> Pen:
     """Closed cells, numbers, and the mine that was hit."""
-    state = ep.state
+    state: Any = ep.state
     board = show(state)
     last = ep.turns[-1].info if ep.turns else {}
     hit = last.get("cell") if last.get("result") == "mine" else None
     n = sum(row.count("#") for row in board)
     pen = _grid(state.rows, state.cols, f"Minesweeper, {state.rows} by {state.cols}, {n} cells closed")
-    mines = set(ep.env.hypothesis(state)) if reveal else set()
+    hypothesis: Any = ep.env.hypothesis(state)
+    mines = set(hypothesis) if reveal else set()
     for c in range(state.cols):
         pen.text(_EDGE + (c + 0.5) * _SIDE, _EDGE / 2, str(c), "b-quiet", size=11)
     for r, row in enumerate(board):
@@ -48,7 +51,7 @@ def minesweeper(ep: Episode, reveal: bool) -> Pen:
 
 def battleship(ep: Episode, reveal: bool) -> Pen:
     """Shots at water and at ships; a ship that was hit by its first letter."""
-    state = ep.state
+    state: Any = ep.state
     size, letter = state.size, {}
     for turn in ep.turns:
         if turn.info.get("ship"):

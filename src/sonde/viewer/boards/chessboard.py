@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sonde.core import Episode
 
 from .pen import Pen
@@ -12,7 +14,8 @@ _GLYPHS = dict(zip("kqrbnp", "♚♛♜♝♞♟", strict=True))
 
 def chess(ep: Episode, reveal: bool) -> Pen:
     """White below; pieces by the same shapes, White's hollow and Black's full."""
-    fen = str(ep.state.fen)  # type: ignore[attr-defined]
+    state: Any = ep.state
+    fen = str(state.fen)
     placed = fen.split(maxsplit=1)[0]
     info = ep.turns[-1].info if ep.turns else {}
     moves = ", ".join(f"{who} {info[key]}" for who, key in (("agent", "move"), ("opponent", "reply")) if info.get(key))

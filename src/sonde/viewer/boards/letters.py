@@ -62,7 +62,7 @@ def _row(pen: Pen, r: int, word: str, marks: Sequence[str]) -> None:
 
 def mastermind(ep: Episode, reveal: bool) -> Pen:
     """Codes with their counts: a full dot for every digit in its place, a ring for one that belongs elsewhere."""
-    length = ep.env.length  # type: ignore[attr-defined]
+    length = int(ep.task.public["length"])
     rows = [turn.info for turn in ep.turns if turn.info.get("guess") and "exact" in turn.info]
     n = len(rows) + (1 if ep.outcome is None or reveal or not rows else 0)
     width = _GAP + length * (_TILE + _GAP)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sonde.core import Episode
 
 from .pen import Pen
@@ -49,7 +51,7 @@ def circuits(ep: Episode, reveal: bool) -> Pen:
         if turn.info.get("result") == "output":
             last = (int(turn.info["circuit"]), str(turn.info["input"]))
             seen[last] = int(turn.info["output"])
-    truth = ep.env.hypothesis(ep.state) if reveal else None
+    truth: Any = ep.env.hypothesis(ep.state) if reveal else None
     gates = ep.task.public["gates"]
     width = 44 + n * 62
     pen = Pen(
@@ -69,5 +71,5 @@ def circuits(ep: Episode, reveal: bool) -> Pen:
             if out is not None:
                 pen.text(x + 16, y + _ROW / 2, str(out), "b-paper" if out else "b-ink")
             elif truth is not None:
-                pen.text(x + 16, y + _ROW / 2, str(truth[k])[i], "b-ghost-ink", size=12)  # type: ignore[index]
+                pen.text(x + 16, y + _ROW / 2, str(truth[k])[i], "b-ghost-ink", size=12)
     return pen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sonde.core import Episode
 
 from .pen import Pen
@@ -9,7 +11,7 @@ from .pen import Pen
 
 def maze(ep: Episode, reveal: bool) -> Pen | None:
     """The map, the goal, and the way so far. Where the agent is told only the walls around it, its place is hidden."""
-    state = ep.state
+    state: Any = ep.state
     layout, place = state.layout, state.place
     rows, cols = len(layout), max(map(len, layout))
     side = max(14, min(30, 340 // max(rows, cols)))

@@ -10,6 +10,8 @@ from sonde.core import UserError, unknown
 from sonde.evaluate import Row
 from sonde.store import TrajectoryDataset
 
+from ..transcripts import efficiency
+from .kept import Kept
 from .library import Shelf
 
 PER_PAGE = 50
@@ -100,21 +102,19 @@ def listing(shelf: Shelf, query: Mapping[str, str], per_page: int = PER_PAGE) ->
     number = _whole("page", query.get("page") or "0")
     order = _order(query.get("sort", ""))
     rows = found.select(_COLUMNS, order=order, limit=per_page, offset=number * per_page)
-    return Listing(lines=[_line(shelf, row) for row in rows], n=len(found), first=number * per_page, per_page=per_page)
+    kept = shelf.evaluation
+    return Listing(lines=[_line(kept, row) for row in rows], n=len(found), first=number * per_page, per_page=per_page)
 
 
-def _line(shelf: Shelf, row: Sequence[object]) -> Line:
+def _line(kept: Kept | None, row: Sequence[object]) -> Line:
     names = ("id", "task", "seed", "sample", "index", "kind", "score", "turns", "tokens", "tags", "error")
     values = dict(zip(names, row, strict=True))
     plain = {**values, "seed": int(str(values["seed"])), "tags": json.loads(str(values["tags"]))}
-    kept = shelf.evaluation
     known = kept.row(str(values["id"])) if kept is not None else None
     return Line(**plain, **({} if known is None else _information(known)))  # type: ignore[arg-type]
 
 
 def _information(row: Row) -> dict[str, float | None]:
-    from ..transcripts import efficiency
-
     bits = None if row.gains is None else sum(gain.realised for gain in row.gains)
     return {"bits": bits, "prior": row.entropy[0] if row.entropy else None, "efficiency": efficiency(row)}
 
@@ -135,4 +135,4 @@ def line_of(shelf: Shelf, identity: str) -> Line:
     rows = shelf.run.trajectories.where("id = ?", identity).select(_COLUMNS, limit=1)
     if not rows:
         raise UserError(f"episode: {shelf.name} has none called {identity!r}")
-    return _line(shelf, rows[0])
+    return _line(shelf.evaluation, rows[0])

@@ -191,7 +191,7 @@ class Library:
             if not place.is_dir():
                 raise UserError(f"view: {place}: no such folder")
             for folder in _below(place, DEEP):
-                if (folder / CONFIG).is_file() and (any(logs(folder)) or (folder / EVALUATION).is_file()):
+                if (folder / CONFIG).is_file() and (logs(folder) or (folder / EVALUATION).is_file()):
                     runs[folder] = None
                 if (folder / HISTORY).is_file():
                     trained[folder] = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, urlencode
 
 
@@ -30,7 +31,7 @@ class Links:
 
     def __call__(self, *parts: object, **query: object) -> str:
         """The address of a page; without parts, of the first one. Empty values of the query are left out."""
-        path = "/".join(quote(str(part), safe="") for part in parts)
+        path = "/".join(_quoted(str(part)) for part in parts)
         if self.static:
             path = f"{path or 'index'}.html"
         asked = urlencode({k: v for k, v in query.items() if v not in ("", None)})
@@ -40,6 +41,11 @@ class Links:
         """This page with another query; what stays is kept."""
         asked = {**(self.query or {}), **changed}
         return "?" + urlencode({k: v for k, v in asked.items() if v not in ("", None)})
+
+
+@lru_cache(4096)
+def _quoted(part: str) -> str:
+    return quote(part, safe="")
 
 
 def depth_of(parts: tuple[str, ...]) -> int:

@@ -151,7 +151,7 @@ def _asked(beliefs: Sequence[Elicited]) -> tuple[list[str], Any]:
     rows = [b.candidates for b in beliefs if b.candidates]
     if not rows:
         return [], ()
-    return list(rows[0]), normalised(np.array([list(row.values()) for row in rows]))
+    return list(rows[0]), np.exp(normalised(np.array([list(row.values()) for row in rows])))
 
 
 @dataclass(frozen=True, kw_only=True)
