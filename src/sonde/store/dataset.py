@@ -38,7 +38,8 @@ class TrajectoryDataset(Sequence[Trajectory]):
         # Per-instance cache: methods cannot carry one without keeping every instance alive.
         self._lines: Callable[[int, int, int], Sequence[bytes]] = lru_cache(8)(self._read)
         self._query: tuple[str, tuple[Any, ...], str] = ("1", (), PLACE)
-        self._places = self._found()
+        self._found: array[int] | None = None
+        _ = self._places  # as it is now
 
     def where(self, condition: str = "1", *values: Any, order: str = PLACE) -> TrajectoryDataset:
         """Those of them of which an SQL condition on the columns of `Entry` holds, sorted by such columns:
@@ -46,17 +47,20 @@ class TrajectoryDataset(Sequence[Trajectory]):
         `run.trajectories.where("kind = ? AND turns > ?", "win", 5, order="score DESC, task, seed, sample")`
         """
         found, (before, known, _) = object.__new__(type(self)), self._query
-        vars(found).update(vars(self), _query=(f"({before}) AND ({condition})", (*known, *values), order))
-        found._places = found._found()
-        return found
-
-    def _found(self) -> array[int]:
-        """Log, byte, length and line of each, one after the other: a hundred thousand take 3 MB."""
+        vars(found).update(vars(self), _query=(f"({before}) AND ({condition})", (*known, *values), order), _found=None)
         try:
-            rows = self._index.select("log, at, length, line", *self._query)
-            return array("q", (number for row in rows for number in row))
+            list(found._index.select("1", *found._query[:2], f"{order} LIMIT 0"))
         except sqlite3.Error as e:
             raise UserError(f"where: {e}; columns: {', '.join(Entry._fields)}") from e
+        return found
+
+    @property
+    def _places(self) -> array[int]:
+        """Log, byte, length and line of each, one after the other: a hundred thousand take 3 MB."""
+        if self._found is None:
+            rows = self._index.select("log, at, length, line", *self._query)
+            self._found = array("q", (number for row in rows for number in row))
+        return self._found
 
     def __len__(self) -> int:
         return len(self._places) // 4
@@ -67,7 +71,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
         What is damaged is told once, when a run is opened.
         """
         self._index.refresh()
-        self._places = self._found()
+        self._found = None
 
     @property
     def damage(self) -> list[str]:

@@ -103,7 +103,12 @@ def listing(shelf: Shelf, query: Mapping[str, str], per_page: int = PER_PAGE) ->
     order = _order(query.get("sort", ""))
     rows = found.select(_COLUMNS, order=order, limit=per_page, offset=number * per_page)
     kept = shelf.evaluation
-    return Listing(lines=[_line(kept, row) for row in rows], n=len(found), first=number * per_page, per_page=per_page)
+    return Listing(
+        lines=[_line(kept, row) for row in rows],
+        n=found.select("count(*)", order="1")[0][0],
+        first=number * per_page,
+        per_page=per_page,
+    )
 
 
 def _line(kept: Kept | None, row: Sequence[object]) -> Line:

@@ -93,7 +93,7 @@ def moments(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> Moments
     filters = _filters(shelf, t, stages)
     if not filters:
         return Moments(n=len(stages), boards=boards, believed=0, why=_why(shelf, t), **nothing)
-    return Moments(**{**nothing, **known(filters, stages, beliefs), "boards": boards, "why": ""})
+    return Moments(**{**nothing, **known(filters, stages[-1], beliefs), "boards": boards, "why": ""})
 
 
 def _why(shelf: Shelf, t: Trajectory) -> str:
@@ -112,10 +112,18 @@ def _filters(shelf: Shelf, t: Trajectory, stages: Sequence[Episode]) -> list[Fil
     return found
 
 
-def known(filters: Sequence[Filter], stages: Sequence[Episode], beliefs: Sequence[Elicited]) -> dict[str, Any]:
-    """What the filters say at every moment of the hypotheses that matter most."""
-    env, truth = stages[-1].env, stages[-1].env.hypothesis(stages[-1].state)
-    weights: dict[Any, float] = {truth: float("inf")}
+_SECRET = object()
+"""Equal to no hypothesis."""
+
+
+def known(
+    filters: Sequence[Filter], now: Episode, beliefs: Sequence[Elicited], *, blind: bool = False
+) -> dict[str, Any]:
+    """What the filters say at every moment of the hypotheses that matter most, the true one among them; `blind`, to who
+    is still to find it out, it is one of many."""
+    env = now.env
+    truth: Any = _SECRET if blind else env.hypothesis(now.state)
+    weights: dict[Any, float] = {} if blind else {truth: float("inf")}
     sizes: list[int] = []
     for i, f in enumerate(filters):
         belief = f.belief()

@@ -285,7 +285,7 @@ def _page(key: str, game: Game) -> GamePage:
     over, f = ep.outcome is not None, ep.filter()
     shown = game.shown or over
     answers = [] if over else list(env.actions(ep.state) or ())
-    facts = known([f], [ep], ()) if f is not None and shown else None
+    facts = known([f], ep, (), blind=not over) if f is not None and shown else None
     return GamePage(
         title=f"{env.spec.name.replace('_', ' ')}, played here",
         id=key,
@@ -304,7 +304,7 @@ def _page(key: str, game: Game) -> GamePage:
         entropy=float(f.entropy) if f is not None and shown else None,
         start=float(start.entropy) if shown and (start := env.filter(ep.task.public)) is not None else None,
         left=facts["left"][0] if facts else None,
-        bars=[_blind(bar, over) for bar in facts["bars"] if over or bar.exact[0] > 0] if facts else (),
+        bars=facts["bars"] if facts else (),
         hint=game.hint,
         notice=plain(game.notice),
         answers=[plain(bare(env.say(a))) for a in answers] if len(answers) <= LISTED else (),
@@ -313,11 +313,6 @@ def _page(key: str, game: Game) -> GamePage:
         origin=game.origin,
         command=_command(ep) if over and game.origin is None else "",
     )
-
-
-def _blind(bar: Bar, over: bool) -> Bar:
-    """A bar that does not say which hypothesis is true, while that is to be found out."""
-    return bar if over else Bar(name=bar.name, exact=bar.exact, believed=(), true=False)
 
 
 def _hidden(ep: Episode) -> str:

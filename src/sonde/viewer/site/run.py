@@ -149,19 +149,16 @@ def _why_no_figures(head: Headline, known: Evaluation | None) -> str:
 def matrix(shelf: Shelf, first: int = 0, tasks: int = TASKS) -> tuple[int, list[TaskRow]]:
     """How many pairs of task and world there are, and some of them from `first` on with all their samples."""
     runs = shelf.run.trajectories
-    n = runs.select("count(DISTINCT task || '/' || seed)", order="1")[0][0]
-    keys = runs.select(
-        "task, seed, min(task_index)", group="task, seed", order="3, task, seed", limit=tasks, offset=first
-    )
+    keys = shelf.once("tasks", lambda: runs.select("task, seed, min(task_index)", group="task, seed", order="3, 1, 2"))
     rows: list[TaskRow] = []
-    for task, seed, index in keys:
+    for task, seed, index in keys[first : first + tasks]:
         found = runs.where("task = ? AND seed = ?", task, seed, order="sample")
         cells = [
             Cell(id=i, sample=s, kind=k, turns=t)
             for i, s, k, t in found.select("id, sample, coalesce(kind, 'error'), turns")
         ]
         rows.append(TaskRow(task=task, seed=int(seed), index=index, cells=cells))
-    return n, rows
+    return len(keys), rows
 
 
 def facets(shelf: Shelf) -> list[Facet]:
