@@ -177,12 +177,12 @@ def test_an_evaluation_is_read_in_parts_as_it_is_as_a_whole(runs: Path, tmp_path
     for folder in (p for p in runs.iterdir() if (p / EVALUATION).is_file()):
         whole, kept = load_evaluation(folder), Kept(folder)
         assert kept.summary.summary() == whole.summary()
-        assert [kept.row(row.trajectory) for row in whole.rows] == list(whole.rows)
-        assert kept.row("nobody") is None
+        assert [kept.row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
+        assert kept.row("nobody", 1) is None
         other = tmp_path / folder.name
         other.mkdir()
         (other / EVALUATION).write_bytes(orjson.dumps(orjson.loads((folder / EVALUATION).read_bytes())))
-        assert [Kept(other).row(row.trajectory) for row in whole.rows] == list(whole.rows)
+        assert [Kept(other).row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
 
 
 # --- an episode ----------------------------------------------------------------------------------------------------

@@ -39,7 +39,6 @@ class TrajectoryDataset(Sequence[Trajectory]):
         self._lines: Callable[[int, int, int], Sequence[bytes]] = lru_cache(8)(self._read)
         self._query: tuple[str, tuple[Any, ...], str] = ("1", (), PLACE)
         self._found: array[int] | None = None
-        _ = self._places  # as it is now
 
     def where(self, condition: str = "1", *values: Any, order: str = PLACE) -> TrajectoryDataset:
         """Those of them of which an SQL condition on the columns of `Entry` holds, sorted by such columns:

@@ -49,6 +49,8 @@ CREATE TABLE episodes (
     log INTEGER, at INTEGER, length INTEGER, line INTEGER,
     PRIMARY KEY (task, seed, sample)
 ) WITHOUT ROWID;
+CREATE INDEX by_id ON episodes (id);
+CREATE INDEX by_index ON episodes (task_index);
 """
 _SUM = slice(60, 64)
 """Where `user_version` lies in an SQLite file."""

@@ -57,7 +57,7 @@ def page(library: Library, run: str, identity: str) -> EpisodePage:
     """The page of one episode."""
     shelf = library.run(run)
     line, t = line_of(shelf, identity), shelf.trajectory(identity)
-    kept = shelf.evaluation.row(identity) if shelf.evaluation is not None else None
+    kept = shelf.evaluation.row(identity, line.index) if shelf.evaluation is not None else None
     known = kept or row(t)
     before, after = neighbours(shelf, line)
     transcript = laid_out(shelf.env, t, known, shelf.beliefs.beliefs.get(identity), whole=True)

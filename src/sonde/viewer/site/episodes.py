@@ -16,7 +16,7 @@ from .library import Shelf
 
 PER_PAGE = 50
 ORDERS = {
-    "task": "split, task_index, task, seed, sample",
+    "task": "task_index, task, seed, sample",
     "turns": "turns, task_index, sample",
     "score": "score, task_index, sample",
     "tokens": "tokens, task_index, sample",
@@ -115,7 +115,7 @@ def _line(kept: Kept | None, row: Sequence[object]) -> Line:
     names = ("id", "task", "seed", "sample", "index", "kind", "score", "turns", "tokens", "tags", "error")
     values = dict(zip(names, row, strict=True))
     plain = {**values, "seed": int(str(values["seed"])), "tags": json.loads(str(values["tags"]))}
-    known = kept.row(str(values["id"])) if kept is not None else None
+    known = kept.row(str(values["id"]), int(str(values["index"]))) if kept is not None else None
     return Line(**plain, **({} if known is None else _information(known)))  # type: ignore[arg-type]
 
 

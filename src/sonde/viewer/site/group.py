@@ -71,7 +71,7 @@ def page(library: Library, run: str, task: str, seed: str) -> GroupPage:
     columns = [
         Column(
             line=line_of(shelf, t.id),
-            turns=_turns(t, kept.row(t.id) if kept is not None else None, together[i]),
+            turns=_turns(t, kept.row(t.id, t.task.index) if kept is not None else None, together[i]),
         )
         for i, t in enumerate(shown)
     ]
