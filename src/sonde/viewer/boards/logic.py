@@ -21,7 +21,7 @@ def automata(ep: Episode, reveal: bool) -> Pen:
     block = 2 * _CELL + (_CELL if made else 0) + 14
     right = sum(map(bool, last.get("correct") or ()))
     about = f"{len(inputs)} rows of cells and what they become" + (f"; the last guess gives {right}" if made else "")
-    pen = Pen(70 + wide * _CELL + 6, len(inputs) * block, about)
+    pen = Pen(70 + wide * _CELL + 6, len(inputs) * block + 18 * reveal, about)
     for i, (before, after) in enumerate(zip(inputs, outputs, strict=True)):
         y = i * block + 2
         _cells(pen, y, "row", before)
@@ -29,7 +29,9 @@ def automata(ep: Episode, reveal: bool) -> Pen:
         if i < len(made):
             _cells(pen, y + 2 * _CELL, "guess", str(made[i]), str(after))
     if reveal:
-        pen.text(66 + wide * _CELL, 6, f"rule {ep.env.hypothesis(ep.state)}", "b-ghost-ink", size=11, anchor="end")
+        pen.text(
+            70, len(inputs) * block + 6, f"rule {ep.env.hypothesis(ep.state)}", "b-ghost-ink", size=12, anchor="start"
+        )
     return pen
 
 
