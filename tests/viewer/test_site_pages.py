@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -321,6 +322,36 @@ def test_a_training_has_a_page(library: Library) -> None:
     found = page(library, "training", "trained")
     assert found.played == [] and page(library).trainings == ["trained"]
     assert "Curves" in html(library, "training", "trained")
+
+
+def test_what_a_training_played_is_shown_with_its_credit(runs: Path, tmp_path: Path) -> None:
+    done = Run.load(next(p for p in runs.iterdir() if "--random--" in p.name and "mastermind" in p.name))
+    (tmp_path / "history.jsonl").write_text('{"step": 1, "loss": 0.5}\n', "utf-8")
+    online = {"rewards": {"turns": 1.0}, "rewarders": {}, "credit": {"is": "GroupRelative", "scale": "none"}}
+    with RunWriter.open(tmp_path / "episodes" / "mastermind", {**done.config, "online": online}) as writer:
+        for i, t in enumerate(done):
+            writer.append(replace(t, tags={"step": str(1 + i // 2)}))
+    library = Library([tmp_path])
+    (played,) = page(library, "training", tmp_path.name).played
+    assert [(step.step, step.n) for step in played.steps] == [(1, 2), (2, 2), (3, 2)]
+    a, b = done[0], done[1]
+    shown = page(library, "episode", played.run, a.id).credits
+    above = (len(a.turns) - len(b.turns)) / 2  # a reward of 1 per turn, less the mean return of the group
+    assert [(c.reward, c.advantage) for c in shown] == [(1.0, pytest.approx(above))] * len(a.turns)
+    assert "advantage" in html(library, "episode", played.run, a.id)
+
+
+@pytest.mark.parametrize("online", [
+    None, {}, {"rewards": {"belief": 1.0}, "rewarders": {}, "credit": {"is": "TurnWise"}},
+    {"rewards": {"success": 1.0}, "rewarders": {"belief": {}}, "credit": {"is": "TurnWise"}},
+    {"rewards": {"success": 1.0}, "rewarders": {}, "credit": {"is": "GAE"}},
+    {"rewards": {"success": 1.0}, "rewarders": {}, "credit": {"is": "TurnWise", "of": "later versions"}},
+])  # fmt: skip
+def test_credit_that_is_not_on_record_is_not_made_up(runs: Path, tmp_path: Path, online: Any) -> None:
+    done = Run.load(next(p for p in runs.iterdir() if "--random--" in p.name and "mastermind" in p.name))
+    with RunWriter.open(tmp_path / "run", {**done.config, "online": online}) as writer:
+        writer.append(done[0])
+    assert page(Library([tmp_path]), "episode", "run", done[0].id).credits == []
 
 
 # --- as text -------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from sonde.store import annotation_names, read_annotations
 
 from ..text import compact, indented
 from ..transcripts import Transcript, laid_out
+from .credits import Credit, credited
 from .episodes import Line, line_of, neighbours
 from .library import Library, Shelf
 
@@ -26,7 +27,8 @@ _OURS = ("information", "elicited")
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodePage:
-    """`players` are the seats with who sat there; `notes` annotations by others than sonde, by turn or None."""
+    """`players` are the seats with who sat there; `notes` annotations by others than sonde, by turn or None;
+    `credits` what a training made of every turn, where it played the episode."""
 
     template = "episode.html.j2"
 
@@ -39,6 +41,7 @@ class EpisodePage:
     after: str
     siblings: Sequence[tuple[str, int, str]]
     notes: Mapping[int | None, Sequence[tuple[str, str]]]
+    credits: Sequence[Credit]
     replays: bool
     has_tokens: bool
     evaluated: bool
@@ -72,6 +75,7 @@ def page(library: Library, run: str, identity: str) -> EpisodePage:
         after=after,
         siblings=_siblings(shelf, line),
         notes=_notes(shelf, t),
+        credits=credited(shelf, t),
         replays=t.version == shelf.env.spec.version,
         has_tokens=any(act.action.completions for act in t.acts),
         evaluated=kept is not None,

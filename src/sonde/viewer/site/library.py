@@ -31,7 +31,7 @@ from .kept import Kept
 DEEP = 5
 """Folders below a place that are looked into."""
 OPEN = 8
-"""Runs whose index is held in memory at a time; of 100,000 episodes each takes 40 MB."""
+"""Runs whose index is held in memory at a time; of 100,000 episodes each takes 50 MB."""
 FRESH = 60.0
 """Seconds after the last episode in which a run counts as being played."""
 
