@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,19 @@ def test_a_folder_that_cannot_be_read_is_told_of_and_the_others_are_shown(runs: 
     assert found.of == 3
     ((name, why),) = found.unread
     assert name == broken.name and "newer than this sonde" in why
+    shown = next(h.name for _, rows in found.groups for h in rows if h.env == "mastermind")
+    assert page(Library([whole]), "run", shown).listing.n == 6
+
+
+def test_a_run_of_no_environment_is_told_of(tmp_path: Path) -> None:
+    RunWriter.open(tmp_path / "odd", {"benchmark": "store"}).close()
+    ((name, why),) = page(Library([tmp_path])).unread
+    assert name == "odd" and why.endswith("names no environment")
+
+
+def test_what_the_pages_need_is_small() -> None:
+    assets = [p for p in (files("sonde.viewer") / "templates").iterdir() if p.is_file()]
+    assert sum(len(p.read_bytes()) for p in assets) < 200_000
 
 
 def test_places_without_runs_are_named(tmp_path: Path) -> None:

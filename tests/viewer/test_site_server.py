@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -128,10 +129,20 @@ def test_what_is_not_there_is_one_line_of_json_for_programs(library: Library) ->
     assert "not among the 4 runs" in answer.text
 
 
-def test_a_run_that_is_removed_meanwhile_is_told_of(library: Library, tmp_path: Path) -> None:
-    name = named(library, "random")
-    answer = get(library, f"token/episode/{name}/ffff")
-    assert answer.status == 404 and "none called" in answer.text
+def test_a_run_that_is_removed_meanwhile_is_told_of(runs: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(next(p for p in runs.iterdir() if "--random--" in p.name), tmp_path / "gone"))
+    library = Library([tmp_path])
+    identity = library.run("gone").run[0].id
+
+    async def asked(ask: Ask, _: str) -> None:
+        assert (await ask(f"token/episode/gone/{identity}")).status == 200
+        assert (await ask("token/episode/gone/ffff")).status == 404
+        shutil.rmtree(folder)
+        answer = await ask("token/run/gone")
+        assert answer.status == 404 and "removed?" in answer.text and "Traceback" not in answer.text
+        assert "gone" in (await ask("token/state/run/gone")).text
+
+    answered(library, asked)
 
 
 def test_a_port_that_is_taken_is_named(library: Library) -> None:

@@ -91,7 +91,7 @@ def page(library: Library, a: str, b: str, query: Mapping[str, str], per_page: i
         title=f"{left.agent} and {right.agent}",
         a=headline_of(library, left),
         b=headline_of(library, right),
-        same=identity(left.config["env"]) == identity(right.config["env"]),
+        same=identity(left.env_config) == identity(right.env_config),
         gaps=_gaps(pairs, left),
         counts={who: sum(p.who == who for p in pairs) for who in ("a", "b", "both", "neither")},
         pairs=shown[number * per_page : (number + 1) * per_page],

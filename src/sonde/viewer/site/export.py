@@ -133,6 +133,6 @@ def _pairs(shelves: Sequence[Shelf]) -> list[tuple[str, str]]:
     same = [
         (a.name, b.name)
         for a, b in combinations(shelves, 2)
-        if identity(a.config["env"]) == identity(b.config["env"]) and compare.shared(a, b)
+        if identity(a.env_config) == identity(b.env_config) and compare.shared(a, b)
     ]
     return same[:COMPARED]

@@ -10,14 +10,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from sonde import believed
-from sonde.core import Env, Trajectory, UserError, build, content_hash
+from sonde.core import Env, SondeError, Trajectory, UserError, build, content_hash
 from sonde.core.types import Json
 from sonde.labels import label
 from sonde.run import EVALUATION
@@ -60,7 +60,14 @@ class Shelf:
     @cached_property
     def env(self) -> Env[Any]:
         """As it is now; it may be another version than the one that was played."""
-        return build(self.config["env"])
+        return build(self.env_config)
+
+    @property
+    def env_config(self) -> Mapping[str, Json]:
+        found = self.config.get("env")
+        if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+            raise UserError(f"{self.folder}: its configuration names no environment")
+        return found
 
     @property
     def played_version(self) -> str:
@@ -164,8 +171,10 @@ class Library:
         self._trainings: dict[Path, str] = {}
         self._opened: OrderedDict[Path, None] = OrderedDict()
         self._looked = -1.0
+        self.unread: list[tuple[str, str]] = []
+        """Folders that are runs but cannot be read, and why."""
         self.look()
-        if not self._runs and not self._trainings:
+        if not self._runs and not self._trainings and not self.unread:
             told = ", ".join(map(str, self.places))
             raise UserError(f"view: {told}: no run folder and no training in it, and none below it")
 
@@ -178,11 +187,22 @@ class Library:
             for gone in self._runs.keys() - set(found):
                 del self._runs[gone]
             names = {shelf.name for shelf in self._runs.values()} | set(self._trainings.values())
+            self.unread = []
             for folder in found:
                 if folder not in self._runs:
-                    self._runs[folder] = Shelf(folder, _named(folder, names))
+                    self._add(folder, names)
             self._trainings = {f: self._trainings.get(f) or _named(f, names) for f in trained}
             self._looked = time.monotonic()
+
+    def _add(self, folder: Path, names: set[str]) -> None:
+        shelf = Shelf(folder, _named(folder, names))
+        try:
+            _ = shelf.env_config
+        except (SondeError, OSError) as e:
+            self.unread.append((shelf.name, str(e)))
+            names.discard(shelf.name)
+        else:
+            self._runs[folder] = shelf
 
     def _found(self) -> tuple[list[Path], list[Path]]:
         runs: dict[Path, None] = {}

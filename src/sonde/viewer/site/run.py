@@ -120,7 +120,7 @@ def page(library: Library, name: str, query: Mapping[str, str], per_page: int = 
         others=[
             (other.name, other.agent)
             for other in library.runs
-            if other is not shelf and identity(other.config["env"]) == identity(shelf.config["env"])
+            if other is not shelf and identity(other.env_config) == identity(shelf.env_config)
         ],
         why_no_figures=_why_no_figures(head, known),
         version=shelf.version,

@@ -74,11 +74,11 @@ def page(library: Library, query: Mapping[str, str]) -> RunsPage:
     name."""
     library.look()
     every: list[Headline] = []
-    unread: list[tuple[str, str]] = []
+    unread = list(library.unread)
     for shelf in library.runs:
         try:
             every.append(headline_of(library, shelf))
-        except SondeError as e:
+        except (SondeError, OSError) as e:
             unread.append((shelf.name, str(e)))
     shown = sorted((h for h in every if _wanted(h, query)), key=_key(query.get("sort", "")), reverse=_down(query))
     group = query.get("group", "")
@@ -143,7 +143,7 @@ def headline(shelf: Shelf) -> Headline:
     runs = shelf.run.trajectories
     kinds: dict[str, int] = dict(runs.select("coalesce(kind, 'error'), count(*)", group="1"))  # pyright: ignore
     tokens, turns = runs.select("coalesce(avg(tokens), 0), coalesce(avg(turns), 0)", order="1")[0]
-    env, preset = shelf.config["env"].get("name", ""), shelf.config["env"].get("preset", "")
+    env, preset = shelf.env_config.get("name", ""), shelf.env_config.get("preset", "")
     status = shelf.status
     kept = shelf.evaluation
     known = kept.summary if kept is not None and status == "evaluated" else None

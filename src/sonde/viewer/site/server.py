@@ -86,23 +86,24 @@ class App:
         except web.HTTPException as e:
             e.headers.update(self.headers)
             raise
-        except SondeError as e:
+        except (SondeError, OSError) as e:
             response = await self._failed(request, e)
         for name, value in self.headers.items():
             response.headers.setdefault(name, value)
         return response
 
-    async def _failed(self, request: web.Request, e: SondeError) -> web.Response:
+    async def _failed(self, request: web.Request, e: SondeError | OSError) -> web.Response:
         """One line that says what is wrong, as a page or as JSON."""
-        status = 404 if isinstance(e, NotFound | UserError) else 500
+        status = 404 if isinstance(e, NotFound | UserError | FileNotFoundError) else 500
+        said = str(e) if isinstance(e, SondeError) else f"{e.filename}: {e.strerror}; was the run moved or removed?"
         parts = _parts(request.path.removeprefix(f"/{self.token}"))
         if parts and parts[0] in ("api", "state", "figures", *PARTS):
-            return web.json_response({"error": str(e)}, status=status)
+            return web.json_response({"error": said}, status=status)
         links = Links(depth_of(parts))
         text = (
             templates()
             .get_template("error.html.j2")
-            .render(why=str(e), to=links, script=asset(SCRIPT), script_hash="", live="", p={"title": "Not there"})
+            .render(why=said, to=links, script=asset(SCRIPT), script_hash="", live="", p={"title": "Not there"})
         )
         return _html(text, status)
 

@@ -92,7 +92,7 @@ def _played(shelf: Shelf) -> Played:
         limit=POINTS,
     )
     steps = [Step(step=s or 0, n=n, success=w, score=v, turns=t, first=i) for s, n, w, v, t, i in rows]
-    return Played(run=shelf.name, env=str(shelf.config["env"].get("name")), steps=steps, n=len(shelf.run))
+    return Played(run=shelf.name, env=str(shelf.env_config.get("name")), steps=steps, n=len(shelf.run))
 
 
 def figures(library: Library, name: str) -> str:
