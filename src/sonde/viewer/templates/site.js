@@ -148,6 +148,10 @@ function moment(to) {
 
 document.addEventListener("keydown", (event) => {
   const field = /** @type {HTMLElement} */ (event.target);
+  if (event.key === "Enter" && !event.shiftKey && field.matches(".say textarea")) {
+    event.preventDefault();
+    return /** @type {HTMLTextAreaElement} */ (field).form?.requestSubmit();
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || field.matches("input, textarea, select")) return;
   const link = /** @type {HTMLAnchorElement | null} */ (document.querySelector(`a[data-key="${event.key === "]" ? "]" : event.key === "[" ? "[" : ""}"]`));
   if (link) link.click();
