@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from array import array
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -13,11 +14,11 @@ import orjson
 import pytest
 
 from sonde import metrics
-from sonde.core import UserError
+from sonde.core import Act, Action, Completion, Frozen, Turn, UserError
 from sonde.evaluate import compare as compare_evaluations
 from sonde.run import EVALUATION, load_evaluation
 from sonde.store import Annotator, Run, RunWriter
-from sonde.viewer.site import episodes, pages
+from sonde.viewer.site import episodes, pages, tokens
 from sonde.viewer.site.kept import Kept
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
@@ -279,6 +280,17 @@ def test_tokens_are_those_of_the_record(library: Library) -> None:
     assert [token.id for token in call.sampled] == list(completion.ids)
     assert [token.logprob for token in call.sampled] == pytest.approx(list(completion.logprobs))
     assert [token.id for token in call.prompt] == list(completion.prompt_ids)
+
+
+def test_tokens_are_spelled_where_the_tokenizer_is_here() -> None:
+    pytest.importorskip("tokenizers")
+    assert tokens.fetched("nobody/model") is None and tokens.fetched("") is None
+    ids = [72, 79, 2]
+    c = Completion(text="move right", ids=array("i", ids), prompt_ids=array("i", ids), model="sonde-tiny-maze")
+    turn = Turn(0, (Act("agent", Action("move right", completions=(c,)), Frozen(), Frozen(), Frozen()),))
+    call = tokens.calls_of(turn)[0]
+    assert [str(token.spelling).strip() for token in call.sampled[:2]] == ["move", "right"]
+    assert [token.spelling for token in call.prompt] == [token.spelling for token in call.sampled]
 
 
 # --- groups, comparisons, search -----------------------------------------------------------------------------------

@@ -1,13 +1,22 @@
-"""The tokens of a turn as they were sampled: ids, log-probabilities, and which of them training would learn from."""
+"""The tokens of a turn as they were sampled: ids, log-probabilities, and which of them training would learn from.
+
+They are spelled where the model's tokenizer lies on this machine and can be read (the extra `hf`); nothing is fetched.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
-from sonde.core import Completion, invalid
+from sonde.core import Completion, Turn, invalid
+from sonde.core.folders import cache_root
 from sonde.core.plain import plain
+from sonde.models.fetch import KNOWN
+from sonde.models.shipped import SHIPPED
 
 from ..text import pieces
 from .library import Library
@@ -22,6 +31,7 @@ class Token:
 
     id: int
     logprob: float | None = None
+    spelling: str | None = None
 
     @property
     def p(self) -> float:
@@ -72,16 +82,52 @@ def page(library: Library, run: str, identity: str, turn: int) -> TokensPage:
     t = library.run(run).trajectory(identity)
     if not 0 <= turn < len(t.turns):
         raise invalid("turn", turn, f"0 to {len(t.turns) - 1}")
-    calls = [_call(act.seat, c) for act in t.turns[turn].acts for c in act.action.completions]
-    return TokensPage(turn=turn, calls=calls)
+    return TokensPage(turn=turn, calls=calls_of(t.turns[turn]))
+
+
+def calls_of(turn: Turn) -> list[Call]:
+    """The model calls of all seats in a turn."""
+    return [_call(act.seat, c) for act in turn.acts for c in act.action.completions]
+
+
+@lru_cache(8)
+def _tokenizer(model: str) -> Any | None:
+    """Of a model by name or folder, as its name is on record; None where there is none here."""
+    folder = fetched(model)
+    file = None if folder is None else folder / "tokenizer.json"
+    if file is None or not file.is_file():
+        return None
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        return None
+    return Tokenizer.from_file(str(file))
+
+
+def fetched(model: str) -> Path | None:
+    """Where the files of a model are, without fetching any."""
+    if model in SHIPPED:
+        return SHIPPED[model].folder
+    if model in KNOWN:
+        return next(iter(sorted((cache_root() / "models").glob(f"{model}-*"))), None)
+    return Path(model) if model and Path(model).is_dir() else None
+
+
+def _spelled(model: str, ids: Sequence[int]) -> list[str | None]:
+    tokenizer = _tokenizer(model)
+    if tokenizer is None:
+        return [None] * len(ids)
+    return [plain(tokenizer.decode([i], skip_special_tokens=False)) for i in ids]
 
 
 def _call(seat: str, c: Completion) -> Call:
     logprobs = [*c.logprobs, *[None] * (len(c.ids) - len(c.logprobs))]
-    sampled = [Token(id=i, logprob=lp) for i, lp in zip(c.ids, logprobs, strict=True)]
-    prompt = [Token(id=i) for i in c.prompt_ids]
+    words = _spelled(c.model, c.ids)
+    sampled = [Token(id=i, logprob=lp, spelling=w) for i, lp, w in zip(c.ids, logprobs, words, strict=True)]
+    new = c.prompt_ids[:SHOWN]
+    prompt = [Token(id=i, spelling=w) for i, w in zip(new, _spelled(c.model, new), strict=True)]
     return Call(
         seat=seat, name=plain(c.name), model=plain(c.model), weights=plain(c.weights), temperature=c.temperature,
-        truncated=c.truncated, finish=c.finish, shared=c.shared, prompt=prompt[:SHOWN], sampled=sampled[:SHOWN],
-        left_out=max(0, len(prompt) - SHOWN) + max(0, len(sampled) - SHOWN), text=pieces(c.text),
+        truncated=c.truncated, finish=c.finish, shared=c.shared, prompt=prompt, sampled=sampled[:SHOWN],
+        left_out=max(0, len(c.prompt_ids) - SHOWN) + max(0, len(sampled) - SHOWN), text=pieces(c.text),
     )  # fmt: skip
