@@ -9,6 +9,9 @@ without its wrappers, GEM (0.1.0) as it comes. The best of several rounds. A gam
 Wordle fetches a list of words) is n/a, with the reason below the table.
 """
 
+# Types are checked without these libraries too.
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import argparse
