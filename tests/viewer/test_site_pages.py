@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -22,6 +23,7 @@ from sonde.viewer.site import episodes, pages, tokens
 from sonde.viewer.site.kept import Kept
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
+from sonde.viewer.site.run import figures
 
 from .conftest import SCRIPT, named, play
 
@@ -148,6 +150,22 @@ def test_facets_are_success_by_tag(tmp_path: Path) -> None:
         assert (facet.n, facet.success) == (len(mine), metrics.rate(won))
         line = episodes.listing(library.runs[0], {"tag": f"difficulty:{value}"})
         assert {e.id for e in line.lines} == {t.id for t in mine}
+
+
+def test_figures_are_drawn_once_and_other_pages_do_not_wait_for_them(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, drawn = named(library, "random"), list[str]()
+    identity = ids(library, name)[0]
+
+    def draw(folder: str) -> str:
+        with ThreadPoolExecutor(1) as other:  # another visitor, meanwhile
+            drawn.append(other.submit(page, library, "episode", name, identity).result(20).title)
+        return "figures"
+
+    monkeypatch.setattr("sonde.viewer.site.run.drawn", draw)
+    assert [figures(library, name) for _ in range(2)] == ["figures"] * 2
+    assert drawn == ["mastermind, task 0, sample 0"]
 
 
 def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Path) -> None:

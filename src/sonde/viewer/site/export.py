@@ -13,6 +13,7 @@ from itertools import combinations
 from pathlib import Path
 
 from sonde.core import UserError, identity
+from sonde.core.extras import need
 
 from ..report import write_report
 from ..templating import asset
@@ -32,8 +33,9 @@ Told = Callable[[str], None]
 def export(places: Sequence[Path], to: Path, *, episodes: int = EPISODES, told: Told = lambda _: None) -> Path:
     """Write the site into `to`, a new or empty folder, and return its first page.
 
-    Raises `UserError` for a folder with something in it, and what `Library` raises.
+    Raises `UserError` for a folder with something in it, without the extra `report`, and what `Library` raises.
     """
+    need("sonde view --export", "matplotlib")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UserError(f"export: {to} is there and not empty, allowed: a new or an empty folder")
     library = Library(places)

@@ -47,6 +47,7 @@ class Shelf:
         self._known: dict[str, Any] = {}
         self.damage: Sequence[str] = ()
         self.headline: tuple[Any, str, Any] | None = None
+        self.figures: tuple[Any, str] | None = None
 
     @cached_property
     def saved(self) -> dict[str, Json]:

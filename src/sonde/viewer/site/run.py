@@ -199,14 +199,13 @@ def figures(library: Library, name: str) -> str:
     Those of a large run in a process of its own, whose memory is given back.
     """
     shelf = library.run(name)
-
-    def draw() -> str:
-        if len(shelf.run) > FEW:
-            return next(iter(spread(drawn, [str(shelf.folder)], 1)))
-        with DRAWING:
-            return drawn(str(shelf.folder))
-
-    return shelf.once("figures", draw)
+    with DRAWING:  # and not under the shelf's lock: other pages of the run do not wait
+        state = shelf.state()
+        if shelf.figures is None or shelf.figures[0] != state:
+            place = str(shelf.folder)
+            html = drawn(place) if len(shelf.run) <= FEW else next(iter(spread(drawn, [place], 1)))
+            shelf.figures = (state, html)
+        return shelf.figures[1]
 
 
 def drawn(folder: str) -> str:
