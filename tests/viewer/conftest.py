@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from sonde.run import config_from, execute, prepare
+from sonde.viewer.site import pages
 from sonde.viewer.site.library import Library
+from sonde.viewer.site.links import Links
 
 CODES = {"name": "mastermind", "length": 2, "digits": 4, "max_turns": 4}
 SCRIPT = "<script>document.title='taken'</script>"
@@ -58,3 +60,19 @@ def library(runs: Path) -> Library:
 def named(library: Library, label: str) -> str:
     """The name of the run whose agent is called so."""
     return next(shelf.name for shelf in library.runs if shelf.agent.startswith(label))
+
+
+def page(library: Library, *parts: str, **query: str) -> Any:
+    """The page at an address, as a value."""
+    return pages.page(library, parts, query)
+
+
+def html(library: Library, *parts: str, **query: str) -> str:
+    """The same as HTML."""
+    found = page(library, *parts, **query)
+    return pages.render(found, Links(max(0, len(parts) - 1), query=query), live="/".join(parts))
+
+
+def ids(library: Library, run: str) -> list[str]:
+    """Of the episodes of a run, in order of task and sample."""
+    return [line.id for line in page(library, "run", run).listing.lines]

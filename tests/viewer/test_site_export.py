@@ -15,6 +15,8 @@ from sonde.viewer.site.library import Library
 
 from .conftest import SCRIPT, named
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -117,6 +117,7 @@ def test_a_game_that_cannot_be_is_told(form: dict[str, str], why: str) -> None:
         Games().begin(form)
 
 
+@pytest.mark.thorough
 def test_a_conversation_is_had_with_the_environments_own_user() -> None:
     games = Games()
     key = games.begin({"env": "twenty_questions", "task": "0"})
