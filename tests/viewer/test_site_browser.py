@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from sonde.run import reopen, rescore
 from sonde.store import Run, RunWriter
 from sonde.viewer.site.export import export
 from sonde.viewer.site.library import Library
@@ -237,6 +238,11 @@ def test_new_episodes_appear_without_a_reload(tab: Tab, served: Served, tmp_path
             writer.flush()
             page.locator("[data-swap=list] tbody tr").nth(3).wait_for()
             assert page.locator("[data-swap=headline] b").first.inner_text() == "4"
+            assert page.evaluate("window.mark") == 1
+            assert page.locator("[data-swap=figures]").inner_text().startswith("This run was not evaluated")
+            rescore(reopen(Run.load(tmp_path / "growing")), Run.load(tmp_path / "growing"), tmp_path / "growing")
+            page.locator("[data-swap=figures] figure svg").first.wait_for(timeout=60_000)
+            assert page.locator("[data-swap=status]").inner_text().startswith("evaluated")
             assert page.evaluate("window.mark") == 1
             page.goto("about:blank")
         finally:

@@ -177,7 +177,11 @@ async function renew() {
   for (const part of document.querySelectorAll("[data-swap]")) {
     const newer = page.querySelector(`[data-swap="${CSS.escape(part.getAttribute("data-swap") ?? "")}"]`);
     if (!newer || newer.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue;
+    const keep = newer.getAttribute("data-keep"); // what was drawn stays, until it is of another kind
+    if (keep && keep === part.getAttribute("data-keep")) continue;
+    if (keep) part.setAttribute("data-keep", keep);
     part.replaceChildren(...newer.childNodes);
+    fill(part);
   }
   for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("[name=run]"))) box.checked = ticked.has(box.value);
   picked();
