@@ -64,6 +64,15 @@ class Row:
     def win(self) -> bool:
         return self.kind == "win"
 
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Row:
+        gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
+        entropy = None if row["entropy"] is None else tuple(row["entropy"])
+        called = {name: tuple(turns) for name, turns in row["called"].items()}
+        return cls(
+            **{**row, "gains": gains, "entropy": entropy, "called": called, "replies": Replies(**row["replies"])}
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
@@ -120,7 +129,7 @@ class Evaluation:
     def from_json(cls, data: Mapping[str, Any]) -> Evaluation:
         if (schema := data.get("schema", 0)) != SCHEMA:
             raise UserError(f"evaluation: got schema {schema}, allowed: {SCHEMA}; `sonde rescore` after removing it")
-        rows = tuple(_row_from_json(row) for row in data["rows"])
+        rows = tuple(Row.from_json(row) for row in data["rows"])
         found = {name: value and Estimate(**value) for name, value in data["metrics"].items()}
         entropy = None if data["entropy"] is None else tuple(data["entropy"])
         mean_at = data["mean_at"] and MeanAt(**data["mean_at"])
@@ -131,13 +140,6 @@ class Evaluation:
 
 def _curve(points: Sequence[Mapping[str, Any]]) -> tuple[Estimate, ...]:
     return tuple(Estimate(**point) for point in points)
-
-
-def _row_from_json(row: Mapping[str, Any]) -> Row:
-    gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
-    entropy = None if row["entropy"] is None else tuple(row["entropy"])
-    called = {name: tuple(turns) for name, turns in row["called"].items()}
-    return Row(**{**row, "gains": gains, "entropy": entropy, "called": called, "replies": Replies(**row["replies"])})
 
 
 def rows_of(

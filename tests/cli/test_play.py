@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import sonde
 from sonde.cli.app import app
-from sonde.cli.play import untagged
+from sonde.agents.human import untagged
 from sonde.core import Episode
 
 ENV = sonde.make("mastermind")

@@ -66,13 +66,18 @@ def test_what_the_index_knows_of_a_trajectory(tmp_path: Path, play, seats) -> No
     one, other, third, last = dataset.entries()
     assert one[:16] == (
         seats.task.id, 2**64 - 1, 4, "a" * 20, "", "mastermind", seats.task.preset, seats.task.split,
-        seats.task.index, "loss", False, -0.5, "turns", 3, 0, '{"t": "1"}',
+        seats.task.index, "loss", False, -0.5, "turns", 3, 0, '{"group": "mastermind", "t": "1"}',
     )  # fmt: skip
     mine = play(1)[0]
     sampled = [c.usage for act in mine.acts for c in act.action.completions]
     assert (other.turns, other.tokens) == (3, sum(u.prompt + u.completion for u in sampled)) and other.tokens > 90
     assert (other.kind, other.success, other.score, other.truncated) == (None, None, None, None)
-    assert (third.kind, third.success, third.score, third.tags) == ("win", False, 1.0, '{"step": "3"}')
+    assert (third.kind, third.success, third.score, third.tags) == (
+        "win",
+        False,
+        1.0,
+        '{"group": "mastermind", "step": "3"}',
+    )
     assert (last.error, last.failed, one.failed) == ("WorldError: ? lost", True, False)
 
 
@@ -90,6 +95,31 @@ def test_parts_of_a_run_are_sequences_too(tmp_path: Path, play, seats) -> None:
         dataset.where("knd = 'win'")
     with pytest.raises(UserError, match="where: "):
         dataset.where("turns = ?")
+
+
+def test_parts_can_be_counted_without_reading_them(tmp_path: Path, play, seats) -> None:
+    given = [*play(6), seats]
+    dataset = TrajectoryDataset(write(tmp_path, given))
+    counts = dict(dataset.select("sample, count(*)", group="sample"))
+    assert counts == {n: sum(t.sample == n for t in given) for n in {t.sample for t in given}}
+    part = dataset.where("sample < ?", 2, order="sample, task")
+    assert part.select("sample") == [(t.sample,) for t in part]
+    assert part.select("id", limit=2, offset=1) == [(t.id,) for t in part[1:3]]
+    assert json.loads(dataset.record(6))["id"] == seats.id
+    with pytest.raises(UserError, match=r"select: no such column: knd; columns: task, seed"):
+        dataset.select("knd")
+
+
+def test_a_dataset_sees_what_came_later_when_it_is_refreshed(tmp_path: Path, play) -> None:
+    first, second = play(2), play(2, first=2)
+    dataset = TrajectoryDataset(write(tmp_path, first))
+    part = dataset.where("sample = 0")
+    write(tmp_path, second)
+    assert len(dataset) == 2
+    dataset.refresh()
+    assert lines(dataset) == lines([*first, *second])
+    part.refresh()
+    assert [t.sample for t in part] == [t.sample for t in (*first, *second) if t.sample == 0]
 
 
 def test_seeds_are_sorted_as_numbers(tmp_path: Path, seats) -> None:

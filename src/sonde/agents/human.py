@@ -6,14 +6,18 @@ What a person says to somebody (a user, a narrator) is said as it was typed, unl
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from rich.console import Console
 
-from sonde.core import Action, Policy, Spec, View, WorldError
+from sonde.core import Action, Episode, Policy, Spec, View, WorldError
 from sonde.core.plain import plain
+
+_THINKING = re.compile(r"(?: as| in this form[^:\n]*:|:)?\s*<Think>[^<]*</Think>\s*")
+_TAG = re.compile(r"<Answer>\s*|\s*</Answer>")
 
 
 def meant(line: str, legal: Sequence[str], spec: Spec, say: Callable[[str], str]) -> str:
@@ -33,6 +37,29 @@ def meant(line: str, legal: Sequence[str], spec: Spec, say: Callable[[str], str]
 
 def _words(text: str) -> list[str]:
     return text.lower().replace(",", " ").split()
+
+
+def untagged(told: str) -> str:
+    """What a model is told, for a person: without thinking and tags.
+
+    >>> untagged("Make your next guess as <Think> ... </Think> <Answer> word </Answer>.")
+    'Make your next guess: word.'
+    """
+    return _TAG.sub("", _THINKING.sub(": ", told))
+
+
+def bare(said: str) -> str:
+    """What the agent said, without thinking and tags."""
+    return _TAG.sub("", _THINKING.sub("", said))
+
+
+def unread(ep: Episode) -> str | None:
+    """Why the last line was no answer, as the environment puts it in its first sentence; None if it was one."""
+    result = ep.turns[-1].info.get("result")
+    if result == "format":
+        return "That is no answer"
+    told = untagged(ep.view().messages[-1].content)
+    return told.partition("\n")[0].partition(". ")[0].rstrip(".") if result == "invalid" else None
 
 
 @dataclass(frozen=True, kw_only=True)

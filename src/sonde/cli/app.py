@@ -10,7 +10,7 @@ from typing import Annotated, get_args
 import typer
 
 from sonde import __version__
-from sonde.core import AGENT, Episode, build, names, unknown
+from sonde.core import AGENT, Episode, build, invalid, names, unknown
 from sonde.core.registry import KINDS, summary
 from sonde.core.types import Kind
 
@@ -175,6 +175,39 @@ def report(
 
     write_report(folders, to)
     out.print(f"written: {to}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def view(
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run folders, trainings, or folders with such below them.", show_default="runs"),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port on this machine; 0 is any.", show_default="8930 or the next")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
+    to: Annotated[
+        Path | None, typer.Option("--export", help="Write the pages as files into this new folder instead.")
+    ] = None,
+    episodes: Annotated[
+        int | None, typer.Option(help="With --export: episodes of each run.", show_default="200")
+    ] = None,
+    as_json: JsonOpt = False,
+) -> None:
+    """Browse runs in the browser, also while they are played: episodes, comparisons, trainings, games.
+
+    Answers to this machine alone, under an address that holds a random token. Ctrl-C ends it.
+    """
+    from .view import export_site, serve_site
+
+    folders = places or [Path("runs")]
+    if to is not None:
+        export_site(folders, to, episodes, out, as_json)
+    else:
+        if episodes is not None:
+            raise invalid("--episodes", episodes, "nothing without --export")
+        serve_site(folders, port, browser, out, as_json)
 
 
 @app.command("export")

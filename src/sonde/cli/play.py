@@ -7,7 +7,6 @@ answer costs nothing. What is typed in a conversation is what is said.
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 import shlex
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from sonde.agents.human import meant
+from sonde.agents.human import bare, meant, unread, untagged
 from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, default_policies
 from sonde.core.policy import AnyPolicy
 from sonde.rollout import close
@@ -29,9 +28,6 @@ _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "ti
 _TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
 _SHORT = {"cellular_automata": "In short, type the eight new states in that order, for example 01101110."}
 """Where an answer is too long to type: a shorter one that `Env.say` knows."""
-
-_THINKING = re.compile(r"(?: as| in this form[^:\n]*:|:)?\s*<Think>[^<]*</Think>\s*")
-_TAG = re.compile(r"<Answer>\s*|\s*</Answer>")
 
 
 def play_in_terminal(
@@ -72,15 +68,6 @@ def _play_in(loop: asyncio.Runner, begun: Episode, others: Mapping[str, AnyPolic
         _finish(ep, command, out)
 
 
-def untagged(told: str) -> str:
-    """What a model is told, for a person: without thinking and tags.
-
-    >>> untagged("Make your next guess as <Think> ... </Think> <Answer> word </Answer>.")
-    'Make your next guess: word.'
-    """
-    return _TAG.sub("", _THINKING.sub(": ", told))
-
-
 def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
     """The finished episode."""
     answers: Sequence[str] = ep.env.actions(ep.state) or ()
@@ -91,7 +78,7 @@ def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], ou
             _help(ep, line, out)
         elif line:
             said = ep.step(meant(line, answers, ep.env.spec, ep.env.say))
-            if (why := _unread(said)) is not None:
+            if (why := unread(said)) is not None:
                 out.print(Text(f"{why[:1].upper()}{why[1:]}. Try again; this costs nothing.", style="yellow"))
                 continue
             ep = loop.run(advance(said, others))
@@ -99,14 +86,6 @@ def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], ou
             if start is not None:
                 _information(ep, start.entropy, out)
     return ep
-
-
-def _unread(ep: Episode) -> str | None:
-    """Why the last line was no answer, as the environment puts it in its first sentence; None if it was one."""
-    result = ep.turns[-1].info.get("result")
-    if result == "format":
-        return "That is no answer"
-    return untagged(_last(ep)).partition("\n")[0].partition(". ")[0].rstrip(".") if result == "invalid" else None
 
 
 def _last(ep: Episode) -> str:
@@ -121,7 +100,7 @@ def _show(ep: Episode, out: Console) -> None:
 
 def _said(turn: Turn) -> Text:
     """The answer of a turn; under Wordle's marks as coloured tiles."""
-    answer = " ".join(_TAG.sub("", _THINKING.sub("", turn.text)).split())
+    answer = " ".join(bare(turn.text).split())
     guess, marks = turn.info.get("guess"), turn.info.get("feedback")
     if not (isinstance(guess, str) and isinstance(marks, str) and set(marks) <= set(_TILES)):
         return Text(answer)

@@ -44,10 +44,13 @@ CREATE TABLE logs (
 CREATE TABLE damage (log INTEGER, what TEXT);
 CREATE TABLE episodes (
     task TEXT, seed, sample, id TEXT, error TEXT, env TEXT, preset TEXT, split TEXT, task_index, kind TEXT,
-    success INTEGER, score REAL, truncated TEXT, turns INTEGER, tokens INTEGER, tags TEXT,
+    success INTEGER, score REAL, truncated TEXT, turns INTEGER, tokens INTEGER,
+    tags TEXT, -- of the task and of the episode
     log INTEGER, at INTEGER, length INTEGER, line INTEGER,
     PRIMARY KEY (task, seed, sample)
 ) WITHOUT ROWID;
+CREATE INDEX by_id ON episodes (id);
+CREATE INDEX by_index ON episodes (task_index);
 """
 _SUM = slice(60, 64)
 """Where `user_version` lies in an SQLite file."""
@@ -64,7 +67,8 @@ class Key(NamedTuple):
 class Entry(NamedTuple):
     """What the index knows of a trajectory, and its place: line `line` of the frame of `length` bytes at byte `at` of
     that log. `kind`, `success`, `score` and `truncated` are None where there is no outcome; `error` says how the
-    outside world failed, else it is empty; `tokens` are of all seats, prompt and completion; `tags` are JSON.
+    outside world failed, else it is empty; `tokens` are of all seats, prompt and completion; `tags` are JSON, the
+    task's and the episode's.
     """
 
     task: str
@@ -120,7 +124,7 @@ def entry(data: Mapping[str, Any]) -> Entry:
     return Entry(
         content_hash(task), data["seed"], data["sample"], data["id"], data["error"], task["env"], task["preset"],
         task["split"], task["index"], kind, success, score, truncated, len(data["turns"]),
-        sum(u[0] + u[1] for u in usages), json.dumps(data["tags"]),
+        sum(u[0] + u[1] for u in usages), json.dumps({**task["tags"], **data["tags"]}),
     )  # fmt: skip
 
 

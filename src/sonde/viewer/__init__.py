@@ -1,4 +1,7 @@
-"""Runs as one page that a person wants to read: a self-contained HTML file that loads nothing from elsewhere."""
+"""Runs as pages that a person wants to read: one self-contained HTML file, or a site to browse (`site`).
+
+Neither loads anything from elsewhere.
+"""
 
 from .report import write_report
 

@@ -6,24 +6,21 @@ a model, an environment or a configuration says is escaped by the template. Equa
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from sonde.core import UserError, invalid
 from sonde.core.extras import need
-from sonde.core.plain import plain
 from sonde.metrics import Estimate
 
 from . import convictions, exploration, headline, plots, stages, training
 from .histories import History, histories
 from .loading import Agent, Loaded, Section, Source, cast_agents, open_source, read, sections
 from .losses import CAUSES, MEANINGS, Losses, losses
-from .text import indented, pieces
+from .templating import asset, fingerprint, templates
+from .text import indented
 from .transcripts import Transcript, choose, transcripts
 
 
@@ -58,20 +55,42 @@ def render(folders: Sequence[Path], n_transcripts: int, trained: Sequence[Path] 
         picked = choose(source.evaluation.rows, n_transcripts)
         runs.append(read(source, [row.trajectory for _, row in picked], agent))
         chosen[id(runs[-1])] = picked
-    return _template().render(
-        sections=[_shown(section, chosen, trainings) for section in sections(runs)],
-        trainings=training.shown(trainings, alone=not runs),
-        agents=sorted({a.number: a for a in agents}.values(), key=lambda a: a.number),
-        versions=_versions(sources),
-        n_runs=len(runs),
-        n_episodes=sum(len(run.rows) for run in runs),
-        any_privileged=any(run.evaluation.privileged for run in runs),
-        kinds=headline.KIND_MEANINGS,
-        causes={key: (name, MEANINGS[key]) for key, name in CAUSES.items()},
-        css=_asset("report.css"),
-        script=_asset("report.js"),
-        script_hash=_hash(_asset("report.js")),
+    return (
+        templates()
+        .get_template("report.html.j2")
+        .render(
+            sections=[_shown(section, chosen, trainings) for section in sections(runs)],
+            trainings=training.shown(trainings, alone=not runs),
+            agents=sorted({a.number: a for a in agents}.values(), key=lambda a: a.number),
+            versions=_versions(sources),
+            n_runs=len(runs),
+            n_episodes=sum(len(run.rows) for run in runs),
+            any_privileged=any(run.evaluation.privileged for run in runs),
+            kinds=headline.KIND_MEANINGS,
+            causes={key: (name, MEANINGS[key]) for key, name in CAUSES.items()},
+            css=asset("report.css"),
+            script=asset("report.js"),
+            script_hash=fingerprint(asset("report.js")),
+        )
     )
+
+
+def section(folder: Path) -> str:
+    """The figures and tables of one run, without transcripts: the part of a page about it."""
+    need("figures", "matplotlib")
+    source = open_source(folder)
+    run = read(source, [], *cast_agents([source]))
+    (found,) = sections([run])
+    shown = _shown(found, {id(run): []}, ())
+    causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
+    return templates().get_template("section.html.j2").render(s=shown, causes=causes)
+
+
+def curves(folder: Path) -> str:
+    """The curves of one training, and its settings in words: the part of a page about it."""
+    need("curves", "matplotlib")
+    trainings = training.shown(histories([folder], [], []), alone=True)
+    return templates().get_template("training.html.j2").render(trainings=trainings, sections=[])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,26 +201,3 @@ def _versions(sources: Sequence[Source]) -> str:
     versions = " and ".join(sorted({s.run.version for s in sources}))
     commits = sorted({s.run.commit[:10] + "-dirty" * s.run.commit.endswith("-dirty") for s in sources if s.run.commit})
     return f"sonde {versions}" + (f" (commit {', '.join(commits)})" if commits else "")
-
-
-def _asset(name: str) -> str:
-    return (files("sonde.viewer") / "templates" / name).read_text("utf-8")
-
-
-def _hash(script: str) -> str:
-    """What the page's content policy knows its one script by."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _template() -> Any:
-    from jinja2 import DictLoader, Environment, StrictUndefined
-
-    env = Environment(
-        loader=DictLoader({name: _asset(name) for name in ("report.html.j2", "training.html.j2")}),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters.update(pieces=pieces, plain=plain)
-    return env.get_template("report.html.j2")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sonde.core import AGENT, Act, Episode, Gain, Trajectory, Turn
+from sonde.core import AGENT, Act, Env, Episode, Gain, Trajectory, Turn
 from sonde.core.plain import Piece
 from sonde.elicit import Elicited
 from sonde.evaluate import Row
@@ -19,10 +19,13 @@ from sonde.evaluate import Row
 from .convictions import beside
 from .loading import Loaded
 from .losses import CAUSES, cause, lost
-from .text import compact, pieces
+from .text import LIMIT, compact, pieces
 
 FIRST, LAST = 40, 20
 """Turns of an episode that are shown from its beginning and before its end."""
+
+WHOLE = 100_000
+"""Characters of a message where an episode is shown whole."""
 
 
 class Choice(NamedTuple):
@@ -127,52 +130,56 @@ def transcripts(
 ) -> list[Transcript]:
     """The chosen episodes of a run, with what is known of a model's beliefs in them."""
     return [
-        _transcript(run, reason, row, run.shown[row.trajectory], beliefs.get(row.trajectory)) for reason, row in chosen
+        laid_out(run.env, run.shown[row.trajectory], row, beliefs.get(row.trajectory), reason) for reason, row in chosen
     ]
 
 
-def _transcript(run: Loaded, reason: str, row: Row, t: Trajectory, beliefs: Sequence[Elicited] | None) -> Transcript:
-    long = len(t.turns) > FIRST + LAST
+def laid_out(
+    env: Env[Any], t: Trajectory, row: Row, beliefs: Sequence[Elicited] | None, reason: str = "", *, whole: bool = False
+) -> Transcript:
+    """One episode; `whole` leaves out no turn and shortens no message."""
+    long = len(t.turns) > FIRST + LAST and not whole
+    limit = WHOLE if whole else LIMIT
     shown = (*t.turns[:FIRST], *t.turns[-LAST:]) if long else t.turns
-    turns = [_turn(turn, row, run.results[t.id][turn.index], beside(beliefs, turn.index)) for turn in shown]
+    turns = [_turn(turn, row, beside(beliefs, turn.index), limit) for turn in shown]
     left_out = (FIRST + 1, len(t.turns) - LAST) if long else None
     hidden = "" if t.task.hidden is None else compact(t.task.hidden)
     prior = row.entropy[0] if row.entropy else 0.0
-    return Transcript(reason, row, t, pieces(_opening(run, t)), turns, left_out, hidden, prior)
+    return Transcript(reason, row, t, pieces(_opening(env, t), limit), turns, left_out, hidden, prior)
 
 
-def _opening(run: Loaded, t: Trajectory) -> str:
+def _opening(env: Env[Any], t: Trajectory) -> str:
     """What the agent had been told before its first act; it is not recorded, so the environment must say it again."""
-    if t.version != run.env.spec.version:
-        return f"(played on version {t.version}; version {run.env.spec.version} may put it otherwise)"
-    ep = Episode.begin(run.env, t.task, seed=t.seed, sample=t.sample)
+    if t.version != env.spec.version:
+        return f"(played on version {t.version}; version {env.spec.version} may put it otherwise)"
+    ep = Episode.begin(env, t.task, seed=t.seed, sample=t.sample)
     for act in t.opening:
         ep = ep.step(act.action)
     return ep.messages[AGENT][0].content if ep.messages[AGENT] else ""
 
 
-def _turn(turn: Turn, row: Row, result: str, belief: tuple[float, float] | None) -> TurnView:
+def _turn(turn: Turn, row: Row, belief: tuple[float, float] | None, limit: int = LIMIT) -> TurnView:
     gains, known = row.gains or (), row.entropy or ()
     weighed = turn.index < len(gains)  # a turn that broke off is not
     gain = gains[turn.index] if weighed else None
     return TurnView(
         number=turn.index + 1,
-        bubbles=[bubble for act in turn.acts for bubble in _bubbles(act)],
+        bubbles=[bubble for act in turn.acts for bubble in _bubbles(act, limit)],
         facts=[(compact(str(key), 40), compact(value)) for key, value in turn.info.items()],
         reward=turn.rewards.get(AGENT, 0.0),
         gain=gain,
         before=known[turn.index] if weighed else None,
         after=known[turn.index + 1] if weighed else None,
-        why=CAUSES.get(cause(gain, result), "") if gain else "",
+        why=CAUSES.get(cause(gain, str(turn.info.get("result", ""))), "") if gain else "",
         belief=belief,
     )
 
 
-def _bubbles(act: Act) -> list[Bubble]:
+def _bubbles(act: Act, limit: int) -> list[Bubble]:
     """What a seat said and, unless that is the same, what the agent was told then."""
     completions: Sequence[Any] = act.action.completions
     thoughts = "\n\n".join(f"[{c.name}] {c.reasoning}" if c.name else c.reasoning for c in completions if c.reasoning)
     note = "cut at the token limit" if completions and completions[-1].finish == "length" else ""
-    said = Bubble(act.seat, pieces(act.action.text), pieces(thoughts), note)
+    said = Bubble(act.seat, pieces(act.action.text, limit), pieces(thoughts, limit), note)
     told = act.told.get(AGENT, "")
-    return [said, Bubble("told", pieces(told))] if told and told != act.action.text else [said]
+    return [said, Bubble("told", pieces(told, limit))] if told and told != act.action.text else [said]

@@ -1,0 +1,77 @@
+"""Write `docs/gallery.md`: a picture of every environment from a golden playthrough, drawn as the viewer draws it.
+
+    python docs/build_gallery.py
+
+`tests/docs/test_gallery.py` fails when they are out of date.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import sonde
+from sonde.core import Episode, playthrough
+from sonde.viewer.boards import FAMILIES, draw
+from sonde.viewer.boards.chat import chat
+from sonde.viewer.templating import asset
+
+PAGE = Path(__file__).parent / "gallery.md"
+PICTURES = Path(__file__).parent / "gallery"
+HEAD = """# Gallery
+
+<!-- Written by `python docs/build_gallery.py`; do not edit. -->
+
+Every environment at the end of a recorded game, as `sonde view` draws it ([Viewer](viewer.md)): a board with what was
+hidden drawn faintly, or the last words of a conversation. What they are is in the [catalogue](catalogue.md).
+"""
+
+
+def pictures() -> dict[str, str]:
+    """The pictures by the name of their environment, as files that stand for themselves."""
+    return {name: _standing(_picture(name)) for name in sonde.names("envs")}
+
+
+def _picture(name: str) -> str:
+    folder = files("sonde.envs") / "golden"
+    preset = sonde.make(name).spec.preset
+    text = (folder / f"{name}.{preset}.0.txt").read_text("utf-8")
+    ep: Episode = playthrough.read(text).play()
+    svg = draw(ep, reveal=True, name=name) if name in FAMILIES else None
+    return svg or chat(ep).svg(name)
+
+
+def _standing(svg: str) -> str:
+    """The picture with the colours of the light theme in it, as a page that shows it as an image has none for it."""
+    report, site = asset("report.css"), asset("site.css")
+    light = [css[: css.index("@media")] for css in (report, site)]
+    colours = dict(re.findall(r"(--[a-z0-9]+): ([^;]+);", "".join(light)))
+    rules = re.findall(r"^(\.b-[^\n]+)$", site, re.MULTILINE)
+    used = set(re.findall(r'class="([^"]*)"', svg)) - {"board"}
+    names = {name for classes in used for name in classes.split()}
+    styles = [rule for line in rules for rule in re.findall(r"\.b-[^{]+\{[^}]*\}", line)]
+    kept = "".join(rule for rule in styles if rule[1:].split()[0] in names)
+    for name, value in colours.items():
+        kept = kept.replace(f"var({name})", value)
+    opened, rest = svg.split(">", 1)
+    return f'{opened} xmlns="http://www.w3.org/2000/svg"><style>text{{font-family:system-ui,sans-serif}}{kept}</style>{rest}\n'
+
+
+def page() -> str:
+    """The page."""
+    parts = [HEAD]
+    for name in sonde.names("envs"):
+        spec = sonde.make(name).spec
+        parts.append(f"## {name}\n\n{spec.summary[:1].upper()}{spec.summary[1:]}. Preset `{spec.preset}`.\n")
+        parts.append(f"![{name}](gallery/{name}.svg)\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PICTURES.mkdir(exist_ok=True)
+    for old in PICTURES.glob("*.svg"):
+        old.unlink()
+    for name, svg in pictures().items():
+        (PICTURES / f"{name}.svg").write_text(svg, "utf-8")
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,48 @@
+"""A chess position, with the last moves of both sides in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.core import Episode
+
+from .pen import Pen
+
+_SIDE, _EDGE = 38, 18
+_GLYPHS = dict(zip("kqrbnp", "♚♛♜♝♞♟", strict=True))
+
+
+def chess(ep: Episode, reveal: bool) -> Pen:
+    """White below; pieces by the same shapes, White's hollow and Black's full."""
+    state: Any = ep.state
+    fen = str(state.fen)
+    placed = fen.split(maxsplit=1)[0]
+    info = ep.turns[-1].info if ep.turns else {}
+    moves = ", ".join(f"{who} {info[key]}" for who, key in (("agent", "move"), ("opponent", "reply")) if info.get(key))
+    pen = Pen(
+        _EDGE + 8 * _SIDE + 2,
+        8 * _SIDE + _EDGE + (20 if moves else 0),
+        f"Chess position {placed}" + (f"; {moves}" if moves else ""),
+    )
+    for r in range(8):
+        for c in range(8):
+            pen.rect(_EDGE + c * _SIDE, r * _SIDE, _SIDE, _SIDE, "b-dark" if (r + c) % 2 else "b-light")
+    for c in range(8):
+        pen.text(_EDGE + (c + 0.5) * _SIDE, 8 * _SIDE + _EDGE / 2, "abcdefgh"[c], "b-quiet", size=11)
+    if moves:
+        pen.text(_EDGE, 8 * _SIDE + _EDGE + 8, moves, "b-ink", size=12, anchor="start")
+    for r, row in enumerate(placed.split("/")):
+        pen.text(_EDGE / 2, (r + 0.5) * _SIDE, str(8 - r), "b-quiet", size=11)
+        c = 0
+        for sign in row:
+            if sign.isdigit():
+                c += int(sign)
+                continue
+            _piece(pen, r, c, sign)
+            c += 1
+    return pen
+
+
+def _piece(pen: Pen, r: int, c: int, sign: str) -> None:
+    style = "b-white" if sign.isupper() else "b-black"
+    pen.text(_EDGE + (c + 0.5) * _SIDE, (r + 0.5) * _SIDE + 2, _GLYPHS[sign.lower()], style, size=30)

@@ -1,0 +1,49 @@
+"""A picture being drawn: shapes with classes that style sheets give colours, so it follows the page's theme.
+
+Everything that is written into a picture is escaped here. Lengths are pixels at natural size.
+"""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape, quoteattr
+
+
+class Pen:
+    """Draws into a picture of a width and a height that say what it shows to who cannot see it."""
+
+    def __init__(self, width: float, height: float, about: str) -> None:
+        self.width, self.height, self.about = width, height, about
+        self._parts: list[str] = []
+
+    def rect(self, x: float, y: float, w: float, h: float, style: str, *, round: float = 0) -> None:
+        corners = f' rx="{round:g}"' if round else ""
+        self._parts.append(
+            f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}"{corners} class={quoteattr(style)}/>'
+        )
+
+    def circle(self, x: float, y: float, r: float, style: str) -> None:
+        self._parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="{r:g}" class={quoteattr(style)}/>')
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
+        self._parts.append(f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class={quoteattr(style)}/>')
+
+    def path(self, d: str, style: str) -> None:
+        self._parts.append(f"<path d={quoteattr(d)} class={quoteattr(style)}/>")
+
+    def text(
+        self, x: float, y: float, said: str, style: str = "b-ink", *, size: float = 14, anchor: str = "middle"
+    ) -> None:
+        """Words whose middle is at this height."""
+        self._parts.append(
+            f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" text-anchor="{anchor}" dominant-baseline="central" '
+            f"class={quoteattr(style)}>{escape(said)}</text>"
+        )
+
+    def svg(self, name: str) -> str:
+        """The element."""
+        return (
+            f'<svg class="board" id={quoteattr(name)} viewBox="0 0 {self.width:g} {self.height:g}" '
+            f'width="{self.width:g}" height="{self.height:g}" role="img" aria-label={quoteattr(self.about)}>'
+            + "".join(self._parts)
+            + "</svg>"
+        )

@@ -1,0 +1,138 @@
+"""Two runs, paired by task: who won where, and by how much, with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sonde import metrics, reference
+from sonde.core import UserError, identity
+from sonde.metrics import Estimate
+
+from .library import Library, Shelf
+from .runs import Headline, headline_of
+
+PER_PAGE = 100
+ONLY = ("", "a", "b", "both", "neither", "differ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """What one run did with a task: episodes won, of how many, in how many turns and with what score on average."""
+
+    wins: int
+    n: int
+    turns: float
+    score: float
+
+    @property
+    def rate(self) -> float:
+        return self.wins / self.n
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A task that both have played."""
+
+    task: str
+    seed: int
+    index: int
+    a: Side
+    b: Side
+
+    @property
+    def gap(self) -> float:
+        return self.a.rate - self.b.rate
+
+    @property
+    def who(self) -> str:
+        """`a` or `b` who won more often, else `both` or `neither`."""
+        if self.gap:
+            return "a" if self.gap > 0 else "b"
+        return "both" if self.a.wins else "neither"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparePage:
+    """`gaps` are means of A - B over tasks, by name; `counts` says how many tasks each won more often."""
+
+    template = "compare.html.j2"
+
+    title: str
+    a: Headline
+    b: Headline
+    same: bool
+    gaps: Mapping[str, Estimate]
+    counts: Mapping[str, int]
+    pairs: Sequence[Pair]
+    n: int
+    of: int
+    only_a: int
+    only_b: int
+    query: Mapping[str, str]
+    number: int
+    pages: int
+    version: str
+
+
+def page(library: Library, a: str, b: str, query: Mapping[str, str], per_page: int = PER_PAGE) -> ComparePage:
+    """The comparison; `only` in the query picks tasks by who won them more often."""
+    left, right = library.run(a), library.run(b)
+    mine, theirs = _sides(left), _sides(right)
+    both = [key for key in mine if key in theirs]
+    if not both:
+        raise UserError(f"compare: {a} and {b} share no task")
+    pairs = [Pair(task=t, seed=s, index=mine[t, s][0], a=mine[t, s][1], b=theirs[t, s][1]) for t, s in both]
+    pairs.sort(key=lambda p: (p.index, p.task, p.seed))
+    only = query.get("only", "")
+    shown = [p for p in pairs if only in ("", p.who) or (only == "differ" and p.gap)]
+    number = int(query["page"]) if query.get("page", "").isdigit() else 0
+    return ComparePage(
+        title=f"{left.agent} and {right.agent}",
+        a=headline_of(library, left),
+        b=headline_of(library, right),
+        same=identity(left.env_config) == identity(right.env_config),
+        gaps=_gaps(pairs, left),
+        counts={who: sum(p.who == who for p in pairs) for who in ("a", "b", "both", "neither")},
+        pairs=shown[number * per_page : (number + 1) * per_page],
+        n=len(shown),
+        of=len(pairs),
+        only_a=len(mine) - len(both),
+        only_b=len(theirs) - len(both),
+        query=query,
+        number=number,
+        pages=max(1, -(-len(shown) // per_page)),
+        version=left.version + right.version,
+    )
+
+
+def _sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
+    rows = shelf.run.trajectories.select(
+        "task, seed, min(task_index), coalesce(sum(success), 0), count(*), avg(turns), coalesce(avg(score), 0)",
+        group="task, seed",
+    )
+    return {
+        (task, int(seed)): (index, Side(wins=wins, n=n, turns=turns, score=score))
+        for task, seed, index, wins, n, turns, score in rows
+    }
+
+
+def _gaps(pairs: Sequence[Pair], shelf: Shelf) -> dict[str, Estimate]:
+    """Of the episodes that there are; an evaluation also counts those that are missing."""
+    bounds = {
+        "rate": (0.0, 1.0),
+        "score": reference.returns(shelf.env.spec),
+        "turns": (0.0, float(shelf.env.spec.max_turns)),
+    }
+    return {
+        {"rate": "success"}.get(name, name): metrics.difference(
+            [[getattr(p.a, name)] for p in pairs], [[getattr(p.b, name)] for p in pairs], bounds=limits
+        )
+        for name, limits in bounds.items()
+    }
+
+
+def shared(a: Shelf, b: Shelf) -> bool:
+    """Whether two runs have a task in common."""
+    tasks = [{row[0] for row in shelf.run.trajectories.select("DISTINCT task", order="1")} for shelf in (a, b)]
+    return bool(tasks[0] & tasks[1])

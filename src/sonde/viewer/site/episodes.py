@@ -1,0 +1,143 @@
+"""Lists of episodes out of a run's index: filtered, sorted, a page at a time. No transcript is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sonde.core import UserError, unknown
+from sonde.evaluate import Row
+from sonde.store import TrajectoryDataset
+
+from ..transcripts import efficiency
+from .kept import Kept
+from .library import Shelf
+
+PER_PAGE = 50
+ORDERS = {
+    "task": "task_index, task, seed, sample",
+    "turns": "turns, task_index, sample",
+    "score": "score, task_index, sample",
+    "tokens": "tokens, task_index, sample",
+    "stored": "log, at, line",
+    "newest": "log DESC, at DESC, line DESC",
+}
+"""Orders by their names in addresses; with a minus in front the first column runs downwards."""
+_COLUMNS = "id, task, seed, sample, task_index, coalesce(kind, 'error'), score, turns, tokens, tags, error"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """An episode in a list; `bits` and `efficiency` are None where it was not evaluated."""
+
+    id: str
+    task: str
+    seed: int
+    sample: int
+    index: int
+    kind: str
+    score: float | None
+    turns: int
+    tokens: int
+    tags: Mapping[str, str]
+    error: str
+    bits: float | None = None
+    prior: float | None = None
+    efficiency: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """A page of a list, `first` the number of its first line, from 0."""
+
+    lines: Sequence[Line]
+    n: int
+    first: int
+    per_page: int = PER_PAGE
+
+    @property
+    def number(self) -> int:
+        return self.first // self.per_page
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-self.n // self.per_page))
+
+
+def chosen(shelf: Shelf, query: Mapping[str, str]) -> TrajectoryDataset:
+    """The episodes that a query is about: `kind`, `task` (its index), `sample`, `tag` (`name:value`)."""
+    conditions, values = ["1"], list[object]()
+    if kind := query.get("kind"):
+        conditions.append("coalesce(kind, 'error') = ?")
+        values.append(kind)
+    for name, column in (("task", "task_index"), ("sample", "sample")):
+        if text := query.get(name):
+            conditions.append(f"{column} = ?")
+            values.append(_whole(name, text))
+    if tag := query.get("tag"):
+        name, _, value = tag.partition(":")
+        conditions.append("json_extract(tags, ?) = ?")
+        values += ['$."' + name.replace('"', "") + '"', value]
+    return shelf.run.trajectories.where(" AND ".join(conditions), *values, order=_order(query.get("sort", "")))
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise UserError(f"{name}: got {text!r}, allowed: a whole number")
+    return int(text)
+
+
+def _order(sort: str) -> str:
+    name = sort.removeprefix("-") or "task"
+    if name not in ORDERS:
+        raise unknown("sort", name, ORDERS)
+    first, comma, rest = ORDERS[name].partition(", ")
+    return f"{first} DESC{comma}{rest}" if sort.startswith("-") and "DESC" not in first else ORDERS[name]
+
+
+def listing(shelf: Shelf, query: Mapping[str, str], per_page: int = PER_PAGE) -> Listing:
+    """A page (`page` in the query, from 0) of the episodes that a query is about."""
+    found = chosen(shelf, query)
+    number = _whole("page", query.get("page") or "0")
+    order = _order(query.get("sort", ""))
+    rows = found.select(_COLUMNS, order=order, limit=per_page, offset=number * per_page)
+    kept = shelf.evaluation
+    return Listing(
+        lines=[_line(kept, row) for row in rows],
+        n=found.select("count(*)", order="1")[0][0],
+        first=number * per_page,
+        per_page=per_page,
+    )
+
+
+def _line(kept: Kept | None, row: Sequence[object]) -> Line:
+    names = ("id", "task", "seed", "sample", "index", "kind", "score", "turns", "tokens", "tags", "error")
+    values = dict(zip(names, row, strict=True))
+    plain = {**values, "seed": int(str(values["seed"])), "tags": json.loads(str(values["tags"]))}
+    known = kept.row(str(values["id"]), int(str(values["index"]))) if kept is not None else None
+    return Line(**plain, **({} if known is None else _information(known)))  # type: ignore[arg-type]
+
+
+def _information(row: Row) -> dict[str, float | None]:
+    bits = None if row.gains is None else sum(gain.realised for gain in row.gains)
+    return {"bits": bits, "prior": row.entropy[0] if row.entropy else None, "efficiency": efficiency(row)}
+
+
+def neighbours(shelf: Shelf, line: Line) -> tuple[str, str]:
+    """The ids of the episodes before and after one, in order of task and sample; empty at the ends."""
+    found = shelf.run.trajectories
+    key = (line.index, line.task, line.seed, line.sample)
+    columns = "(task_index, task, seed, sample)"
+    order = "task_index {0}, task {0}, seed {0}, sample {0}"
+    before = found.where(f"{columns} < (?, ?, ?, ?)", *key).select("id", order=order.format("DESC"), limit=1)
+    after = found.where(f"{columns} > (?, ?, ?, ?)", *key).select("id", order=order.format("ASC"), limit=1)
+    return (before[0][0] if before else ""), (after[0][0] if after else "")
+
+
+def line_of(shelf: Shelf, identity: str) -> Line:
+    """What the index and the evaluation know of one episode."""
+    rows = shelf.run.trajectories.where("id = ?", identity).select(_COLUMNS, limit=1)
+    if not rows:
+        raise UserError(f"episode: {shelf.name} has none called {identity!r}")
+    return _line(shelf.evaluation, rows[0])

@@ -1,0 +1,84 @@
+"""`evaluation.json` of a run, read in parts: what the pages need of 100,000 episodes without reading them all.
+
+`sonde.run` writes it indented, the rows of single episodes between two lines of their own, in the order of their tasks.
+The file is mapped, so what is not looked at is not in memory; a file in another layout is read whole.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from functools import cached_property
+from pathlib import Path
+
+import orjson
+
+from sonde.core import StoreError
+from sonde.evaluate import Evaluation, Row
+from sonde.run import EVALUATION, load_evaluation
+
+_ROWS, _END = b'\n  "rows": [', b'\n  ],\n  "metrics": '
+_ROW = b"\n    {\n"
+_INDEX = re.compile(rb'\n      "index": (\d+),\n')
+
+
+class Kept:
+    """The evaluation of a run folder; raises what `sonde.run.load_evaluation` raises."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._path = folder, folder / EVALUATION
+        self._whole: Evaluation | None = None
+        if not self._path.is_file() or not self._path.stat().st_size:
+            self._whole = load_evaluation(folder)
+            return
+        with self._path.open("rb") as file:
+            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._begin = self._data.find(_ROWS)
+        self._end = self._data.rfind(_END, self._begin) if self._begin >= 0 else -1
+        if self._end < 0:
+            self._whole = load_evaluation(folder)
+
+    @cached_property
+    def summary(self) -> Evaluation:
+        """The numbers without the rows of single episodes."""
+        if self._whole is not None:
+            return self._whole
+        head, tail = self._data[: self._begin], self._data[self._end + len(b"\n  ],") :]
+        try:
+            return Evaluation.from_json(orjson.loads(head + b'\n  "rows": [],' + tail))
+        except (AttributeError, KeyError, TypeError, orjson.JSONDecodeError) as e:
+            raise self._damaged(e) from e
+
+    @cached_property
+    def _rows(self) -> dict[str, Row]:
+        return {row.trajectory: row for row in self._whole.rows} if self._whole else {}
+
+    def row(self, trajectory: str, index: int) -> Row | None:
+        """What an episode of the task with this index came to; None for one that was not evaluated."""
+        if self._whole is not None:
+            return self._rows.get(trajectory)
+        at = self._data.find(f'"trajectory": "{trajectory}"'.encode(), self._first(index), self._first(index + 1))
+        if at < 0:
+            return None
+        begin, end = self._data.rfind(b"\n    {", 0, at), self._data.find(b"\n    }", at)
+        try:
+            return Row.from_json(orjson.loads(self._data[begin : end + 6]))
+        except (AttributeError, KeyError, TypeError, orjson.JSONDecodeError) as e:
+            raise self._damaged(e) from e
+
+    def _first(self, index: int) -> int:
+        """Where the rows of tasks from this index on begin: by halves, as they are in order."""
+        low, high = self._begin, self._end
+        while low < high:
+            middle = (low + high) // 2
+            at = self._data.find(_ROW, middle, self._end)
+            found = _INDEX.search(self._data, at, self._end) if at >= 0 else None
+            if found is None or int(found[1]) >= index:
+                high = middle
+            else:
+                low = at + 1
+        at = self._data.find(_ROW, low, self._end)
+        return at if at >= 0 else self._end
+
+    def _damaged(self, e: Exception) -> StoreError:
+        return StoreError(f"{self._path}: not an evaluation ({e!r}); `sonde rescore {self._folder}` after removing it")

@@ -1,0 +1,271 @@
+"""What there is to look at: run folders and trainings below the places given, looked at again when they change.
+
+Folders are found by what is in them: `config.json` with logs makes a run, `history.jsonl` a training. Of every run the
+files' sizes and times say whether it has changed; only then its logs are read, and only what they have gained. A few
+runs are held open at a time, so memory is bounded however many there are.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from sonde import believed
+from sonde.core import Env, SondeError, Trajectory, UserError, build, content_hash
+from sonde.core.types import Json
+from sonde.labels import label
+from sonde.run import EVALUATION
+from sonde.store import Run, StoreWarning, annotation_names
+from sonde.store.folder import CONFIG, read_config
+from sonde.store.index import logs
+
+from ..histories import HISTORY
+from .kept import Kept
+
+DEEP = 5
+"""Folders below a place that are looked into."""
+OPEN = 8
+"""Runs whose index is held in memory at a time; of 100,000 episodes each takes 50 MB."""
+FRESH = 60.0
+"""Seconds after the last episode in which a run counts as being played."""
+
+
+class Shelf:
+    """A run folder. What is asked of it is computed once for every state of its files."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.lock = RLock()
+        self._state: tuple[Any, ...] = ()
+        self._run: Run | None = None
+        self._known: dict[str, Any] = {}
+        self.damage: Sequence[str] = ()
+        self.headline: tuple[Any, str, Any] | None = None
+        self.figures: tuple[Any, str] | None = None
+
+    @cached_property
+    def saved(self) -> dict[str, Json]:
+        """What `config.json` holds."""
+        return read_config(self.folder)
+
+    @property
+    def config(self) -> dict[str, Json]:
+        return self.saved["config"]
+
+    @cached_property
+    def env(self) -> Env[Any]:
+        """As it is now; it may be another version than the one that was played."""
+        return build(self.env_config)
+
+    @property
+    def env_config(self) -> Mapping[str, Json]:
+        found = self.config.get("env")
+        if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+            raise UserError(f"{self.folder}: its configuration names no environment")
+        return found
+
+    @property
+    def played_version(self) -> str:
+        return str(self.config.get("version", self.env.spec.version))
+
+    def state(self) -> tuple[Any, ...]:
+        """Differs when anything in the folder has changed."""
+        paths = [*logs(self.folder).values(), self.folder / EVALUATION, *self.folder.glob("annotations-*.zst")]
+        stats = [(path.name, path.stat()) for path in paths if path.is_file()]
+        return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
+
+    @property
+    def version(self) -> str:
+        """The state in a few letters."""
+        return content_hash([list(part) for part in self.state()])
+
+    @property
+    def run(self) -> Run:
+        """The run as it is now."""
+        with self.lock:
+            state = self.state()
+            if self._run is None or state != self._state:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", StoreWarning)  # shown on the run's page
+                    if self._run is None:
+                        self._run = Run.load(self.folder)
+                    else:
+                        self._run.trajectories.refresh()
+                self.damage = self._run.trajectories.damage
+                self._state, self._known = state, {}
+            return self._run
+
+    def close(self) -> None:
+        """Forget what is in memory."""
+        with self.lock:
+            self._run, self._state, self._known = None, (), {}
+
+    def once(self, what: str, compute: Any) -> Any:
+        """`compute()`, kept as long as nothing in the folder changes."""
+        with self.lock:
+            _ = self.run
+            if what not in self._known:
+                self._known[what] = compute()
+            return self._known[what]
+
+    @property
+    def evaluation(self) -> Kept | None:
+        """None where the run was not evaluated."""
+        if not (self.folder / EVALUATION).is_file():
+            return None
+        return self.once("evaluation", lambda: Kept(self.folder))
+
+    @property
+    def beliefs(self) -> believed.Notes:
+        """What a model believed, where somebody asked it."""
+        if believed.NAME not in annotation_names(self.folder):
+            return believed.NONE
+        return self.once("beliefs", lambda: believed.read(self.folder))
+
+    @property
+    def changed(self) -> float:
+        """When the logs last gained something, in seconds since the epoch."""
+        paths = list(logs(self.folder).values()) or [self.folder / CONFIG]
+        return max(path.stat().st_mtime for path in paths)
+
+    @property
+    def status(self) -> str:
+        """`evaluated`, `playing` or `not evaluated`."""
+        path = self.folder / EVALUATION
+        if path.is_file() and path.stat().st_mtime >= self.changed:
+            return "evaluated"
+        return "playing" if time.time() - self.changed < FRESH else "not evaluated"
+
+    @property
+    def agent(self) -> str:
+        """What the agent is called."""
+        if self.evaluation is not None:
+            return self.evaluation.summary.players
+        seats = self.config.get("seats")
+        if isinstance(seats, dict) and isinstance(seats.get("agent"), dict):
+            return label(seats["agent"])
+        online = self.config.get("online")
+        return "in training" if online else "agent"
+
+    def trajectory(self, identity: str) -> Trajectory:
+        """The episode with this id."""
+        with self.lock:
+            found = self.run.trajectories.where("id = ?", identity)
+            if not found:
+                raise UserError(f"episode: {self.name} has none called {identity!r}")
+            return found[0]
+
+
+class Library:
+    """All runs and trainings, by the names that addresses have for them."""
+
+    def __init__(self, places: Sequence[Path]) -> None:
+        self.places = [Path(place) for place in places]
+        self._lock = RLock()
+        self._runs: OrderedDict[Path, Shelf] = OrderedDict()
+        self._trainings: dict[Path, str] = {}
+        self._opened: OrderedDict[Path, None] = OrderedDict()
+        self._looked = -1.0
+        self.unread: list[tuple[str, str]] = []
+        """Folders that are runs but cannot be read, and why."""
+        self.look()
+        if not self._runs and not self._trainings and not self.unread:
+            told = ", ".join(map(str, self.places))
+            raise UserError(f"view: {told}: no run folder and no training in it, and none below it")
+
+    def look(self) -> None:
+        """Find folders that are new, and drop those that are gone; at most once a second."""
+        with self._lock:
+            if 0 <= time.monotonic() - self._looked < 1.0:
+                return
+            found, trained = self._found()
+            for gone in self._runs.keys() - set(found):
+                del self._runs[gone]
+            names = {shelf.name for shelf in self._runs.values()} | set(self._trainings.values())
+            self.unread = []
+            for folder in found:
+                if folder not in self._runs:
+                    self._add(folder, names)
+            self._trainings = {f: self._trainings.get(f) or _named(f, names) for f in trained}
+            self._looked = time.monotonic()
+
+    def _add(self, folder: Path, names: set[str]) -> None:
+        shelf = Shelf(folder, _named(folder, names))
+        try:
+            _ = shelf.env_config
+        except (SondeError, OSError) as e:
+            self.unread.append((shelf.name, str(e)))
+            names.discard(shelf.name)
+        else:
+            self._runs[folder] = shelf
+
+    def _found(self) -> tuple[list[Path], list[Path]]:
+        runs: dict[Path, None] = {}
+        trained: dict[Path, None] = {}
+        for place in self.places:
+            if not place.is_dir():
+                raise UserError(f"view: {place}: no such folder")
+            for folder in _below(place, DEEP):
+                if (folder / CONFIG).is_file() and (logs(folder) or (folder / EVALUATION).is_file()):
+                    runs[folder] = None
+                if (folder / HISTORY).is_file():
+                    trained[folder] = None
+        return list(runs), list(trained)
+
+    @property
+    def runs(self) -> list[Shelf]:
+        with self._lock:
+            return list(self._runs.values())
+
+    @property
+    def trainings(self) -> dict[str, Path]:
+        """Folders by name."""
+        with self._lock:
+            return {name: folder for folder, name in self._trainings.items()}
+
+    def run(self, name: str) -> Shelf:
+        """The run of this name; of all that were asked for, those that were not used for longest are closed."""
+        shelf = next((shelf for shelf in self.runs if shelf.name == name), None)
+        if shelf is None:
+            raise UserError(f"run: got {name!r}, which is not among the {len(self.runs)} runs here")
+        with self._lock:
+            self._opened[shelf.folder] = None
+            self._opened.move_to_end(shelf.folder)
+            closing = [self._opened.popitem(last=False)[0] for _ in range(len(self._opened) - OPEN)]
+            gone = [self._runs[folder] for folder in closing if folder in self._runs]
+        for other in gone:
+            other.close()
+        return shelf
+
+    def held(self, shelf: Shelf) -> bool:
+        """Whether a run was asked for lately and stays open."""
+        return shelf.folder in self._opened
+
+    def training(self, name: str) -> Path:
+        if name not in self.trainings:
+            raise UserError(f"training: got {name!r}, which is not among the {len(self.trainings)} trainings here")
+        return self.trainings[name]
+
+
+def _below(place: Path, depth: int) -> Iterator[Path]:
+    yield place
+    if depth:
+        for folder in sorted(p for p in place.iterdir() if p.is_dir() and not p.name.startswith(".")):
+            yield from _below(folder, depth - 1)
+
+
+def _named(folder: Path, taken: set[str]) -> str:
+    """A name for addresses: the folder's, with a number behind it where another one has it."""
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in folder.resolve().name)
+    base = kept.strip(".") or "run"
+    name, n = base, 2
+    while name in taken:
+        name, n = f"{base}-{n}", n + 1
+    taken.add(name)
+    return name

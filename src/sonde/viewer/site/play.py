@@ -1,0 +1,345 @@
+"""Games a person plays in the browser: any environment against its users, from the start or on from a recorded turn.
+
+A game is the list of its episodes, one per turn of the agent, so going back is a choice among them, and taking over
+from a run is a replay up to a turn. A program may play on for a while: so a record can be forked, too. Games live as
+long as the application does. The rules are those of `sonde play`: no tags are asked for, and a line that cannot be read
+as an answer costs nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any
+
+from sonde.agents.human import bare, meant, unread, untagged
+from sonde.core import (
+    AGENT,
+    AnyPolicy,
+    Env,
+    Episode,
+    ProgramPolicy,
+    UserError,
+    advance_now,
+    default_policies,
+    invalid,
+    make,
+    names,
+    unknown,
+)
+from sonde.core.plain import Piece, plain
+from sonde.core.registry import summary
+
+from ..boards import draw
+from ..text import pieces
+from .library import Library
+from .moments import Bar, Best, best_of, known, wordy
+
+USUAL = "wordle"
+GAMES = 50
+"""Games that are kept; the one not looked at for longest goes first."""
+LISTED = 60
+"""Answers that are offered as a list."""
+LINE = 4000
+"""Characters of a line that a person says."""
+
+
+@dataclass
+class Game:
+    """A game. `episodes[i]` is the state before the agent's turn i of this game; `shown`: whether the posterior is."""
+
+    env: Env[Any]
+    others: Mapping[str, AnyPolicy]
+    episodes: list[Episode]
+    origin: tuple[str, str, int] | None = None
+    shown: bool = False
+    hint: Best | None = None
+    notice: str = ""
+    lock: RLock = field(default_factory=RLock)
+
+    @property
+    def now(self) -> Episode:
+        return self.episodes[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move:
+    """A turn on the page; `turn` from 1. `mine`: it was made in this game and not on the record it began from."""
+
+    turn: int
+    said: Sequence[Piece]
+    told: Sequence[Piece]
+    bits: float | None
+    expected: float | None
+    best: float | None
+    mine: bool
+    back: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GamePage:
+    """A game as it stands. What must not be known yet is not in it: bars and bits only while `shown`, or at the end."""
+
+    template = "game.html.j2"
+
+    title: str
+    id: str
+    env: str
+    preset: str
+    opening: Sequence[Piece]
+    moves: Sequence[Move]
+    board: str | None
+    turn: int
+    max_turns: int
+    over: bool
+    kind: str
+    hidden: Sequence[Piece]
+    shown: bool
+    has_filter: bool
+    entropy: float | None
+    start: float | None
+    left: int | None
+    bars: Sequence[Bar]
+    hint: Best | None
+    notice: str
+    answers: Sequence[str]
+    talks: bool
+    programs: Sequence[str]
+    origin: tuple[str, str, int] | None
+    command: str
+
+    @property
+    def wordy(self) -> bool:
+        """Whether names of hypotheses take a line of their own."""
+        return wordy(self.bars)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartPage:
+    """What can be played, and the games that were begun."""
+
+    template = "play.html.j2"
+    title = "Play"
+
+    environments: Sequence[tuple[str, str]]
+    games: Sequence[tuple[str, str, int, str]]
+    chosen: str
+    presets: Sequence[str]
+    splits: Sequence[str]
+
+
+class Games:
+    """The games of an application."""
+
+    def __init__(self) -> None:
+        self._games: OrderedDict[str, Game] = OrderedDict()
+        self._lock = RLock()
+
+    def start_page(self, query: Mapping[str, str]) -> StartPage:
+        """The form, and the games there are."""
+        with self._lock:
+            games = [
+                (key, g.env.spec.name, len(g.now.turns), g.now.outcome.kind if g.now.outcome else "")
+                for key, g in reversed(self._games.items())
+            ]
+        chosen = query.get("env") or USUAL
+        env = make(chosen) if chosen in names("envs") else make(USUAL)
+        return StartPage(
+            environments=[(name, summary("envs", name)) for name in names("envs")],
+            games=games,
+            chosen=env.name,
+            presets=env.presets,
+            splits=env.splits,
+        )
+
+    def begin(self, form: Mapping[str, str]) -> str:
+        """A new game by `env`, `preset`, `split`, `task` (empty: one you do not know) and `seed`; its id."""
+        name = form.get("env", "")
+        if name not in names("envs"):
+            raise unknown("env", name, names("envs"))
+        env = make(name, **({"preset": form["preset"]} if form.get("preset") else {}))
+        tasks = env.tasks(form.get("split") or "test")
+        # As in `sonde play`: a person's own game need not be repeatable, and the task is named at the end.
+        index = secrets.randbelow(len(tasks)) if not form.get("task") else _number("task", form["task"])
+        if index >= len(tasks):
+            raise invalid("task", index, f"0 to {len(tasks) - 1}")
+        others = _others(env)
+        begun = Episode.begin(env, tasks[index], seed=_number("seed", form.get("seed") or "0"))
+        return self._add(Game(env, others, [advance_now(begun, others)], shown=form.get("shown") == "1"))
+
+    def take_over(self, library: Library, run: str, identity: str, turn: int) -> str:
+        """A game that goes on from before turn `turn` (from 0) of a recorded episode; its id."""
+        shelf = library.run(run)
+        t = shelf.trajectory(identity)
+        stages = [ep for ep in Episode.stages(shelf.env, t) if ep.to_act == AGENT]
+        if not 0 <= turn < len(stages):
+            raise invalid("turn", turn, f"0 to {len(stages) - 1}")
+        game = Game(shelf.env, _others(shelf.env), stages[: turn + 1], (run, identity, turn), shown=True)
+        game.episodes[-1] = game.now.fork(sample=t.sample)
+        return self._add(game)
+
+    def _add(self, game: Game) -> str:
+        key = secrets.token_hex(6)
+        with self._lock:
+            self._games[key] = game
+            while len(self._games) > GAMES:
+                self._games.popitem(last=False)
+        return key
+
+    def game(self, key: str) -> Game:
+        with self._lock:
+            if key not in self._games:
+                raise UserError(f"play: no game {key!r}; games last as long as `sonde view` runs")
+            self._games.move_to_end(key)
+            return self._games[key]
+
+    def do(self, key: str, form: Mapping[str, str]) -> None:
+        """One of: `say` a line, go `back` to a turn, `show` or hide the posterior, ask for a `hint`, `let` a program
+        play a turn or, with `rest`, all that is left."""
+        game = self.game(key)
+        with game.lock:
+            game.notice, game.hint = "", None
+            if "say" in form:
+                _say(game, form["say"])
+            elif "back" in form:
+                _back(game, _number("back", form["back"]))
+            elif "show" in form:
+                game.shown = form["show"] == "1"
+            elif "hint" in form:
+                _hint(game)
+            elif "let" in form:
+                _let(game, form["let"], rest=form.get("rest") == "1")
+
+    def page(self, key: str) -> GamePage:
+        """A game's page."""
+        game = self.game(key)
+        with game.lock:
+            return _page(key, game)
+
+
+def _others(env: Env[Any]) -> dict[str, AnyPolicy]:
+    others = default_policies(env)
+    lacking = [seat for seat in env.spec.seats if seat != AGENT and seat not in others]
+    if lacking:
+        raise UserError(f"play: {env.name} has no default policy for seat {lacking[0]!r}; use `sonde rollout`")
+    return others
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise UserError(f"{name}: got {text!r}, allowed: a whole number")
+    return int(text)
+
+
+def _say(game: Game, line: str) -> None:
+    ep, line = game.now, line.strip()[:LINE]
+    if ep.to_act is None or not line:
+        return
+    said = ep.step(meant(line, ep.env.actions(ep.state) or (), ep.env.spec, ep.env.say))
+    if (why := unread(said)) is not None:
+        game.notice = f"{why[:1].upper()}{why[1:]}. Try again; this costs nothing."
+        return
+    game.episodes.append(advance_now(said, game.others))
+
+
+def _back(game: Game, turn: int) -> None:
+    first = len(game.episodes[0].turns)
+    if not first <= turn < len(game.now.turns):
+        raise invalid("back", turn, f"{first} to {len(game.now.turns) - 1}")
+    del game.episodes[turn - first + 1 :]
+
+
+def _hint(game: Game) -> None:
+    f = game.now.filter()
+    if f is None:
+        game.notice = "This environment has no exact posterior, so there is no hint."
+    else:
+        game.hint = best_of(f, lambda answer: bare(game.env.say(answer)))
+
+
+def programs(env: Env[Any]) -> list[str]:
+    """Who may play on: the ends of the environment's scale, where they are programs."""
+    return [name for name in dict.fromkeys((env.spec.reference, env.spec.floor)) if name]
+
+
+def _let(game: Game, name: str, *, rest: bool) -> None:
+    if name not in programs(game.env):
+        raise unknown("let", name, programs(game.env))
+    policy = make(f"agents:{name}")
+    if not isinstance(policy, ProgramPolicy):
+        raise UserError(f"let: {name} is no program that answers on the spot")
+    while game.now.to_act == AGENT:
+        game.episodes.append(advance_now(game.now.step(policy.act_now(game.now.view())), game.others))
+        if not rest:
+            break
+
+
+# --- the page -------------------------------------------------------------------------------------------------------
+
+
+def _page(key: str, game: Game) -> GamePage:
+    ep, env = game.now, game.env
+    over, f = ep.outcome is not None, ep.filter()
+    shown = game.shown or over
+    answers = [] if over else list(env.actions(ep.state) or ())
+    facts = known([f], ep, (), blind=not over) if f is not None and shown else None
+    return GamePage(
+        title=f"{env.spec.name.replace('_', ' ')}, played here",
+        id=key,
+        env=env.spec.name,
+        preset=env.spec.preset,
+        opening=pieces(untagged(game.episodes[0].messages[AGENT][0].content if ep.messages[AGENT] else ""), LINE * 4),
+        moves=_moves(game, shown),
+        board=draw(ep, reveal=over),
+        turn=len(ep.turns) + (not over),
+        max_turns=env.spec.max_turns,
+        over=over,
+        kind=ep.outcome.kind if ep.outcome else "",
+        hidden=pieces(_hidden(ep)) if over else (),
+        shown=shown,
+        has_filter=f is not None,
+        entropy=float(f.entropy) if f is not None and shown else None,
+        start=float(start.entropy) if shown and (start := env.filter(ep.task.public)) is not None else None,
+        left=facts["left"][0] if facts else None,
+        bars=facts["bars"] if facts else (),
+        hint=game.hint,
+        notice=plain(game.notice),
+        answers=[plain(bare(env.say(a))) for a in answers] if len(answers) <= LISTED else (),
+        talks=len(env.spec.seats) > 1 and "<answer>" not in env.say("x").lower(),
+        programs=programs(env),
+        origin=game.origin,
+        command=_command(ep) if over and game.origin is None else "",
+    )
+
+
+def _hidden(ep: Episode) -> str:
+    told, hypothesis = ep.env.epilogue(ep.state), ep.env.hypothesis(ep.state)
+    return told or ("" if hypothesis is None else f"It was: {ep.env.in_words(hypothesis) or hypothesis}")
+
+
+def _command(ep: Episode) -> str:
+    task = ep.task
+    seed = f" --seed {ep.seed}" if ep.seed else ""
+    return f"sonde play {task.env} --preset {task.preset} --split {task.split} --task {task.index}{seed}"
+
+
+def _moves(game: Game, shown: bool) -> list[Move]:
+    ep = game.now
+    gains = (ep.gains(expected=ep.outcome is not None) or ()) if shown else ()
+    first = len(game.episodes[0].turns)
+    return [
+        Move(
+            turn=turn.index + 1,
+            said=pieces(bare(turn.text)),
+            told=pieces(untagged(turn.told)),
+            bits=gains[turn.index].realised if turn.index < len(gains) else None,
+            expected=gains[turn.index].expected if turn.index < len(gains) else None,
+            best=gains[turn.index].best if turn.index < len(gains) else None,
+            mine=game.origin is None or turn.index >= game.origin[2],
+            back=turn.index if turn.index >= first else None,
+        )
+        for turn in ep.turns
+    ]

@@ -1,0 +1,170 @@
+"""The first page: all runs in a table, to be sorted, filtered, grouped, and picked for a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sonde import metrics
+from sonde.core import SondeError, content_hash
+from sonde.evaluate import KINDS
+from sonde.metrics import Estimate
+
+from ..headline import Share
+from .library import Library, Shelf
+
+SORTS = ("age", "env", "agent", "n", "success", "score", "bits", "tokens", "status")
+GROUPS = ("", "env", "agent", "status")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """A run in numbers. `score` is the mean return, `bits` the mean gain of an episode, None where not evaluated."""
+
+    name: str
+    env: str
+    preset: str
+    agent: str
+    n: int
+    success: Estimate | None
+    score: float | None
+    reference_score: Estimate | None
+    bits: Estimate | None
+    tokens: float
+    turns: float
+    kinds: Mapping[str, int]
+    changed: float
+    status: str
+    privileged: bool = False
+
+    @property
+    def shares(self) -> list[Share]:
+        return shares(self.kinds)
+
+
+def shares(kinds: Mapping[str, int]) -> list[Share]:
+    """The outcomes that occurred, in the order that all pages have."""
+    total = max(1, sum(kinds.values()))
+    return [Share(kind, kinds[kind], 100 * kinds[kind] / total) for kind in KINDS if kinds.get(kind)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsPage:
+    """The table. `groups` are headings with their runs; `environments` and `agents` what can be filtered by."""
+
+    template = "runs.html.j2"
+    title = "Runs"
+
+    groups: Sequence[tuple[str, Sequence[Headline]]]
+    n: int
+    of: int
+    environments: Sequence[str]
+    agents: Sequence[str]
+    statuses: Sequence[str]
+    trainings: Sequence[str]
+    query: Mapping[str, str]
+    version: str
+    unread: Sequence[tuple[str, str]]
+    """Folders that cannot be read, and why."""
+
+
+def page(library: Library, query: Mapping[str, str]) -> RunsPage:
+    """`query` may hold `sort` (with a minus: downwards), `group`, `env`, `agent`, `status` and `text`, a part of any
+    name."""
+    library.look()
+    every: list[Headline] = []
+    unread = list(library.unread)
+    for shelf in library.runs:
+        try:
+            every.append(headline_of(library, shelf))
+        except (SondeError, OSError) as e:
+            unread.append((shelf.name, str(e)))
+    shown = sorted((h for h in every if _wanted(h, query)), key=_key(query.get("sort", "")), reverse=_down(query))
+    group = query.get("group", "")
+    groups: dict[str, list[Headline]] = {}
+    for h in shown:
+        groups.setdefault(str(getattr(h, group)) if group in GROUPS[1:] else "", []).append(h)
+    return RunsPage(
+        groups=sorted(groups.items()) if group else list(groups.items()),
+        n=len(shown),
+        of=len(every),
+        environments=sorted({h.env for h in every}),
+        agents=sorted({h.agent for h in every}),
+        statuses=sorted({h.status for h in every}),
+        trainings=sorted(library.trainings),
+        query=query,
+        version=version(library),
+        unread=unread,
+    )
+
+
+def version(library: Library) -> str:
+    """Differs when a run has changed, come or gone."""
+    return content_hash([[shelf.name, shelf.version, shelf.status] for shelf in library.runs])
+
+
+def _wanted(h: Headline, query: Mapping[str, str]) -> bool:
+    exact = all(getattr(h, f) == query[f] for f in ("env", "agent", "status") if query.get(f))
+    text = query.get("text", "").lower()
+    return exact and text in f"{h.name} {h.env} {h.preset} {h.agent}".lower()
+
+
+def _down(query: Mapping[str, str]) -> bool:
+    return query.get("sort", "-age").startswith("-")
+
+
+def _key(sort: str) -> Callable[[Headline], Any]:
+    name = (sort or "-age").removeprefix("-")
+    if name == "age":
+        return lambda h: (h.changed, h.name)
+    if name in ("success", "bits"):
+        return lambda h: (value.mean if (value := getattr(h, name)) else float("-inf"), h.name)
+    if name in SORTS:
+        return lambda h: (value if (value := getattr(h, name)) is not None else float("-inf"), h.name)
+    return lambda h: (h.changed, h.name)
+
+
+def headline_of(library: Library, shelf: Shelf) -> Headline:
+    """A run's numbers, computed when it has changed; a run that nobody looks at is closed again."""
+    state, status = shelf.state(), shelf.status
+    kept = shelf.headline
+    if kept is not None and kept[:2] == (state, status):
+        return kept[2]
+    found = headline(shelf)
+    shelf.headline = (state, status, found)
+    if not library.held(shelf):
+        shelf.close()
+    return found
+
+
+def headline(shelf: Shelf) -> Headline:
+    """Of the evaluation where it is newer than the episodes, else of the index."""
+    runs = shelf.run.trajectories
+    kinds: dict[str, int] = dict(runs.select("coalesce(kind, 'error'), count(*)", group="1"))  # pyright: ignore
+    tokens, turns = runs.select("coalesce(avg(tokens), 0), coalesce(avg(turns), 0)", order="1")[0]
+    env, preset = shelf.env_config.get("name", ""), shelf.env_config.get("preset", "")
+    status = shelf.status
+    kept = shelf.evaluation
+    known = kept.summary if kept is not None and status == "evaluated" else None
+    plain = {"name": shelf.name, "env": env, "preset": preset, "agent": shelf.agent, "n": sum(kinds.values()),
+             "tokens": tokens, "turns": turns, "changed": shelf.changed, "status": status}  # fmt: skip
+    if known is None:
+        score = runs.select("avg(score)", order="1")[0][0]
+        return Headline(**plain, success=success(shelf), score=score, reference_score=None, bits=None, kinds=kinds)
+    scored = known.metrics["score"]
+    return Headline(
+        **plain,
+        success=known.metrics["success"],
+        score=scored.mean if scored else None,
+        reference_score=known.metrics["reference_score"],
+        bits=known.metrics["bits"],
+        kinds=known.kinds,
+        privileged=known.privileged,
+    )
+
+
+def success(shelf: Shelf) -> Estimate | None:
+    """The share of the episodes that there are which were won, with an interval clustered by task."""
+    rows = shelf.run.trajectories.select("coalesce(sum(success), 0), count(*)", group="task")
+    return metrics.rate([[1.0] * won + [0.0] * (n - won) for won, n in rows]) if rows else None

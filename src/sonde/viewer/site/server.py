@@ -1,0 +1,240 @@
+"""The application that a browser talks to: loopback only, a random token in every address, nothing from elsewhere.
+
+Whoever does not know the token is told nothing. A page may load its own style sheets and run the one script that its
+content policy knows by its hash, so what models said cannot become anything but text. Pages are made on threads; a page
+that is looked at asks now and then whether its run has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import webbrowser
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from sonde.core import SondeError, UserError
+
+from ..report import render as render_report
+from ..templating import asset, fingerprint, templates
+from . import run as run_page
+from . import trainings
+from .library import Library
+from .links import Links, depth_of
+from .pages import PARTS, SCRIPT, STYLES, NotFound, as_json, page, render, version
+from .play import Games
+
+HOST = "127.0.0.1"
+PORTS = 20
+"""Ports that are tried one after the other where none was asked for."""
+FIRST_PORT = 8930
+POLICY = (
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'sha256-{}'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_FIGURES: Mapping[str, Callable[[Library, str], str]] = {"run": run_page.figures, "training": trainings.figures}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class App:
+    """The handlers, over a library and the games that are played."""
+
+    def __init__(self, library: Library, token: str) -> None:
+        self.library, self.token, self.games = library, token, Games()
+        self.headers = {
+            "Content-Security-Policy": POLICY.format(fingerprint(asset(SCRIPT))),
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cache-Control": "no-store",
+        }
+
+    def application(self) -> web.Application:
+        app = web.Application(middlewares=[self.guard], client_max_size=256 * 1024)
+        base = f"/{self.token}"
+        app.router.add_get(base, self.home)
+        app.router.add_get(base + "/assets/{name}", self.assets)
+        app.router.add_get(base + "/state/{path:.*}", self.state)
+        app.router.add_get(base + "/figures/{kind}/{name}", self.figures)
+        app.router.add_get(base + "/api/{path:.*}", self.api)
+        app.router.add_get(base + "/report", self.report)
+        app.router.add_get(base + "/compare", self.compare)
+        app.router.add_get(base + "/play", self.play)
+        app.router.add_post(base + "/play", self.begin)
+        app.router.add_get(base + "/play/{id}", self.game)
+        app.router.add_post(base + "/play/{id}", self.move)
+        app.router.add_get(base + "/{path:.*}", self.show)
+        return app
+
+    @web.middleware
+    async def guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Only who knows the token, and asks for this host by its own name, is answered."""
+        host = (request.host or "").rpartition(":")[0] or request.host
+        given = request.path.split("/")[1] if "/" in request.path else ""
+        if host not in (HOST, "localhost") or not hmac.compare_digest(given.encode(), self.token.encode()):
+            return web.Response(status=404, text="not found\n", headers=self.headers)
+        if request.method == "POST" and request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            return web.Response(status=403, text="only from its own pages\n", headers=self.headers)
+        try:
+            response = await handler(request)
+        except web.HTTPException as e:
+            e.headers.update(self.headers)
+            raise
+        except (SondeError, OSError) as e:
+            response = await self._failed(request, e)
+        for name, value in self.headers.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    async def _failed(self, request: web.Request, e: SondeError | OSError) -> web.Response:
+        """One line that says what is wrong, as a page or as JSON."""
+        status = 404 if isinstance(e, NotFound | UserError | FileNotFoundError) else 500
+        said = str(e) if isinstance(e, SondeError) else f"{e.filename}: {e.strerror}; was the run moved or removed?"
+        parts = _parts(request.path.removeprefix(f"/{self.token}"))
+        if parts and parts[0] in ("api", "state", "figures", *PARTS):
+            return web.json_response({"error": said}, status=status)
+        links = Links(depth_of(parts))
+        text = (
+            templates()
+            .get_template("error.html.j2")
+            .render(why=said, to=links, script=asset(SCRIPT), script_hash="", live="", p={"title": "Not there"})
+        )
+        return _html(text, status)
+
+    async def home(self, request: web.Request) -> web.StreamResponse:
+        raise web.HTTPMovedPermanently(f"/{self.token}/")
+
+    async def show(self, request: web.Request) -> web.Response:
+        parts, query = _parts(request.match_info["path"]), dict(request.query)
+
+        def made() -> str:
+            links = Links(depth_of(parts), query=query)
+            found = page(self.library, parts, query)
+            return render(found, links, live="/".join(parts) if parts[:1] not in [(name,) for name in PARTS] else "")
+
+        return _html(await asyncio.to_thread(made))
+
+    async def api(self, request: web.Request) -> web.Response:
+        parts, query = _parts(request.match_info["path"]), dict(request.query)
+        body = await asyncio.to_thread(lambda: as_json(page(self.library, parts, query)))
+        return web.Response(body=body, content_type="application/json")
+
+    async def state(self, request: web.Request) -> web.Response:
+        found = await asyncio.to_thread(version, self.library, _parts(request.match_info["path"]))
+        return web.json_response({"version": found})
+
+    async def figures(self, request: web.Request) -> web.Response:
+        draw = _FIGURES.get(request.match_info["kind"])
+        if draw is None:
+            raise NotFound("figures: allowed: of a run or a training")
+        return _html(await asyncio.to_thread(draw, self.library, request.match_info["name"]))
+
+    async def report(self, request: web.Request) -> web.Response:
+        names = list(request.query.getall("run", []))
+        shelves = [self.library.run(name) for name in names] or self.library.runs
+        evaluated = [shelf.folder for shelf in shelves if shelf.evaluation is not None]
+        if not evaluated:
+            raise UserError("report: none of these runs was evaluated")
+        text = await asyncio.to_thread(render_report, evaluated, 6)
+        response = _html(text)
+        response.headers["Content-Security-Policy"] = POLICY.format(fingerprint(asset("report.js")))
+        return response
+
+    async def compare(self, request: web.Request) -> web.Response:
+        """What the table of runs asks for: a comparison of two, the report of more."""
+        names = list(dict.fromkeys(request.query.getall("run", [])))
+        if len(names) == 2:
+            raise web.HTTPSeeOther("/".join((f"/{self.token}", "compare", *names)))
+        if not names:
+            raise UserError("compare: no run was picked, allowed: two or more")
+        raise web.HTTPSeeOther(f"/{self.token}/report?" + "&".join(f"run={name}" for name in names))
+
+    async def assets(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if name not in STYLES:
+            raise NotFound(f"assets: got {name!r}, allowed: {', '.join(STYLES)}")
+        return web.Response(text=asset(name), content_type="text/css")
+
+    # --- games ------------------------------------------------------------------------------------------------------
+
+    async def play(self, request: web.Request) -> web.Response:
+        query = dict(request.query)
+        return _html(await asyncio.to_thread(lambda: render(self.games.start_page(query), Links(0, query=query))))
+
+    async def begin(self, request: web.Request) -> web.StreamResponse:
+        form = await _form(request)
+
+        def begun() -> str:
+            if form.get("run"):
+                turn = form.get("turn", "0")
+                if not turn.isdigit():
+                    raise UserError(f"turn: got {turn!r}, allowed: a whole number")
+                return self.games.take_over(self.library, form["run"], form.get("id", ""), int(turn))
+            return self.games.begin(form)
+
+        raise web.HTTPSeeOther(f"/{self.token}/play/{await asyncio.to_thread(begun)}")
+
+    async def game(self, request: web.Request) -> web.Response:
+        key = request.match_info["id"]
+        return _html(await asyncio.to_thread(lambda: render(self.games.page(key), Links(1))))
+
+    async def move(self, request: web.Request) -> web.StreamResponse:
+        key, form = request.match_info["id"], await _form(request)
+        await asyncio.to_thread(self.games.do, key, form)
+        raise web.HTTPSeeOther(f"/{self.token}/play/{key}#now")
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
+
+
+async def _form(request: web.Request) -> dict[str, str]:
+    return {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
+
+
+def _html(text: str, status: int = 200) -> web.Response:
+    # A lone surrogate cannot be encoded; where text may hold one, it is shown by its code already.
+    return web.Response(body=text.encode("utf-8", "replace"), content_type="text/html", charset="utf-8", status=status)
+
+
+async def started(library: Library, port: int | None, token: str | None = None) -> tuple[web.AppRunner, str]:
+    """A server that answers, and its address. Raises `UserError` where the port is taken."""
+    token = token or secrets.token_urlsafe(16)
+    runner = web.AppRunner(App(library, token).application(), access_log=None)
+    await runner.setup()
+    for tried in (port,) if port is not None else range(FIRST_PORT, FIRST_PORT + PORTS):
+        try:
+            site = web.TCPSite(runner, HOST, tried, reuse_address=True)
+            await site.start()
+        except OSError:
+            continue
+        (_, bound, *_), *_ = runner.addresses
+        return runner, f"http://{HOST}:{bound}/{token}/"
+    await runner.cleanup()
+    where = f"port {port} is" if port is not None else f"ports {FIRST_PORT} to {FIRST_PORT + PORTS - 1} are"
+    raise UserError(f"view: {where} taken by another program, allowed: a free one, or 0 for any (--port)")
+
+
+def serve(
+    places: Sequence[Path], *, port: int | None = None, browser: bool = True, on_start: Callable[[str], Any]
+) -> None:
+    """Answer until interrupted. `on_start` is told the address."""
+    library = Library(places)
+
+    async def forever() -> None:
+        runner, address = await started(library, port)
+        on_start(address)
+        if browser:
+            webbrowser.open(address)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()
+
+    asyncio.run(forever())

@@ -1,0 +1,213 @@
+// @ts-check
+// What the pages do beyond being read: parts that come later, stepping through an episode, and news of a run while it is
+// played. Everything is on the page without this script but the parts that come on demand. Text is never made markup
+// here: parts come from the server, whose templates escape what models said.
+
+const root = document.body.dataset.root ?? "";
+
+/** @param {string} path @returns {Promise<string>} */
+async function fetched(path) {
+  const answer = await fetch(path, { headers: { "X-Part": "1" } });
+  if (answer.ok) return answer.text();
+  const said = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
+  const line = document.createElement("p");
+  line.className = "quiet";
+  line.textContent = String(said.error);
+  return line.outerHTML;
+}
+
+/** @param {string} text */
+function say(text) {
+  const said = document.getElementById("said");
+  if (said) said.textContent = text;
+}
+
+// --- parts that come later -------------------------------------------------------------------------------------------
+
+/** @param {ParentNode} within */
+async function fill(within) {
+  for (const place of /** @type {NodeListOf<HTMLElement>} */ (within.querySelectorAll("[data-fragment]"))) {
+    const path = place.dataset.fragment ?? "";
+    place.removeAttribute("data-fragment");
+    place.setAttribute("aria-busy", "true");
+    place.innerHTML = await fetched(path).catch(() => "<p>It does not answer; is sonde view still running?</p>");
+    place.removeAttribute("aria-busy");
+    if (place.querySelector(".moments")) show(at, false);
+  }
+}
+
+document.addEventListener("click", async (event) => {
+  const button = /** @type {HTMLElement} */ (event.target).closest("button");
+  if (!button) return;
+  if (button.dataset.step) step(Number(button.dataset.step));
+  if (button.dataset.load) {
+    const path = button.dataset.load;
+    button.removeAttribute("data-load");
+    button.setAttribute("disabled", "");
+    const part = document.createElement("div");
+    part.innerHTML = await fetched(path).catch(() => "<p>It does not answer.</p>");
+    const turn = button.closest(".turn");
+    if (button.dataset.into === "turn" && turn) turn.append(...part.childNodes);
+    else button.parentElement?.append(...part.childNodes);
+  }
+});
+
+// --- forms -----------------------------------------------------------------------------------------------------------
+
+document.addEventListener("change", (event) => {
+  const field = /** @type {HTMLElement} */ (event.target);
+  if (field.matches("[data-submit]")) /** @type {HTMLSelectElement} */ (field).form?.requestSubmit();
+  if (field.matches("[name=run][type=checkbox]")) picked();
+});
+
+document.addEventListener("submit", (event) => {
+  // An address without what was left empty can be read, and shared.
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (form.method !== "get") return;
+  for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("input[name], select[name]")))
+    if (!field.value) field.disabled = true;
+});
+
+window.addEventListener("pageshow", () => {
+  for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("form[method=get] :disabled[name]")))
+    field.disabled = false;
+  picked();
+});
+
+function picked() {
+  const n = document.querySelectorAll("[name=run]:checked").length;
+  const button = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-pick-button]"));
+  const count = document.querySelector("[data-pick-count]");
+  if (!button || !count) return;
+  button.disabled = n < 2;
+  button.textContent = n > 2 ? `report of ${n}` : "compare";
+  count.textContent = n ? `${n} picked` : "none picked";
+}
+
+// --- stepping through an episode ---------------------------------------------------------------------------------------
+
+const turns = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".conversation:not(.game) .turn[id]")]);
+/** The turn that is looked at, from 1; 0 is before the first, and `turns.length + 1` the whole episode at its end. */
+let at = turns.length + 1;
+
+/** @param {number} by */
+function step(by) {
+  if (!turns.length) return;
+  const from = at > turns.length && by > 0 ? 0 : at;
+  show(Math.min(turns.length, Math.max(0, from + by)), true);
+}
+
+/** @param {number} to @param {boolean} move */
+function show(to, move) {
+  at = to;
+  const whole = to > turns.length;
+  turns.forEach((turn, i) => turn.classList.toggle("now", i + 1 === to));
+  for (const link of document.querySelectorAll(".timeline a"))
+    if (/** @type {HTMLElement} */ (link).dataset.turn === String(to)) {
+      link.setAttribute("aria-current", "true");
+      if (move) link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
+  const output = document.querySelector("[data-step-at]");
+  if (output) output.textContent = whole ? "all turns" : to ? `turn ${to} of ${turns.length}` : "before turn 1";
+  const told = moment(whole ? turns.length : to);
+  if (!move) return;
+  history.replaceState(null, "", to ? `#t${to}` : location.pathname + location.search);
+  if (to) turns[to - 1].scrollIntoView({ block: "nearest" });
+  else scrollTo({ top: 0 });
+  say(`${output?.textContent ?? ""}. ${told}`);
+}
+
+/** The board and the beliefs after `to` turns. @param {number} to @returns {string} */
+function moment(to) {
+  for (const shot of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".shot[data-at]")))
+    shot.hidden = shot.dataset.at !== String(Math.min(to, document.querySelectorAll(".shot[data-at]").length - 1));
+  const list = document.querySelector(".beliefs[style]");
+  const left = /** @type {HTMLElement | null} */ (document.querySelector("[data-left]"));
+  if (!list || !left) return "";
+  const rows = /** @type {HTMLElement[]} */ ([...list.children]).map((row) => {
+    const exact = /** @type {number[]} */ (JSON.parse(row.dataset.exact ?? "[]"));
+    const believed = /** @type {number[]} */ (JSON.parse(row.dataset.believed ?? "[]"));
+    return { row, p: exact[Math.min(to, exact.length - 1)] ?? 0, b: believed[Math.min(to, believed.length - 1)] };
+  });
+  const order = [...rows].sort((x, y) => y.p - x.p || (y.b ?? 0) - (x.b ?? 0));
+  for (const { row, p, b } of rows) {
+    const [bar, thin, share] = [row.querySelector("b"), row.querySelector(".bar i"), row.querySelector(".p")];
+    row.style.setProperty("--row", String(order.findIndex((other) => other.row === row)));
+    row.classList.toggle("gone", p === 0);
+    if (bar) bar.style.width = `${100 * p}%`;
+    if (thin instanceof HTMLElement && b !== undefined) thin.style.width = `${100 * b}%`;
+    if (share) share.textContent = p && p < 0.001 ? "<0.1 %" : `${(100 * p).toFixed(1)} %`;
+  }
+  const counts = /** @type {number[]} */ (JSON.parse(left.dataset.left ?? "[]"));
+  const unknown = /** @type {number[]} */ (JSON.parse(left.dataset.entropy ?? "[]"));
+  const i = Math.min(to, counts.length - 1);
+  const when = to ? `after turn ${to}` : "before turn 1";
+  left.textContent = `${counts[i].toLocaleString("en")} possible, ${unknown[i].toFixed(2)} bits unknown, ${when}`;
+  return left.textContent;
+}
+
+document.addEventListener("keydown", (event) => {
+  const field = /** @type {HTMLElement} */ (event.target);
+  if (event.key === "Enter" && !event.shiftKey && field.matches(".say textarea")) {
+    event.preventDefault();
+    return /** @type {HTMLTextAreaElement} */ (field).form?.requestSubmit();
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || field.matches("input, textarea, select")) return;
+  const link = /** @type {HTMLAnchorElement | null} */ (document.querySelector(`a[data-key="${event.key === "]" ? "]" : event.key === "[" ? "[" : ""}"]`));
+  if (link) link.click();
+  else if (turns.length && (event.key === "j" || event.key === "ArrowRight")) step(1);
+  else if (turns.length && (event.key === "k" || event.key === "ArrowLeft")) step(-1);
+  else return;
+  event.preventDefault();
+});
+
+function fromAddress() {
+  const found = /^#t(\d+)$/.exec(location.hash);
+  if (turns.length) show(found ? Math.min(turns.length, Number(found[1])) : turns.length + 1, Boolean(found));
+}
+window.addEventListener("hashchange", fromAddress);
+
+// --- while a run is played -----------------------------------------------------------------------------------------------
+
+/** Takes the parts of a page that have changed from a newer one. */
+async function renew() {
+  const text = await fetched(location.pathname.split("/").pop() + location.search);
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const ticked = new Set([...document.querySelectorAll("[name=run]:checked")].map((box) => /** @type {HTMLInputElement} */ (box).value));
+  for (const part of document.querySelectorAll("[data-swap]")) {
+    const newer = page.querySelector(`[data-swap="${CSS.escape(part.getAttribute("data-swap") ?? "")}"]`);
+    if (!newer || newer.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue;
+    const keep = newer.getAttribute("data-keep"); // what was drawn stays, until it is of another kind
+    if (keep && keep === part.getAttribute("data-keep")) continue;
+    if (keep) part.setAttribute("data-keep", keep);
+    part.replaceChildren(...newer.childNodes);
+    fill(part);
+  }
+  for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("[name=run]"))) box.checked = ticked.has(box.value);
+  picked();
+  return page.body.dataset.version;
+}
+
+async function watch() {
+  let known = document.body.dataset.version;
+  const path = document.body.dataset.live ?? "";
+  let pause = 1500;
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    if (document.hidden) continue;
+    try {
+      const answer = await fetch(`${root}state/${path}`);
+      const { version } = await answer.json();
+      if (answer.ok && version !== known) known = (await renew()) ?? version;
+      pause = 1500;
+    } catch {
+      pause = Math.min(30000, 2 * pause); // it was ended, or the machine sleeps
+    }
+  }
+}
+
+document.documentElement.classList.add("js");
+fromAddress();
+picked();
+fill(document);
+if (document.body.dataset.version) watch();

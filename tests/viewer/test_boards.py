@@ -1,0 +1,158 @@
+"""Boards: what is drawn of a game, and that nothing hidden is."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+
+import sonde
+from sonde.core import AGENT, Episode, ProgramPolicy, advance_now, default_policies
+from sonde.viewer.boards import FAMILIES, draw
+from sonde.viewer.boards.pen import Pen
+
+
+def begun(env: Any, index: int = 0, seed: int = 0) -> Episode:
+    return advance_now(Episode.begin(env, env.tasks("test")[index], seed=seed), default_policies(env))
+
+
+def said(ep: Episode, *lines: str) -> Episode:
+    others = default_policies(ep.env)
+    for line in lines:
+        ep = advance_now(ep.step(ep.env.say(line)), others)
+    return ep
+
+
+def words(svg: str | None) -> list[str]:
+    """The texts of a picture, which has to be well-formed."""
+    assert svg is not None
+    return [e.text or "" for e in ET.fromstring(svg).iter("text")]
+
+
+def styles(svg: str | None) -> list[str]:
+    assert svg is not None
+    return [e.get("class", "") for e in ET.fromstring(svg).iter()]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_board_is_drawn_at_every_moment_of_a_game(name: str) -> None:
+    env = sonde.make(name, **({"max_turns": 6} if name in ("chess", "river_swim", "bernoulli_bandit") else {}))
+    policy, others = sonde.make("agents:random"), default_policies(env)
+    assert isinstance(policy, ProgramPolicy)
+    ep = begun(env)
+    for _ in range(6):
+        for reveal in (False, True):
+            svg = draw(ep, reveal=reveal, name="x")
+            words(svg)
+            assert svg is None or re.search(r'aria-label="[^"]{5,}"', svg)
+        if ep.to_act != AGENT:
+            break
+        ep = advance_now(ep.step(policy.act_now(ep.view())), others)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_board_shows_nothing_that_was_not_told(name: str) -> None:
+    """Worlds whose agents have been told the same look the same."""
+    env = sonde.make(name, **({"preset": "lmrl_partial"} if name == "maze" else {}))
+    pictures: dict[str, set[str | None]] = {}
+    for index in range(12):
+        ep = begun(env, index % len(env.tasks("test")), seed=index)
+        told = ep.messages[AGENT][0].content + repr(sorted(dict(ep.task.public).items()))
+        pictures.setdefault(told, set()).add(draw(ep))
+    assert all(len(found) == 1 for found in pictures.values())
+
+
+def test_a_mine_field_by_hand() -> None:
+    env = sonde.make("minesweeper")
+    ep = Episode.begin(env, env.task({"rows": 4, "cols": 4, "mines": [[0, 0], [3, 0]]}))
+    one = said(ep, "reveal 0 1")
+    assert words(draw(one)) == ["0", "1", "2", "3", "0", "1", "1", "2", "3"]
+    assert styles(draw(one)).count("b-shut") == 15 and "b-ghost" not in styles(draw(one))
+    assert styles(draw(one, reveal=True)).count("b-ghost") == 2
+    assert "✕" in words(draw(said(one, "reveal 3 0")))
+
+
+def test_shots_by_hand() -> None:
+    env = sonde.make("battleship")
+    fleet = {"size": 5, "carrier": ["A1", "A2", "A3", "A4", "A5"], "battleship": ["B1", "B2", "B3", "B4"],
+             "destroyer": ["C1", "C2"]}  # fmt: skip
+    ep = said(Episode.begin(env, env.task(fleet)), "A1", "E5", "C2")
+    assert [w for w in words(draw(ep)) if w in "CBD" and w][-2:] == ["C", "D"]
+    assert styles(draw(ep)).count("b-miss") == 1
+    assert styles(draw(ep, reveal=True)).count("b-ghost") == 9
+
+
+def test_marks_by_hand() -> None:
+    env = sonde.make("wordle")
+    svg = draw(said(Episode.begin(env, env.task("toast")), "roast"))
+    assert words(svg) == list("ROAST")
+    assert styles(svg).count("b-right") == 4 and styles(svg).count("b-absent") == 1
+    assert "r absent, o right place" in str(svg)
+    other = draw(said(Episode.begin(env, env.task("toast")), "stain"))
+    assert styles(other).count("b-under") == styles(other).count("b-other") == 2
+    assert words(draw(said(Episode.begin(env, env.task("toast")), "roast"), reveal=True))[-5:] == list("TOAST")
+
+
+def test_counts_by_hand() -> None:
+    env = sonde.make("mastermind")
+    svg = draw(said(Episode.begin(env, env.task("0427")), "4420"))
+    assert styles(svg).count("b-full") == 2 and styles(svg).count("b-ring") == 1
+    assert "4420: 2 exact, 1 partial" in str(svg)
+
+
+def test_a_walk_by_hand() -> None:
+    env = sonde.make("maze")
+    ep = said(begun(env), "move right", "move right")
+    svg = str(draw(ep))
+    assert styles(svg).count("b-wall") == sum(row.count("#") for row in ep.state.layout)  # type: ignore[attr-defined]
+    (way,) = [e.get("d", "") for e in ET.fromstring(svg).iter() if e.get("class") == "b-way"]
+    assert way.count("L") == 2
+    hidden = sonde.make("maze", preset="lmrl_partial")
+    assert not {"b-way", "b-me"} & set(styles(draw(begun(hidden)))) and "b-ghost" in styles(
+        draw(begun(hidden), reveal=True)
+    )
+
+
+def test_a_position_by_hand() -> None:
+    svg = draw(said(begun(sonde.make("chess")), "e4"))
+    found = styles(svg)
+    assert found.count("b-white") == found.count("b-black") == 16
+    assert found.count("b-light") == found.count("b-dark") == 32
+    assert "agent e4" in str(svg)
+
+
+def test_outputs_by_hand() -> None:
+    env = sonde.make("circuit_decoding")
+    ep = said(begun(env), "probe 2 101")
+    assert str(ep.turns[0].info["output"]) in words(draw(ep))
+    truth = words(draw(ep, reveal=True))
+    assert sum(w in ("0", "1") for w in truth) == 24
+
+
+def test_a_rule_that_is_wrong_shows_where() -> None:
+    env = sonde.make("cellular_automata")
+    ep = Episode.begin(env, env.task({"rule": 255, "inputs": ["0101"]}))
+    assert "✕" not in words(draw(ep))
+    assert words(draw(said(ep, "0"))).count("✕") == 4
+
+
+def test_arms_by_hand() -> None:
+    env = sonde.make("best_arm")
+    ep = said(begun(env), "blue", "blue", "green")
+    assert next(w for w in words(draw(ep)) if " of " in w).endswith("of 2")
+
+
+def test_words_that_are_drawn_are_escaped() -> None:
+    pen = Pen(10, 10, 'a "quoted" <b>')
+    pen.text(1, 1, "<script>&", 'b-ink" onload="x')
+    svg = pen.svg("n")
+    assert words(svg) == ["<script>&"] and "<script" not in svg
+    (text,) = ET.fromstring(svg).iter("text")
+    assert text.get("class") == 'b-ink" onload="x' and text.get("onload") is None
+    assert ET.fromstring(svg).get("aria-label") == 'a "quoted" <b>'
+
+
+def test_a_conversation_has_no_board() -> None:
+    assert draw(begun(sonde.make("twenty_questions"))) is None

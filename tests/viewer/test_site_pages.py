@@ -1,0 +1,238 @@
+"""Pages as values: what they say of a run, by hand."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+
+import orjson
+import pytest
+
+from sonde import metrics
+from sonde.core import UserError
+from sonde.run import EVALUATION, load_evaluation
+from sonde.store import Run, RunWriter
+from sonde.viewer.site import episodes, pages
+from sonde.viewer.site.kept import Kept
+from sonde.viewer.site.library import Library
+from sonde.viewer.site.links import Links
+from sonde.viewer.site.run import figures
+
+from .conftest import SCRIPT, html, ids, named, page, play
+
+# --- runs ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_the_numbers_of_the_evaluations(library: Library, runs: Path) -> None:
+    found = {h.name: h for _, rows in page(library).groups for h in rows}
+    assert len(found) == 4
+    for name, h in found.items():
+        kept = load_evaluation(runs / name)
+        assert (h.success, h.bits, h.kinds) == (kept.metrics["success"], kept.metrics["bits"], kept.kinds)
+        assert (h.status, h.n) == ("evaluated", len(kept.rows))
+
+
+def test_runs_are_sorted_filtered_and_grouped(library: Library) -> None:
+    def agents(**query: str) -> list[str]:
+        return [h.agent for _, rows in page(library, **query).groups for h in rows]
+
+    assert agents(env="mastermind", sort="agent") == ["entropy", f"llm ({SCRIPT})", "random"]
+    assert agents(env="mastermind", sort="-success")[0] == "entropy"
+    assert agents(text="MINES") == ["careless"]
+    assert [group for group, _ in page(library, group="env").groups] == ["mastermind", "minesweeper"]
+    assert agents(agent="nobody") == []
+
+
+def test_a_folder_that_cannot_be_read_is_told_of_and_the_others_are_shown(runs: Path, tmp_path: Path) -> None:
+    whole = shutil.copytree(runs, tmp_path / "runs")
+    broken = next(p for p in whole.iterdir() if (p / "config.json").is_file())
+    saved = orjson.loads((broken / "config.json").read_bytes())
+    (broken / "config.json").write_bytes(orjson.dumps({**saved, "format": 99}))
+    found = page(Library([whole]))
+    assert found.of == 3
+    ((name, why),) = found.unread
+    assert name == broken.name and "newer than this sonde" in why
+    shown = next(h.name for _, rows in found.groups for h in rows if h.env == "mastermind")
+    assert page(Library([whole]), "run", shown).listing.n == 6
+
+
+def test_a_run_of_no_environment_is_told_of(tmp_path: Path) -> None:
+    RunWriter.open(tmp_path / "odd", {"benchmark": "store"}).close()
+    ((name, why),) = page(Library([tmp_path])).unread
+    assert name == "odd" and why.endswith("names no environment")
+
+
+def test_what_the_pages_need_is_small() -> None:
+    assets = [p for p in (files("sonde.viewer") / "templates").iterdir() if p.is_file()]
+    assert sum(len(p.read_bytes()) for p in assets) < 200_000
+
+
+def test_places_without_runs_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no run folder and no training"):
+        Library([tmp_path])
+    with pytest.raises(UserError, match=r"nowhere: no such folder"):
+        Library([tmp_path / "nowhere"])
+
+
+def test_runs_of_one_name_are_told_apart(runs: Path, tmp_path: Path) -> None:
+    for place in ("a", "b"):
+        shutil.copytree(runs, tmp_path / place)
+    names = [shelf.name for shelf in Library([tmp_path]).runs]
+    assert len(set(names)) == len(names) == 8
+    assert sum(name.endswith("-2") for name in names) == 4
+
+
+# --- a run ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_matrix_has_every_sample_of_every_task(library: Library) -> None:
+    found = page(library, "run", named(library, "entropy"))
+    assert [(row.index, [c.sample for c in row.cells]) for row in found.matrix] == [(i, [0, 1]) for i in range(3)]
+    assert all(c.kind == "win" for row in found.matrix for c in row.cells) and found.tasks == 3
+
+
+def test_episodes_are_listed_filtered_and_turned_over(library: Library) -> None:
+    name = named(library, "random")
+    shelf = library.run(name)
+    every = episodes.listing(shelf, {})
+    assert [(e.index, e.sample) for e in every.lines] == [(i, s) for i in range(3) for s in range(2)]
+    second = episodes.listing(shelf, {"page": "1"}, per_page=4)
+    assert (second.n, second.number, second.pages) == (6, 1, 2)
+    assert [e.id for e in second.lines] == [e.id for e in every.lines[4:]]
+    won = episodes.listing(shelf, {"kind": "win"})
+    assert won.n == sum(e.kind == "win" for e in every.lines)
+    assert episodes.listing(shelf, {"task": "1"}).n == 2
+    falling = [e.turns for e in episodes.listing(shelf, {"sort": "-turns"}).lines]
+    assert falling == sorted(falling, reverse=True)
+
+
+@pytest.mark.parametrize(("query", "why"), [
+    ({"task": "x"}, "task: got 'x', allowed: a whole number"),
+    ({"sort": "id; DROP TABLE episodes"}, "sort"),
+    ({"page": "-1"}, "page: got"),
+])  # fmt: skip
+def test_questions_that_mean_nothing_are_told(library: Library, query: dict[str, str], why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        episodes.listing(library.run(named(library, "random")), query)
+
+
+@pytest.mark.thorough
+def test_facets_are_success_by_tag(tmp_path: Path) -> None:
+    play(tmp_path, "random", {"name": "minesweeper"}, n_tasks=6, k=1)
+    library = Library([tmp_path])
+    found = page(library, "run", library.runs[0].name)
+    sizes = {facet.value: facet for facet in found.facets if facet.tag == "difficulty"}
+    rows = list(library.runs[0].run)
+    assert sum(facet.n for facet in sizes.values()) == 6 and len(sizes) > 1
+    for value, facet in sizes.items():
+        mine = [t for t in rows if t.task.tags["difficulty"] == value]
+        won = [[float(t.outcome is not None and t.outcome.success)] for t in mine]
+        assert (facet.n, facet.success) == (len(mine), metrics.rate(won))
+        line = episodes.listing(library.runs[0], {"tag": f"difficulty:{value}"})
+        assert {e.id for e in line.lines} == {t.id for t in mine}
+
+
+def test_figures_are_drawn_once_and_other_pages_do_not_wait_for_them(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, drawn = named(library, "random"), list[str]()
+    identity = ids(library, name)[0]
+
+    def draw(folder: str) -> str:
+        with ThreadPoolExecutor(1) as other:  # another visitor, meanwhile
+            drawn.append(other.submit(page, library, "episode", name, identity).result(20).title)
+        return "figures"
+
+    monkeypatch.setattr("sonde.viewer.site.run.drawn", draw)
+    assert [figures(library, name) for _ in range(2)] == ["figures"] * 2
+    assert drawn == ["mastermind, task 0, sample 0"]
+
+
+def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Path) -> None:
+    done = Run.load(next(p for p in runs.iterdir() if "--random--" in p.name and "mastermind" in p.name))
+    folder = tmp_path / "growing"
+    with RunWriter.open(folder, done.config) as writer:
+        writer.append(done[0])
+        writer.flush()
+        library = Library([folder])
+        first = page(library, "run", "growing")
+        version = pages.version(library, ("run", "growing"))
+        assert (first.headline.status, first.headline.n, first.headline.bits) == ("playing", 1, None)
+        assert "not evaluated" in first.why_no_figures
+        assert pages.version(library, ("run", "growing")) == version
+        for t in done[1:]:
+            writer.append(t)
+        writer.flush()
+        assert pages.version(library, ("run", "growing")) != version
+        second = page(library, "run", "growing")
+        assert second.headline.n == len(done) == second.listing.n
+        won = [t for t in done if t.outcome and t.outcome.success]
+        assert second.headline.success is not None
+        assert second.headline.success.mean == pytest.approx(len(won) / len(done))
+
+
+def test_new_runs_are_found(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = sorted(p for p in runs.iterdir() if (p / "config.json").is_file())
+    shutil.copytree(source[0], tmp_path / "one")
+    library = Library([tmp_path])
+    shutil.copytree(source[1], tmp_path / "two")
+    later = time.monotonic() + 2
+    monkeypatch.setattr("sonde.viewer.site.library.time.monotonic", lambda: later)
+    assert page(library).of == 2
+    shutil.rmtree(tmp_path / "one")
+    later += 2
+    assert [h.name for _, rows in page(library).groups for h in rows] == ["two"]
+
+
+# --- the evaluation in parts ---------------------------------------------------------------------------------------
+
+
+def test_an_evaluation_is_read_in_parts_as_it_is_as_a_whole(runs: Path, tmp_path: Path) -> None:
+    for folder in (p for p in runs.iterdir() if (p / EVALUATION).is_file()):
+        whole, kept = load_evaluation(folder), Kept(folder)
+        assert kept.summary.summary() == whole.summary()
+        assert [kept.row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
+        assert kept.row("nobody", 1) is None
+        other = tmp_path / folder.name
+        other.mkdir()
+        (other / EVALUATION).write_bytes(orjson.dumps(orjson.loads((folder / EVALUATION).read_bytes())))
+        assert [Kept(other).row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
+
+
+# --- as text -------------------------------------------------------------------------------------------------------
+
+
+def test_every_page_is_text_whatever_was_said(library: Library) -> None:
+    name = named(library, "llm")
+    row = page(library, "run", name).matrix[0]
+    identity = row.cells[0].id
+    addresses = [(), ("run", name), ("group", name, row.task, str(row.seed)), ("moments", name, identity)]
+    addresses += [("episode", name, cell.id) for cell in row.cells] + [("tokens", name, identity, "0")]
+    for parts in addresses:
+        text = html(library, *parts)
+        assert SCRIPT not in text and "<img" not in text and "javascript:alert(1)'" not in text.replace("&#39;", "")
+        assert not set("\u202e\u2066\x00\x1b") & set(text)
+        orjson.loads(pages.as_json(page(library, *parts)))
+    assert "&lt;script&gt;" in html(library, "group", name, row.task, str(row.seed))
+
+
+def test_an_address_that_no_page_has_is_an_error_of_its_own(library: Library) -> None:
+    for parts in (("nothing",), ("run",), ("run", "a", "b")):
+        with pytest.raises(pages.NotFound, match="address: got"):
+            page(library, *parts)
+    with pytest.raises(UserError, match="not among the 4 runs"):
+        page(library, "run", "nobody")
+    with pytest.raises(UserError, match="none called 'x'"):
+        page(library, "episode", named(library, "random"), "x")
+
+
+def test_links_are_relative_and_say_what_they_mean() -> None:
+    live, static = Links(2), Links(1, static=True, there=frozenset({("run", "a")}))
+    assert live("run", "a b/c", sort="x", page="") == "../../run/a%20b%2Fc?sort=x"
+    assert live() == "../../" and Links()() == "./"
+    assert static("run", "a", sort="x") == "../run/a.html" and static() == "../index.html"
+    assert static.has("run", "a") and not static.has("run", "b") and live.has("run", "b")
+    assert Links(query={"sort": "x", "page": "2"}).here(page="") == "?sort=x"

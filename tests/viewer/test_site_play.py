@@ -1,0 +1,150 @@
+"""Games in the browser, as values: what a person may know, going back, taking over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sonde.core import Episode, UserError
+from sonde.viewer.site.library import Library
+from sonde.viewer.site.links import Links
+from sonde.viewer.site.pages import page, render
+from sonde.viewer.site.play import GAMES, Games
+
+from .conftest import SCRIPT, named
+
+
+def texts(pieces: Any) -> str:
+    return "".join(piece.text for piece in pieces)
+
+
+def begin(games: Games, **form: str) -> str:
+    return games.begin({"env": "mastermind", "task": "3", **form})
+
+
+def test_a_game_is_played_to_its_end_and_then_tells_all() -> None:
+    games = Games()
+    key = begin(games)
+    hidden = str(games.game(key).now.task.hidden)
+    before = render(games.page(key), Links(1))
+    assert hidden not in before and not games.page(key).bars and games.page(key).entropy is None
+    games.do(key, {"say": "0123"})
+    games.do(key, {"say": hidden})
+    found = games.page(key)
+    assert found.over and found.kind == "win" and hidden in texts(found.hidden)
+    assert [texts(move.said) for move in found.moves] == ["0123", hidden]
+    assert found.moves[0].best is not None and "--task 3" in found.command
+    games.do(key, {"say": "more"})
+    assert len(games.page(key).moves) == 2
+
+
+def test_what_cannot_be_read_costs_nothing_and_is_told() -> None:
+    games = Games()
+    key = begin(games)
+    games.do(key, {"say": "twelve"})
+    assert games.page(key).moves == [] and "costs nothing" in games.page(key).notice
+    games.do(key, {"say": SCRIPT})
+    assert SCRIPT not in render(games.page(key), Links(1))
+    games.do(key, {"say": "   "})
+    assert games.page(key).turn == 1
+
+
+def test_the_posterior_is_shown_when_asked_for_and_does_not_name_the_truth() -> None:
+    games = Games()
+    key = begin(games)
+    games.do(key, {"say": "0123"})
+    games.do(key, {"show": "1"})
+    found = games.page(key)
+    assert found.left and found.entropy and found.bars and not any(bar.true for bar in found.bars)
+    hidden = str(games.game(key).now.task.hidden)
+    known = games.game(key).now.filter()
+    assert known is not None
+    assert [bar.name for bar in found.bars] == [h for h, _ in known.belief().top(len(found.bars))]
+    assert hidden not in {bar.name for bar in found.bars}
+    games.do(key, {"show": "0"})
+    assert not games.page(key).bars
+    games.do(key, {"hint": "1"})
+    hint = games.page(key).hint
+    assert hint is not None and hint.bits and hint.bits > 1
+
+
+def test_a_person_may_go_back_and_let_a_program_play() -> None:
+    games = Games()
+    key = begin(games)
+    for guess in ("0123", "4567", "8901"):
+        games.do(key, {"say": guess})
+    games.do(key, {"back": "1"})
+    assert [texts(m.said) for m in games.page(key).moves] == ["0123"]
+    with pytest.raises(UserError, match="back: got 5"):
+        games.do(key, {"back": "5"})
+    games.do(key, {"let": "entropy"})
+    assert len(games.page(key).moves) == 2
+    games.do(key, {"let": "entropy", "rest": "1"})
+    assert games.page(key).kind == "win"
+    with pytest.raises(UserError, match="let"):
+        games.do(key, {"let": "psrl"})
+
+
+def test_a_record_is_taken_over_at_any_turn(library: Library) -> None:
+    name = named(library, "random")
+    t = next(t for t in library.run(name).run if len(t.turns) > 2)
+    games = Games()
+    key = games.take_over(library, name, t.id, 2)
+    game = games.game(key)
+    assert [turn.text for turn in game.now.turns] == [turn.text for turn in t.turns[:2]]
+    assert game.now.seed == t.seed and [m.mine for m in games.page(key).moves] == [False, False]
+    games.do(key, {"back": "0"})
+    assert games.page(key).moves == []
+    games.do(key, {"say": str(t.task.hidden)})
+    assert games.page(key).kind == "win"
+    whole = games.take_over(library, name, t.id, 1)
+    games.do(whole, {"say": t.turns[1].text})
+    *_, last = (ep for ep in Episode.stages(game.env, t) if len(ep.turns) == 2)
+    mine = games.game(whole).now.messages["agent"]
+    assert [m.content for m in mine] == [m.content for m in last.messages["agent"]]
+    with pytest.raises(UserError, match="turn: got 9"):
+        games.take_over(library, name, t.id, 9)
+
+
+@pytest.mark.parametrize(("form", "why"), [
+    ({"env": "nothing"}, "env"), ({"env": "wordle", "task": "x"}, "task: got 'x'"),
+    ({"env": "wordle", "task": "99999"}, "task: got 99999"), ({"env": "wordle", "split": "no"}, "split"),
+    ({"env": "wordle", "preset": "no"}, "preset"),
+])  # fmt: skip
+def test_a_game_that_cannot_be_is_told(form: dict[str, str], why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        Games().begin(form)
+
+
+@pytest.mark.thorough
+def test_a_conversation_is_had_with_the_environments_own_user() -> None:
+    games = Games()
+    key = games.begin({"env": "twenty_questions", "task": "0"})
+    games.do(key, {"say": "Is it alive?"})
+    (move,) = games.page(key).moves
+    assert texts(move.told) and games.page(key).talks
+
+
+def test_games_that_nobody_looks_at_go_first() -> None:
+    games = Games()
+    first = begin(games)
+    for _ in range(GAMES - 1):
+        begin(games)
+    games.page(first)
+    begin(games)
+    assert games.page(first).turn == 1
+    assert len(games.start_page({}).games) == GAMES
+    with pytest.raises(UserError, match="no game"):
+        games.page("nobody")
+
+
+def test_the_form_offers_what_the_chosen_environment_has() -> None:
+    found = Games().start_page({"env": "maze"})
+    assert found.chosen == "maze" and "lmrl_partial" in found.presets
+    assert Games().start_page({"env": "<b>"}).chosen == "wordle"
+
+
+def test_pages_about_games_are_no_pages_of_runs(library: Library) -> None:
+    with pytest.raises(UserError, match="address"):
+        page(library, ("play",))
