@@ -60,7 +60,7 @@ def evaluate(
     protocol = PROTOCOLS.get(suite or "", Protocol())
     settings = {"max_turns": max_turns, "gains": gains, "label": playing.agent if playing.agent in ROLES else None}
     prepared = [
-        playing.prepared(env, preset, defaults={"k": protocol.samples(env)}, agent=protocol.agent, **settings)
+        playing.prepared(env, preset, defaults={"k": protocol.samples(env or "")}, agent=protocol.agent, **settings)
         for env, preset in environments(envs, suite, playing.preset)
     ]
     if dry_run:
@@ -94,7 +94,7 @@ def _show(
 
         write_report(folders, report)
     if as_json:
-        paper = [{"paper_score": paper_score(suite, e)} if suite in ANCHORS else {} for e in done]
+        paper = [{"paper_score": paper_score(suite, e)} if suite and suite in ANCHORS else {} for e in done]
         found = [{**e.summary(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
         mean = {name: value and asdict(value) for name, value in macro(done).items()}
         out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
