@@ -36,7 +36,7 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive,
 from sonde.core.types import Json
 
 from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.naming import Names, Verdict, lookup, name_key
+from sonde.people.language.naming import Names, Verdict, lookup, name_key
 from ._rules.partition import PartitionFilter
 
 if TYPE_CHECKING:

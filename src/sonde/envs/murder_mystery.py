@@ -44,7 +44,7 @@ from ._rules.mystery.reading import LONGEST, Reading, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
 from ._rules.mystery.telling import briefing, clues, lies
 from ._rules.mystery.words import template
-from ._rules.naming import Names, Verdict, lookup, name_key, verdict_on
+from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"

@@ -35,7 +35,7 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
 
 from .answer import read_answer
 from .checks import CHECKS, Candidates, gives_away, mentions
-from .naming import Names, Verdict, lookup, name_key, only_names, verdict_on
+from sonde.people.language.naming import Names, Verdict, lookup, name_key, only_names, verdict_on
 from .prompts import pieces
 
 USER, JUDGE = "user", "judge"

@@ -21,7 +21,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from .checks import plain
-from .letters import apostrophes, unaccented
+from sonde.people.language.letters import apostrophes, unaccented
 
 PREFERENCES = 4
 NOTHING = "I have no strong feelings about that."

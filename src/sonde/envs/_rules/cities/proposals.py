@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from ..checks import plain
-from ..naming import reported
+from sonde.people.language.naming import reported
 from .atlas import atlas
 from .customs import FAITHS, languages
 from .nature import ranges

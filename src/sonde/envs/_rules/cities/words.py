@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ..checks import plain
-from ..numerals import DIGITS, TENS, UNITS, amount
+from sonde.people.language.numbers import DIGITS, TENS, UNITS, amount
 from .atlas import City, atlas
 from .claims import Claim
 from .replies import Guess

@@ -19,7 +19,7 @@ from sonde.core.types import Json
 
 from ..checks import Candidates, mentions
 from ..dialogue import USER, Dialogue, Talk, spoken
-from ..naming import Names, Verdict, lookup, name_key
+from sonde.people.language.naming import Names, Verdict, lookup, name_key
 from .products import CaseFilter, Cause, Product, Query, products
 from .reading import UNKNOWN, ask_open, ask_value, catchwords, read, suggest
 from .vocabulary import TOKEN
