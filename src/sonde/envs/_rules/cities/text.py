@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sonde.people.language.letters import apostrophes, unaccented
+
 from .address import addressed
 from .phrasing import turned, unwrapped
 from .sentences import last

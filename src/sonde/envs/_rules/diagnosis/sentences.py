@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sonde.people.language.letters import apostrophes, unaccented
+
 from .forms import AS_IT_SHOULD, AUX, DENIAL, DIAGNOSIS, LEAD, NEGATION, TAG, WH, WHEN, either, one_of
 from .vocabulary import stems, words
 

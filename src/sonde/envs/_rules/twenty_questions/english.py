@@ -11,6 +11,7 @@ from functools import cache
 
 from sonde.people.language.letters import apostrophes, unaccented
 from sonde.people.language.numbers import TENS, UNITS, ungrouped
+
 from .wordlists import word_list, word_set
 
 _VERBS = word_set("english.verbs")

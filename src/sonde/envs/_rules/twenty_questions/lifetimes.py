@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from sonde.people.language.numbers import amount
+
 from ..partition import bits
 from . import spans
 from .phrases import asked, key

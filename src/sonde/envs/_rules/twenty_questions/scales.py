@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from sonde.people.language.numbers import amount
+
 from . import sizes
 from .queries import Query, atom
 from .topics import Known, knowledge, name_key

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from sonde.people.language.numbers import amount
+
 from .english import base
 from .phrases import source
 from .queries import Query, atom

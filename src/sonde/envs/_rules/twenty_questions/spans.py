@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from sonde.people.language.numbers import amount
+
 from .english import base
 from .scales import blocks, other_rows, pairs, ranged, topic_rows
 from .topics import Known, knowledge, name_key

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
 from sonde.people.language.numbers import amount
+
 from ..partition import bits
 from .english import base
 from .queries import Query, atom

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from sonde.people.language.numbers import amount
+
 from .queries import Query, any_of, atom
 from .sizes import comparer
 from .spans import EMPTY, NOW, SLACK, Span, numbers, plain_time, span, year_of
