@@ -6,9 +6,9 @@ import pytest
 
 from sonde.agents.asker import Asker
 from sonde.core import Episode, UserError, default_policies, make
-from sonde.envs._rules.twenty_questions.asking import phrasings, questions
-from sonde.envs._rules.twenty_questions.questions import read
-from sonde.envs._rules.twenty_questions.repeats import repeats
+from sonde.envs._rules.topics.asking import phrasings, questions
+from sonde.envs._rules.topics.room import read
+from sonde.envs._rules.topics.room import repeats
 from sonde.envs.twenty_questions import TwentyQuestions
 
 

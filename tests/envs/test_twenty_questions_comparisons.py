@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sonde.envs._rules.twenty_questions import counts, lifetimes, records, scales, spans
-from sonde.envs._rules.twenty_questions.answering import verdict_on
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.answering import verdict_on
+from sonde.envs._rules.topics.knowledge import knowledge
 
 CASES = (
     ("Denmark", "Is it further north than Italy?", "yes"),

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.envs._rules.twenty_questions.answering import guess, verdict_on
-from sonde.envs._rules.twenty_questions.questions import LONGEST, read
-from sonde.envs._rules.twenty_questions.repeats import repeats
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.answering import guess, verdict_on
+from sonde.envs._rules.topics.room import read
+from sonde.envs._rules.topics.room import repeats
+from sonde.envs._rules.topics.knowledge import knowledge
 
 
 def text_of(message: str) -> str | None:

@@ -8,10 +8,10 @@ from operator import or_
 import pytest
 
 from sonde.envs._rules.twenty_questions import facts
-from sonde.envs._rules.twenty_questions.answering import article, verdict_on
+from sonde.envs._rules.topics.answering import article, verdict_on
 from sonde.envs._rules.twenty_questions.phrases import expression, lexicon
-from sonde.envs._rules.twenty_questions.questions import read
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.room import read
+from sonde.envs._rules.topics.knowledge import knowledge
 from sonde.envs.twenty_questions import TwentyQuestions
 
 

@@ -14,7 +14,7 @@ from sonde.core import Episode
 from sonde.envs._rules.cities.questions import query
 from sonde.envs._rules.diagnosis.products import products
 from sonde.envs._rules.diagnosis.reading import read as read_customer
-from sonde.envs._rules.twenty_questions.questions import read as read_answerer
+from sonde.envs._rules.topics.room import read as read_answerer
 from sonde.envs._rules.twenty_questions.wordlists import word_list
 
 GLUE = re.findall(

@@ -22,9 +22,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from sonde.envs._rules.partition import bits
 from sonde.envs._rules.twenty_questions.phrases import source, supported
-from sonde.envs._rules.twenty_questions.topics import knowledge
+
+from sonde.envs._rules.partition import bits
+from sonde.envs._rules.topics.knowledge import knowledge
 
 COMMON = 0.03
 

@@ -148,6 +148,19 @@ _ECHO = re.compile(
 _LOOKS = r"(?<!look)(?<!looks)(?<!taste)(?<!tastes)(?<!sound)(?<!sounds)(?<!smell)(?<!feel)(?<!act)(?<!made)"
 
 
+_ERRAND = re.compile(r"\b(?:go|come) and (?!(?:go(?:es)?|come|back|up|down|away)\b)(?=[a-z])")
+"""As in "do people go and vote there": the second verb says it all."""
+
+
+def _unechoed(text: str) -> str:
+    """Without an echo at the end; "it is not big, is it" asks whether it is big."""
+    found = _ECHO.search(text)
+    if found is None:
+        return text
+    text = text[: found.start()]
+    return text if "not" in found[0] else re.sub(r"^((?:\w+ ){1,5}?)not ", r"\1", text)
+
+
 def _without_tail(text: str) -> str:
     """Without examples, an echo, asides and tags at the end."""
     text = _pattern(
@@ -158,5 +171,5 @@ def _without_tail(text: str) -> str:
         + _LOOKS
         + r" like (?:an? |the )(?!it\b).*$",
     ).sub("", text)
-    text = _pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ECHO.sub("", text))
+    text = _pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
     return _pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")

@@ -150,7 +150,7 @@ class Forms:
         while words:
             found = self.asked("for", words)
             if found is not None or words[-1] not in word_set("for_tail"):
-                return found or joined(words, self.purpose)
+                return found or joined(words, self.purpose, shares=True)
             words = words[:-1]
         return None
 

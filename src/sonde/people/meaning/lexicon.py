@@ -26,7 +26,7 @@ which the attribute `scope` is true. Several lines with one phrase add up: a fac
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple, Protocol
@@ -149,19 +149,26 @@ class _Slotted(NamedTuple):
 
 
 class Lexicon:
-    """The phrasings of a conversation. `slots` reads what may stand in a slot."""
+    """The phrasings of a conversation. `slots` reads what may stand in a slot; the lines `beside` count only for
+    phrases that no other line has. Options that name what nobody knows are left out."""
 
-    def __init__(self, declared: Iterable[Line], knows: Knows, slots: Mapping[str, Reader]) -> None:
+    def __init__(
+        self, declared: Iterable[Line], knows: Knows, slots: Mapping[str, Reader], beside: Iterable[Line] = ()
+    ) -> None:
         self._knows, self._slots = knows, slots
         self._lines: dict[str, list[Line]] = {}
         self._slotted: dict[str, list[_Slotted]] = {}
         for line in declared:
             for phrase in line.spelled():
                 self._add(phrase, line)
+        own = frozenset(self._lines)
+        for line in beside:
+            for phrase in line.spelled():
+                self._add(phrase, line, own)
         self._asked = cache(self._look_up)
         self._expressed = cache(self._express)
 
-    def _add(self, phrase: str, line: Line) -> None:
+    def _add(self, phrase: str, line: Line, own: Collection[str] = ()) -> None:
         frame, _, text = phrase.partition(" ")
         found = _SLOT.search(text)
         if found is not None:
@@ -171,9 +178,9 @@ class Lexicon:
             return
         words = text.split() if text.isalpha() else tokens(text)
         for k in (framed(frame, words), f"adj:{key(words)}" if frame == "adj" else ""):
-            held = self._lines.setdefault(k, [])
-            if k and line not in held:
-                held.append(line)
+            if k and k not in own:
+                held = self._lines.setdefault(k, [])
+                held += [line] if line not in held else []
 
     @property
     def keys(self) -> Iterable[str]:
@@ -234,9 +241,10 @@ class Lexicon:
 
     def _express(self, text: str) -> Claim:
         if "/" in text:
-            return self._added([self.expression(part.strip()) for part in text.split("/")], text)
+            parts = [self.expression(part.strip()) for part in text.split("/")]
+            return self._added([q for q in parts if not q.unread] or parts, text)
         options = [all_of(self._graded(name.strip()) for name in option.split("&")) for option in text.split("|")]
-        return any_of(options)
+        return any_of([q for q in options if not q.unread] or options)
 
     def _graded(self, name: str) -> Claim:
         q = self._knows.attribute(name.strip("!?~"))
