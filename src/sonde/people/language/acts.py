@@ -112,7 +112,7 @@ def _is_open(words: Words) -> bool:
 
 def _unframed(words: Words) -> Act:
     """The question inside its frames."""
-    text = " ".join(_unled(words)).strip(" ,")
+    text = " ".join(_unled(_after_preamble(words))).strip(" ,")
     denied = guess = False
     for _ in range(_DEEPEST):
         start = text
@@ -134,6 +134,14 @@ def _unled(words: Words) -> Words:
     while len(words) > 1 and (words[0] == "," or (words[0] in fillers and (words[0] != "no" or words[1] in plain))):
         words = words[1:]
     return words
+
+
+def _after_preamble(words: Words) -> Words:
+    """The clause behind "since it is alive, ..."; conditions are no preambles."""
+    if words[0] not in word_set("preambles"):
+        return words
+    asks = word_set("aux") | {"i", "my", "it"}
+    return next((words[i + 1 :] for i, w in enumerate(words[:-1]) if w == "," and words[i + 1] in asks), words)
 
 
 def _taken(name: str, text: str) -> tuple[str, bool]:

@@ -76,6 +76,8 @@ class Grammar(Forms):
             return self.purpose(words[1:] if words[0] in ("to", "for") else words)
         if head in word_set("quality"):
             return self.be(words)
+        if head in ("name", "title", "word") and is_verb(words[0]):
+            return self.do(words)
         return self.do(["have", "a", head, *words]) or self.do(["have", "a", *words, head])
 
     # --- readers -----------------------------------------------------------------------------------------------------
@@ -93,6 +95,8 @@ class Grammar(Forms):
         graded = self._graded(words, self.be)
         if graded is not None:
             return graded[0]
+        if words[0] in word_set("something") and words[1:]:
+            return self._modifier(words[1:])
         for read in (self.set_form, self.placed, self.purposed):
             found = read(words)
             if found is not None:
@@ -249,6 +253,9 @@ class Grammar(Forms):
         first = words[0]
         if first in ("that", "which", "who"):
             return self._relative(words[1:])
+        if first == "where" or words[:2] == ("in", "which"):
+            rest = words[1 if first == "where" else 2 :]
+            return self.sentence(["did", *rest]) or self._relative((*rest, "there")) if rest else None
         if first in ("with", "having", "containing"):
             return self.do(["have", *words[1:]])
         if first == "without":

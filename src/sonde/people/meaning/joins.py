@@ -91,7 +91,7 @@ def _part(part: Words, done: list[list[str]], later: list[list[str]], parse: Par
     """A part alone, or with the first words of the first part, or with the last words of the last."""
     tries: list[Words] = []
     before = done[0] if done else []
-    alone = len(before) <= 1 or part[0] in _ALONE or base(part[0]) == base(before[0])
+    alone = len(before) <= 1 or part[0] in _ALONE | word_set("aux") or base(part[0]) == base(before[0])
     if alone and before:
         tries.append(part)
     tries += [[*before[:k], *part] for k in range(min(len(before) - 1, 6), 0, -1)]

@@ -62,6 +62,7 @@ PREPOSITIONS: Mapping[str, str] = {
 _WHOLE = ("are", "were", "was", "did", "is", "can")
 _WHOLE_IF = word_set("people") | word_set("pronouns") | word_set("subjects")
 _OPTION = re.compile(r"\[([^\[\]()]*)\]|\(([^\[\]()]*)\)")
+_PLAIN = re.compile(r"[a-z ]+")
 _SLOT = re.compile(r"<(\w+)>")
 
 
@@ -176,7 +177,7 @@ class Lexicon:
             k = f"at:{key(before)}" if frame == "at" else framed(frame, before).strip()
             self._slotted.setdefault(k.split(" ")[0], []).append(_Slotted(k, found[1], key(behind), line))
             return
-        words = text.split() if text.isalpha() else tokens(text)
+        words = text.split() if _PLAIN.fullmatch(text) else tokens(text)
         for k in (framed(frame, words), f"adj:{key(words)}" if frame == "adj" else ""):
             if k and k not in own:
                 held = self._lines.setdefault(k, [])

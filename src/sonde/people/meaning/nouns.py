@@ -44,6 +44,9 @@ class Nouns:
     def named(self, words: Words) -> Claim | None:
         """What a whole noun phrase names."""
         rest, article = bare(words)
+        whole = self._naming(tuple(words), False) if len(words) > len(rest) > 0 else None
+        if whole is not None and whole.goal:
+            return whole
         return self._naming(tuple(rest), article) if rest else None
 
     def kind(self, words: Words) -> Claim | None:

@@ -17,7 +17,7 @@ from sonde.people.meaning.claims import Claim, either
 
 from ..partition import bits
 from .knowledge import knowledge
-from .regions import region, regions, within
+from .regions import native, region, regions
 
 Asked = Callable[[str], "Claim | None"]
 """A key of the lexicon -> what it asks."""
@@ -33,7 +33,7 @@ class Namer:
     def _named(self, words: tuple[str, ...], article: bool) -> Claim | None:
         """What a noun phrase without its article names, and what the lexicon says of it."""
         if len(words) == 1 and not article and words[0] in self._words["adjectives"]:
-            return self._asked(f"is:{words[0]}")
+            return self._adjective(words[0])
         entry = None if is_participle(words[-1]) and words[-1].endswith("ed") else self._asked(f"is:{key(words)}")
         entry = either(entry, self._people(words))
         guess = topics_named(" ".join(words))
@@ -44,6 +44,15 @@ class Namer:
         kind = self._kind(" ".join((*words[:-1], name_key(words[-1]))))
         return kind or guessed(words, article)
 
+    def _adjective(self, word: str) -> Claim | None:
+        """What an adjective says, and the guess of the topic of just that name; it is false of nothing because of
+        that."""
+        said, at = self._asked(f"is:{word}"), knowledge().index.get(word)
+        if at is None:
+            return said
+        yes, no = (said.yes, said.no) if said is not None else (0, 0)
+        return Claim(f"{word} or the very thing", yes & ~(1 << at), no & ~(1 << at), 1 << at, 0, word)
+
     def _people(self, words: Words) -> Claim | None:
         """As in "Spanish": from Spain, even if the language is a topic."""
         place = region(words) if len(words) <= 2 else None
@@ -51,7 +60,7 @@ class Namer:
             return None
         where = regions()[place]
         own = where.names if where.people else where.names[:1]
-        return None if " ".join(words) in own else within(place)
+        return None if " ".join(words) in own else native(place)
 
     def _class_or_guess(self, entry: Claim, guess: int) -> Claim:
         """A word that names a topic and says something of others as well: where it says nothing, and is true of nothing

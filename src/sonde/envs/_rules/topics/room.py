@@ -50,7 +50,7 @@ def lexicon() -> Lexicon:
 
 def _classes() -> Iterator[Line]:
     for name, names in knowledge().classes.items():
-        yield Line(name, "", [f"is {phrase}" for phrase in names])
+        yield Line(name, "", [f"is {phrase}" for phrase in names if not phrase.startswith(("something", "thing "))])
 
 
 _MEANT = {"is": "is", "was": "is", "has": "has", "people": "ob", "can": "does"}

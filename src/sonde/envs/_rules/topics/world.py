@@ -21,6 +21,7 @@ from sonde.people.meaning.columns import Numbers
 
 from . import regions, spelling
 from .knowledge import Known, knowledge
+from .rules import ruled, rules
 from .tables import Scale, blocks, comparatives, compass, counts, other_rows, ranged, scale, topic_rows, years
 
 NOW = 2025
@@ -47,7 +48,8 @@ class Topics:
     """What is known of the topics, as the room asks for it (`meaning.lexicon.Knows`)."""
 
     def attribute(self, name: str) -> Claim | None:
-        return Claim(name, *knowledge().known(name)) if name in knowledge().has else None
+        """An attribute or class, with what the rules add."""
+        return ruled(name) if name in knowledge().has or name in rules() else None
 
     def home(self, yes: int) -> int:
         return knowledge().home(yes)
@@ -138,9 +140,23 @@ class Topics:
         for name, up in comparatives().get(how, ()):
             part = _beside(scale(name), up, words)
             found = part if found is None else filled(found, part) if part is not None else found
+        if how in ("older", "younger", "newer"):
+            return self._older(how == "older", words)
         step = _SIZED.get(how)
         coarse = _stepped(*step, words) if step is not None else None
         return found if coarse is None else filled(found, coarse) if found is not None else coarse
+
+    def _older(self, older: bool, words: tuple[str, ...]) -> Claim | None:
+        """Older than a person, by birth, or than a thing that began in a known year."""
+        topics = knowledge().lookup.get(name_key(" ".join(words)), 0)
+        field = "born" if topics & self._people else "start"
+        held = years(field).of(topics) if topics else None
+        if held is None:
+            return None
+        before, after = Interval(-math.inf, held[0] - _SLACK), Interval(held[1] + _SLACK, math.inf)
+        told = self.born if field == "born" else self.begun
+        yes, no = (told(when).yes for when in ((before, after) if older else (after, before)))
+        return Claim(f"{'older' if older else 'newer'} than {' '.join(words)}", yes, no)
 
     def fits(self, words: tuple[str, ...]) -> Claim | None:
         return _stepped("size", False, words)
@@ -345,6 +361,7 @@ def _counted(words: Words) -> tuple[str, Interval] | None:
 
 def _letter(words: Words) -> str | None:
     words = [w for w in words if w not in ("the", "letter")]
+    words = words[1:] if len(words) == 2 and words[0] in ("a", "an") else words
     return words[0] if len(words) == 1 and (len(words[0]) == 1 or words[0] in ("vowel", "consonant")) else None
 
 
