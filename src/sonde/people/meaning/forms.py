@@ -34,6 +34,8 @@ class Forms:
 
     def people(self, words: Words, who: str) -> Claim | None:
         """What people do to it, or what it is to them."""
+        if not words:
+            return None
         if words[0] == "be":
             return self.done(self.subject.gap(words[1:])) if words[1:2] in (("able",), ("likely",)) else None
         turned = words[0] in ("not", "never")

@@ -13,6 +13,7 @@ Ours. A line is `MEANING: PHRASE; PHRASE; ...`. A phrase begins with its frame:
     known X     it is known for X
     made X      it is made of X
     do ...      a whole question that fits no frame (do people live there; are people afraid of it)
+    q X         any other whole question (q is english spoken there)
 
 `(a|b)` are alternatives, `[a]` may be absent. Articles and words of frequency do not matter, nor do forms of verbs and
 nouns. `<slot>` in a phrase stands for words that a reader of that name understands (`<time>`, `<amount>`, `<place>`).
@@ -100,6 +101,8 @@ def place_key(words: Words) -> str:
 
 def framed(frame: str, words: Words) -> str:
     """The key of a phrase in a frame."""
+    if frame == "q":
+        return f"q:{key(words)}"
     if frame in ("do", "have") or (frame in _WHOLE and words[:1] and words[0] in _WHOLE_IF):
         return f"q:{key([frame, *words])}"
     frame = "is" if frame in ("was", "were", "are") else frame
