@@ -34,6 +34,10 @@ _SIDES = {"t": "train", "v": "val", "e": "test"}
 NOTHING = Known(0, 0)
 
 
+_PERSON: Range = (4.0, 4.0)
+"""The step of size of people."""
+
+
 class Knowledge:
     """The knowledge base. `names[i]` is topic i."""
 
@@ -169,10 +173,13 @@ class Knowledge:
     @cached_property
     def numbers(self) -> Mapping[str, Mapping[int, Range]]:
         """Field -> the number of each topic that has one."""
-        return {
-            field: {i: (value, value) for i, value in enumerate(values) if value is not None}
+        found = {
+            field: {i: (float(value), float(value)) for i, value in enumerate(values) if value is not None}
             for field, values in self._data["numbers"].items()
         }
+        for i in bits(self.roots["person"]):
+            found["size"].setdefault(i, _PERSON)
+        return found
 
     @cached_property
     def column(self) -> Mapping[str, Numbers]:

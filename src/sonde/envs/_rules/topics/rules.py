@@ -88,7 +88,7 @@ _STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
 
 def _known(name: str) -> tuple[int, int]:
     """Of which topics an attribute of an expression is true and false: one that is stored, a limit such as `size<=2`, a
-    region such as `in_france`, or one that rules alone decide."""
+    region such as `in_france`, whether one or several countries are listed, or one that rules alone decide."""
     limit = _STEP.fullmatch(name)
     if name in knowledge().has:
         return knowledge().known(name)
@@ -97,6 +97,10 @@ def _known(name: str) -> tuple[int, int]:
         return knowledge().column[limit[1]].within(Interval(low, high), name)[1:3]
     if name[:3] == "in_" and name[3:] in regions():
         return within(name[3:])[1:3]
+    if name in ("lands_one", "lands_several"):
+        lands = knowledge().lists["country"]
+        one, several = lands.known & ~lands.several, lands.several
+        return (one, several) if name == "lands_one" else (several, one)
     if name in rules():
         return ruled(name)[1:3]
     raise ValueError(f"twenty_questions_rules.txt: got {name!r}, allowed: an attribute, a limit or a region")

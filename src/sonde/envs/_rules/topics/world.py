@@ -144,6 +144,8 @@ class Topics:
             return self._older(how == "older", words)
         step = _SIZED.get(how)
         coarse = _stepped(*step, words) if step is not None else None
+        if coarse is not None:
+            coarse = coarse._replace(no=coarse.no | ruled("size_of_none").yes & ~coarse.yes)
         return found if coarse is None else filled(found, coarse) if found is not None else coarse
 
     def _older(self, older: bool, words: tuple[str, ...]) -> Claim | None:
@@ -376,6 +378,10 @@ SLOTS: Mapping[str, Callable[[Words], Any]] = {
     "age": _aged,
     "kg": lambda words: measure(words, _KG),
     "metres": lambda words: measure(words, _METRES),
+    "taller": lambda words: measure(words, _METRES) if words[0] in ("taller", "higher", "shorter", "lower") else None,
+    "longer": lambda words: measure(words, _METRES) if words[0] in ("longer", "shorter") else None,
+    "heavier": lambda words: measure(words, _KG) if words[0] in ("heavier", "lighter") else None,
+    "older": lambda words: _aged(words) if words[0] in ("older", "younger", "over", "under", "newer") else None,
     "money": lambda words: interval([w for w in words if singular(w) not in ("dollar", "euro", "us", "usd")]),
     "place": regions.region,
     "thing": lambda words: tuple(w for w in words if w not in word_set("determiners")) or None,
