@@ -61,7 +61,7 @@ PREPOSITIONS: Mapping[str, str] = {
 }
 """Prepositions of place, and what is kept of them."""
 _WHOLE = ("are", "were", "was", "did", "is", "can")
-_WHOLE_IF = word_set("people") | word_set("pronouns") | word_set("subjects")
+_WHOLE_IF = (word_set("people") | word_set("pronouns") | word_set("subjects")) - {"one"}
 _OPTION = re.compile(r"\[([^\[\]()]*)\]|\(([^\[\]()]*)\)")
 _PLAIN = re.compile(r"[a-z ]+")
 _SLOT = re.compile(r"<(\w+)>")

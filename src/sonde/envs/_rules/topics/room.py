@@ -65,7 +65,7 @@ def _meanings() -> Iterator[Line]:
         rest = rest if first in _MEANT else f"{first} {rest}"
         if frame == "ob":
             rest = re.sub(r"\b(?:it|them)\b", "", rest)
-        if rest.strip():
+        if rest.strip() and not re.search(r"\d|million", rest):
             listed = _LISTED.fullmatch(rest.strip()) if frame == "is" else None
             several = re.split(r", | or (?:an? )?", listed[1]) if listed else ()
             yield Line(name, "", [f"{frame} {text.strip()}" for text in (rest, *several)])
