@@ -88,7 +88,8 @@ _STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
 
 def _known(name: str) -> tuple[int, int]:
     """Of which topics an attribute of an expression is true and false: one that is stored, a limit such as `size<=2`, a
-    region such as `in_france`, whether one or several countries are listed, or one that rules alone decide."""
+    region such as `in_france`, whether few know it, whether one or several countries are listed, or one that rules
+    alone decide."""
     limit = _STEP.fullmatch(name)
     if name in knowledge().has:
         return knowledge().known(name)
@@ -97,6 +98,9 @@ def _known(name: str) -> tuple[int, int]:
         return knowledge().column[limit[1]].within(Interval(low, high), name)[1:3]
     if name[:3] == "in_" and name[3:] in regions():
         return within(name[3:])[1:3]
+    if name == "little_known":
+        few = sum(1 << i for i in range(len(knowledge().names)) if knowledge().little_known(i))
+        return few, knowledge().all & ~few
     if name in ("lands_one", "lands_several"):
         lands = knowledge().lists["country"]
         one, several = lands.known & ~lands.several, lands.several
