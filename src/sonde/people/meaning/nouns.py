@@ -68,7 +68,23 @@ class Nouns:
         if len(rest) > 2 and rest[1] == "of" and (found := self._of_its_kind(rest)) is not None:
             return found
         found = self._described(rest)
+        if found is None:
+            found = self._apposed(rest)
         return found if found is not None else self._followed(words, article)
+
+    def _apposed(self, words: Words) -> Claim | None:
+        """As in "the physicist Marie Curie", "Marie Curie, the physicist": a name, and what it is the name of."""
+        at = next((i for i, w in enumerate(words) if w == ","), 0)
+        if at and harmless([w for w in words[at + 1 :] if w not in ("which", "that")]) and not is_joined(words[at + 1 :]):
+            found = self.named(words[:at])
+            return found if found is not None and found.named and found.goal else None
+        for at in range(1, min(len(words), 6)):
+            rest = [w for i, w in enumerate(words[at:]) if i > 1 or w not in ("known", "as", "called", "named")]
+            found = self.named(rest) if rest else None
+            if found is not None and found.named and found.goal:
+                head = self.kind(words[:at])
+                return found if head is not None and found.goal & head.true else None
+        return None
 
     def _of_its_kind(self, words: Words) -> Claim | None:
         """As in "the country of Brazil": a name, if it names such a thing."""
