@@ -32,6 +32,7 @@ from .shared import (
     NewTokensOpt,
     OverrideOpt,
     PresetOpt,
+    ProcessesOpt,
     SamplesOpt,
     SeedOpt,
     SplitOpt,
@@ -66,6 +67,7 @@ class Playing:
     examples: ExamplesOpt = None
     context: ContextOpt = None
     concurrency: ConcurrencyOpt = None
+    processes: ProcessesOpt = None
     budget: BudgetOpt = None
     config: ConfigOpt = None
     overrides: OverrideOpt = field(default_factory=list[str])
@@ -98,7 +100,8 @@ class Playing:
             run_config(
                 env, file=self.file, preset=preset, max_turns=max_turns, agent=policy, overrides=self.overrides,
                 defaults=defaults, split=self.split, tasks_file=self.tasks_file, n_tasks=self.n_tasks, k=self.k,
-                seed=self.seed, concurrency=self.concurrency, budget=self.budget, **settings,
+                seed=self.seed, concurrency=self.concurrency,
+                processes=self.processes, budget=self.budget, **settings,
             )
         )  # fmt: skip
 
