@@ -62,17 +62,24 @@ def wait_for(folder: Path, episodes: int, process: subprocess.Popen[str]) -> Non
     st.integers(1, 6), st.integers(0, 5), st.integers(1, 6), st.integers(1, 9), st.integers(1, 5), st.integers(1, 400)
 )
 def test_parts_are_the_share_divided(of: int, mine: int, n: int, tasks: int, k: int, concurrency: int) -> None:
-    whole = config_from(config(n_tasks=tasks, k=k, share=(mine % of, of), concurrency=concurrency, processes=n))
+    whole = config_from(
+        config(
+            n_tasks=tasks,
+            k=k,
+            share=(mine % of, of),
+            concurrency=concurrency,
+        )
+    )
     listed = prepare(whole).tasks
-    jobs = [job.key for part in whole.parts() for job in part.plan().jobs(listed)]
+    jobs = [job.key for part in whole.parts(n) for job in part.plan().jobs(listed)]
     assert sorted(jobs) == sorted(job.key for job in whole.plan().jobs(listed))
-    assert len({part.share[0] for part in whole.parts()}) == n, "each is a writer of its own"
-    assert concurrency <= sum(part.concurrency for part in whole.parts()) < concurrency + n
+    assert len({part.share[0] for part in whole.parts(n)}) == n, "each is a writer of its own"
+    assert concurrency <= sum(part.concurrency for part in whole.parts(n)) < concurrency + n
 
 
 @given(st.integers(1, 1000), st.integers(1, 9))
 def test_a_budget_is_divided_too(budget: int, n: int) -> None:
-    parts = config_from(config(budget=budget, processes=n)).parts()
+    parts = config_from(config(budget=budget)).parts(n)
     budgets = [part.budget or 0 for part in parts]
     assert sum(budgets) == max(budget, sum(b == 1 for b in budgets) if budget < n else budget)
     assert max(budgets) - min(budgets) <= 1 and min(budgets) >= 1

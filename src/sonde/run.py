@@ -46,7 +46,7 @@ from .core import (
 )
 from .core.checked import Checked, checked
 from .core.types import Json
-from .core.workers import Local, divided
+from .core.workers import Local, Workers, divided
 from .evaluate import Evaluation, rows_of, summarise
 from .labels import label
 from .rollout import Key, OnDone, Plan, record, seated
@@ -61,7 +61,8 @@ _POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(Checked):
     """Everything that decides what a run records. `seats` maps seats to policy configurations; `tasks_file` takes the
-    place of the environment's own tasks."""
+    place of the environment's own tasks. Without `processes` this one plays; `on` names a cluster where they are, `ray`
+    or `ray:ADDRESS`, by default one per CPU there."""
 
     called = "config"
 
@@ -75,7 +76,8 @@ class RunConfig(Checked):
     concurrency: int = 256
     budget: int | None = None
     share: tuple[int, int] = (0, 1)
-    processes: int = 1
+    processes: int | None = None
+    on: str = ""
     gains: bool = True
     label: str = ""
 
@@ -85,23 +87,22 @@ class RunConfig(Checked):
                 raise invalid(f"{field_}.name", config.get("name"), "text")
         if self.n_tasks is not None and self.n_tasks < 1:
             raise invalid("n_tasks", self.n_tasks, "1 or more")
-        if not 1 <= self.processes <= WRITERS:
+        if self.processes is not None and not 1 <= self.processes <= WRITERS:
             raise invalid("processes", self.processes, f"1 to {WRITERS}")
+        if self.on and self.on.partition(":")[0] != "ray":
+            raise invalid("on", self.on, "ray, or ray:ADDRESS")
         self.plan()
 
     def plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
 
-    def parts(self) -> list[RunConfig]:
-        """The same for each of the `processes`: shares of this one's share, its concurrency and its budget."""
-        (mine, of), n = self.share, self.processes
+    def parts(self, n: int) -> list[RunConfig]:
+        """The same for each of n processes: shares of this one's share, its concurrency and its budget."""
+        mine, of = self.share
+        at_once = -(-self.concurrency // n)
         budgets = [None if self.budget is None else max(1, (self.budget + i) // n) for i in range(n)]
-        return [
-            replace(
-                self, processes=1, share=(mine + of * i, of * n), concurrency=-(-self.concurrency // n), budget=budget
-            )
-            for i, budget in enumerate(budgets)
-        ]
+        one = replace(self, processes=None, on="", concurrency=at_once)
+        return [replace(one, share=(mine + of * i, of * n), budget=budget) for i, budget in enumerate(budgets)]
 
 
 @dataclass(frozen=True)
@@ -218,14 +219,26 @@ def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
     """Play what the folder lacks, in as many processes as the configuration says, each the writer of a share. One that
     is killed is begun again, and plays what its share still lacks. Of what other processes have played `on_done` gets
     the record without its acts."""
-    if run.config.processes == 1:
+    found = _workers(run.config)
+    if found is None:
         return record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
-    parts = [(part, folder) for part in run.config.parts()]
-    with closing(divided(_play_part, parts, Local(len(parts)))) as told:
+    n, workers = found
+    parts = [(part, folder.absolute()) for part in run.config.parts(n)]
+    with closing(divided(_play_part, parts, workers)) as told:
         for trajectory in told:
             if on_done is not None:
                 on_done(trajectory)
     return Run.load(folder)
+
+
+def _workers(config: RunConfig) -> tuple[int, Workers] | None:
+    """How many processes play and where; None where this one does."""
+    if config.on:
+        from .on_ray import OnRay
+
+        ray = OnRay(config.on.partition(":")[2], config.processes)
+        return ray.n, ray
+    return None if config.processes in (None, 1) else (config.processes, Local(config.processes))
 
 
 def _play_part(part: tuple[RunConfig, Path], tell: OnDone) -> None:

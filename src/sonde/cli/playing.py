@@ -30,6 +30,7 @@ from .shared import (
     MinPOpt,
     ModelOpt,
     NewTokensOpt,
+    OnOpt,
     OverrideOpt,
     PresetOpt,
     ProcessesOpt,
@@ -68,6 +69,7 @@ class Playing:
     context: ContextOpt = None
     concurrency: ConcurrencyOpt = None
     processes: ProcessesOpt = None
+    on: OnOpt = None
     budget: BudgetOpt = None
     config: ConfigOpt = None
     overrides: OverrideOpt = field(default_factory=list[str])
@@ -101,7 +103,7 @@ class Playing:
                 env, file=self.file, preset=preset, max_turns=max_turns, agent=policy, overrides=self.overrides,
                 defaults=defaults, split=self.split, tasks_file=self.tasks_file, n_tasks=self.n_tasks, k=self.k,
                 seed=self.seed, concurrency=self.concurrency,
-                processes=self.processes, budget=self.budget, **settings,
+                processes=self.processes, on=self.on, budget=self.budget, **settings,
             )
         )  # fmt: skip
 

@@ -81,6 +81,7 @@ ConcurrencyOpt = Annotated[int | None, typer.Option(help="Episodes at a time.", 
 ProcessesOpt = Annotated[
     int | None, typer.Option(help="Processes that play, each a share, for players that compute.", show_default="1")
 ]
+OnOpt = Annotated[str | None, typer.Option(help="Play on a cluster: ray, or ray:ADDRESS; a process per CPU.")]
 BudgetOpt = Annotated[
     int | None, typer.Option(help="Stop after this many model tokens: prompts and replies, all seats together.")
 ]

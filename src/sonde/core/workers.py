@@ -77,7 +77,7 @@ def divided(
 ) -> Generator[B, None, None]:
     """Do all parts at once, and yield what is told as it comes. What `work` raises is raised here, and ends the rest;
     `WorldError` where the process of a part is gone again and again."""
-    gone, running = [0] * len(parts), set(range(len(parts)))
+    gone, lives, running = [0] * len(parts), [1] * len(parts), set(range(len(parts)))
     with closing(workers):
         for part in running:
             workers.begin(part, work, parts[part])
@@ -96,7 +96,9 @@ def divided(
                 gone[part] += 1
                 if gone[part] == TRIES:
                     raise WorldError(f"worker {part}: gone {TRIES} times in a row before it had done anything: {value}")
-                warnings.warn(WorkerWarning(f"worker {part} is gone ({value}); begun again"), stacklevel=2)
+                lives[part] += 1  # named, for Python shows a warning of the same words once only
+                again = f"worker {part} is gone ({value}); begun again (life {lives[part]})"
+                warnings.warn(WorkerWarning(again), stacklevel=2)
                 workers.begin(part, work, parts[part])
 
 
