@@ -167,7 +167,7 @@ class Prepared:
     @property
     def folder_name(self) -> str:
         """A readable name that only equal configurations share, wherever their endpoints are."""
-        return f"{self.env.spec.name}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
+        return f"{_slug(self.env.spec.name)}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
 
 
 ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = Frozen(
