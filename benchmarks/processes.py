@@ -3,7 +3,7 @@
 python benchmarks/processes.py [CASE ...] [--processes 1 2]
 
 `entropy` and `random` play Mastermind, `split_probe` decodes circuits, `rule_user` is twenty questions against the rule
-user, `endpoint` waits for a model that takes 50 ms per reply. Every run is a `sonde rollout` of its own, so starting the
+user, `endpoint` waits for a model that takes 50 ms per reply. Every run is a `sonde rollout` of its own: starting the
 interpreters is in its seconds. Those of CPU are of all processes together: divided by their number they are what the
 run takes on a machine with a core for each that does nothing else.
 """
@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 FAKE = {"name": "models:fake", "latency": 0.05, "pattern": ["<Answer>{0|1|2|3}{0|1|2|3}{0|1|2|3}{0|1|2|3}</Answer>"]}
+MAIN = "from sonde.cli import main; main()"
 CASES: dict[str, tuple[str, ...]] = {
     "entropy": ("mastermind", "--agent", "entropy"),
     "split_probe": ("circuit_decoding", "--agent", "reference", "-n", "200"),

@@ -116,9 +116,9 @@ def test_a_state_is_a_value_that_can_be_gone_back_to(name: str) -> None:
 
 @each
 def test_global_generators_are_left_alone(name: str) -> None:
-    before = random.getstate(), np.random.get_state()
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002
     played(name, 2)
-    after = random.getstate(), np.random.get_state()
+    after = random.getstate(), np.random.get_state()  # noqa: NPY002
     assert before[0] == after[0] and (before[1][1] == after[1][1]).all() and before[1][2] == after[1][2]
 
 
@@ -141,7 +141,7 @@ NOT_OF_HOSTS = {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", [n for n in HERE if "TicTacToe" not in n])
+@pytest.mark.parametrize("name", [n for n in HERE if n in ("textarena:GuessTheNumber-v0", *HERE[3:7])])
 @pytest.mark.parametrize("rule", sorted(set(RULES) - set(NOT_OF_HOSTS)))
 def test_they_keep_the_contract_of_environments(rule: str, name: str) -> None:
     RULES[rule](Probe(env=made(name), episodes=6))

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from threading import RLock
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -44,8 +44,6 @@ LONGEST = 16_000
 """Characters that are said or told at a time: of more, the beginning and the end. Hosts echo what they hear, and their
 regular expressions take minutes over a megabyte of it."""
 NOTHING = "(nothing is said)"
-
-R = TypeVar("R")
 
 
 class Heard(NamedTuple):
@@ -81,20 +79,15 @@ class Live:
         self.seed(0)
 
     def seed(self, seed: int) -> None:
-        self._python = random.Random(seed).getstate()
-        self._numpy = np.random.RandomState(seed % 2**32).get_state()
+        self._generators = (random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state())
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        python, numpy = random.getstate(), np.random.get_state()
-        random.setstate(self._python)
-        np.random.set_state(self._numpy)
+        before = _exchanged(self._generators)
         try:
             yield
         finally:
-            self._python, self._numpy = random.getstate(), np.random.get_state()
-            random.setstate(python)
-            np.random.set_state(numpy)
+            self._generators = _exchanged(before)
 
 
 class Pool:
@@ -158,7 +151,7 @@ class Foreign(Env[Place]):
         made.called = f"{cls.source}:{game}"
         return made
 
-    # --- what an adapter says ------------------------------------------------------------------------------------------
+    # --- what an adapter says ----------------------------------------------------------------------------------------
 
     @abstractmethod
     def made(self) -> Any:
@@ -179,7 +172,7 @@ class Foreign(Env[Place]):
     def seats(self) -> Mapping[str, str | None]:
         return Frozen({AGENT: None})
 
-    # --- the environment -----------------------------------------------------------------------------------------------
+    # --- the environment ---------------------------------------------------------------------------------------------
 
     @cached_property
     def spec(self) -> Spec:
@@ -238,7 +231,7 @@ class Foreign(Env[Place]):
             except Exception as e:
                 return self._failed(state, e)
             try:
-                heard = self._checked(self._call(live, lambda: self.answered(live.host, seat, _clipped(text))))
+                heard = self._checked(self._say(live, seat, text))
             except UserError:
                 raise
             except Exception as e:  # the host's own, whatever it is
@@ -258,7 +251,7 @@ class Foreign(Env[Place]):
         rewards = {who: float(reward) for who, reward in heard.rewards.items() if reward}
         return Step(place, Frozen(told), Frozen(rewards), frozen(heard.info), outcome)
 
-    # --- the host's objects --------------------------------------------------------------------------------------------
+    # --- the host's objects ------------------------------------------------------------------------------------------
 
     @cached_property
     def _pool(self) -> Pool:
@@ -267,10 +260,11 @@ class Foreign(Env[Place]):
     def _begin(self, seed: int) -> tuple[Live, Heard]:
         live = self._pool.free.pop() if self._pool.free else Live()
         try:
-            if live.host is None:
-                live.host = self._call(live, self.made)
+            with live.alone():
+                live.host = self.made() if live.host is None else live.host
             live.seed(seed)
-            return live, self._call(live, lambda: self.begun(live.host, seed))
+            with live.alone():
+                return live, self.begun(live.host, seed)
         except UserError:
             raise
         except Exception as e:
@@ -281,14 +275,12 @@ class Foreign(Env[Place]):
         live, heard = self._begin(place.seed)
         for text in place.said:
             assert heard.to_act is not None, "the host has ended where it went on before"
-            heard = self._call(
-                live, lambda seat=heard.to_act, text=text: self.answered(live.host, seat, _clipped(text))
-            )
+            heard = self._say(live, heard.to_act, text)
         return live
 
-    def _call(self, live: Live, call: Callable[[], R]) -> R:
+    def _say(self, live: Live, seat: str, text: str) -> Heard:
         with live.alone():
-            return call()
+            return self.answered(live.host, seat, _clipped(text))
 
     def _checked(self, heard: Heard) -> Heard:
         low, high = self.reward_range
@@ -311,6 +303,14 @@ def ending(reward: float, *, cut: bool = False, unreadable: bool = False, won: b
     if won if won is not None else reward >= 1.0:
         return Outcome("win", 1.0 if won is None else score)
     return Outcome("timeout", score, truncated="turns") if cut else Outcome("loss", score)
+
+
+def _exchanged(states: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Put the global generators of Python and numpy into these states; those that they were in."""
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002 (what hosts draw from)
+    random.setstate(states[0])
+    np.random.set_state(states[1])  # noqa: NPY002
+    return before
 
 
 def _said(error: Exception) -> str:

@@ -31,7 +31,7 @@ from .foreign import Foreign, Heard, ending
 
 try:
     import textarena
-    from textarena.core import GAME_ID, ObservationType
+    from textarena.core import GAME_ID, ObservationType, Wrapper
     from textarena.envs.registration import ENV_REGISTRY
 except ModuleNotFoundError as e:
     raise lacking("textarena:...", "textarena") from e
@@ -90,7 +90,7 @@ def _seat(player: int) -> str:
 
 
 def _inner(host: Any) -> Any:
-    while isinstance(host, textarena.core.Wrapper):
+    while isinstance(host, Wrapper):
         host = host.env
     return host
 
