@@ -37,7 +37,7 @@ def port() -> int:
 def served(*args: str) -> tuple[subprocess.Popen[bytes], str, IO[bytes]]:
     at = port()
     command = [sys.executable, "-m", "sonde.interop.openenv", *args, "--port", str(at)]
-    errors = tempfile.TemporaryFile()  # a pipe that nobody reads would stop it
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 (a pipe that nobody reads would stop it)
     process = subprocess.Popen(command, stderr=errors)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
@@ -186,7 +186,7 @@ def test_played_like_the_rest(url: str) -> None:
 
 @pytest.mark.parametrize("address", ["localhost:8000", "", "ftp://x"])
 def test_an_address_is_one(address: str) -> None:
-    with pytest.raises(UserError, match="openenv: got .*, allowed: an address"):
+    with pytest.raises(UserError, match=r"openenv: got .*, allowed: an address"):
         sonde.make(f"openenv:{address}")
 
 
