@@ -38,6 +38,8 @@ NAME = "smollm2"
 REPLY = 16
 """Tokens of the longest answer; a legal one has about 9."""
 UNREAD = ("format", "invalid")
+AT = (0.7, 0.0)
+"""The temperatures of the tests: the paper's, and greedy play, which shows what sharpening alone would bring."""
 
 
 class Size(NamedTuple):
@@ -76,9 +78,10 @@ def player(model: str, *, examples: int, temperature: float) -> Any:
     )  # fmt: skip
 
 
-def test(model: str, tasks: Sequence[Task], label: str) -> Shown:
-    """One game of each task, without an example."""
-    return shown(collect(BEST_ARM.game, {AGENT: player(model, examples=0, temperature=0.7)}, tasks, Plan()), label)
+def test(model: str, tasks: Sequence[Task], label: str) -> dict[float, Shown]:
+    """One game of each task at each temperature, without an example."""
+    return {at: shown(collect(BEST_ARM.game, {AGENT: player(model, examples=0, temperature=at)}, tasks, Plan()),
+                      f"{label}, T={at:g}") for at in AT}  # fmt: skip
 
 
 def shown(played: Sequence[Trajectory], label: str) -> Shown:
@@ -119,12 +122,14 @@ def experiment(size: Size, out: Path) -> dict[str, Any]:
     after = timed("test after", test, str(found.model), tests, "after SFT, zero-shot")
     random = shown(collect(game, {AGENT: make("agents:random")}, tests, Plan()), "random")
     return {
-        "tests": {s.evaluation.label: s for s in (random, before, after)},
+        "random": random,
+        "before": before,
+        "after": after,
         "play": shown(played, "SmolLM2 with examples, training tasks"),
         "steps": found.steps,
         "loss": [found.history[0]["loss"], found.history[-1]["loss"]],
         "cpu": cpu,
-        "gain": difference(wins(after.evaluation), wins(before.evaluation)),
+        "gain": {at: difference(wins(after[at].evaluation), wins(before[at].evaluation)) for at in AT},
     }
 
 
@@ -135,13 +140,13 @@ def row(s: Shown) -> list[Any]:
 
 def report(found: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
     """The tables, and the same as numbers."""
-    shows: list[Shown] = [*found["tests"].values(), found["play"]]
+    shows: list[Shown] = [found["random"], *found["before"].values(), *found["after"].values(), found["play"]]
     heads = ["", "success", "episodes read", "turns read", "machines named"]
     played = found["play"].evaluation.rows
     learned = [["training games that were won", f"{sum(r.win for r in played)} of {len(played)}"],
                ["steps", found["steps"]],
                ["loss, first and last step", " ".join(f"{x:.4f}" for x in found["loss"])],
-               ["success after minus before, by task", str(found["gain"])]]  # fmt: skip
+               *([f"success after minus before, by task, T={at:g}", str(found["gain"][at])] for at in AT)]  # fmt: skip
     parts = [
         Part("SmolLM2-135M-Instruct in best_arm, preset small", heads, [row(s) for s in shows]),
         Part("SFT on its own won games", ["", ""], learned),
@@ -157,11 +162,8 @@ def report(found: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
 
 
 def draw(found: dict[str, Any], folder: Path) -> Path:
-    tests: dict[str, Shown] = found["tests"]
-    names = {"random": "random", "SmolLM2, zero-shot": "before", "after SFT, zero-shot": "after SFT"}
-    series = {
-        short: [_known(tests[label].evaluation.metrics["success"]), tests[label].fine] for label, short in names.items()
-    }
+    tests = {"random": found["random"], "before": found["before"][AT[0]], "after SFT": found["after"][AT[0]]}
+    series = {name: [_known(s.evaluation.metrics["success"]), s.fine] for name, s in tests.items()}
     return charts.bars(folder / NAME / f"{NAME}.png", ["success", "could be read"], series, ylabel="episodes (%)")
 
 
