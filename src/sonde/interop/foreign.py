@@ -79,7 +79,8 @@ class Live:
         self.seed(0)
 
     def seed(self, seed: int) -> None:
-        self._generators = (random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state())
+        drawn = np.random.RandomState(seed % 2**32)
+        self._generators = (random.Random(seed).getstate(), drawn._bit_generator)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -306,10 +307,10 @@ def ending(reward: float, *, cut: bool = False, unreadable: bool = False, won: b
 
 
 def _exchanged(states: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Put the global generators of Python and numpy into these states; those that they were in."""
-    before = random.getstate(), np.random.get_state()  # noqa: NPY002 (what hosts draw from)
+    """Give the global generators this state (Python) and this source (numpy); those that they had."""
+    before = random.getstate(), np.random.get_bit_generator()  # pyright: ignore[reportAttributeAccessIssue]
     random.setstate(states[0])
-    np.random.set_state(states[1])  # noqa: NPY002
+    np.random.set_bit_generator(states[1])  # pyright: ignore[reportAttributeAccessIssue]
     return before
 
 

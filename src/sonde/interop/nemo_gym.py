@@ -4,11 +4,12 @@
     from sonde.interop.nemo_gym import SondeServer
     SondeServer.run_webserver()
 
-A line of the data set names the environment and the episode beside `responses_create_params`: `rows` makes them. What is
-told is the next user message, the reward is that of the turn, and `truncated` says that the limit on turns has ended it;
-give the agent `max_steps` of at least the environment's turns. At the end `info` has the outcome.
+A line of the data set names the environment and the episode beside `responses_create_params`: `rows` makes them. What
+is told is the next user message, the reward is that of the turn, and `truncated` says that the limit on turns has ended
+it; give the agent `max_steps` of at least the environment's turns. At the end `info` has the outcome.
 
-NeMo Gym needs Python 3.12: here this file is tested against the source of its wheel and with a double of its base class.
+NeMo Gym needs Python 3.12: here this file is tested against the source of its wheel and with a double of its base
+class.
 """
 
 # Types are checked without this extra too.
