@@ -59,8 +59,8 @@ def always_dying(n: int, tell: Tell) -> None:
 
 
 def tidying(path: Path, tell: Tell) -> None:
-    tell(os.getpid())
     try:
+        tell(os.getpid())
         time.sleep(60)
     finally:
         path.write_text("closed")

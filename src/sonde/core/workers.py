@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -35,6 +36,8 @@ LAST = ("raised", "done")
 """Kinds of messages after which a process has no more to say."""
 TRIES = 3
 """A part whose process is gone so often in a row, before anything was told, is given up."""
+PAUSE = 0.1
+"""Seconds between two messages of what a process tells."""
 PATIENCE = 10.0
 """Seconds that a process has to come to an end when it is no longer wanted."""
 
@@ -48,7 +51,7 @@ class WorkerWarning(UserWarning):
 
 
 class Message(NamedTuple):
-    """From the process that does a part: what it has `told`, what it `warned` of, the exception that it `raised` at its
+    """From the process that does a part: what it has `told` since the last time, what it `warned` of, the exception that it `raised` at its
     end, that it is `done`, or how it is `gone`."""
 
     part: int
@@ -85,7 +88,7 @@ def divided(
             part, kind, value = workers.next()
             if kind == "told":
                 gone[part] = 0
-                yield value
+                yield from value
             elif kind == "warned":
                 warnings.warn(value, stacklevel=2)
             elif kind == "raised":
@@ -192,14 +195,35 @@ def perform(work: Work, given: Any, say: Callable[[str, Any], None]) -> None:
 
     with warnings.catch_warnings():
         warnings.showwarning = warned
+        told = _Told(say)
         try:
-            work(given, lambda value: say("told", value))
+            work(given, told)
         except BrokenPipeError:
             raise
         except Exception as e:
+            told.send()
             say("raised", _sendable(e))
         else:
+            told.send()
             say("done", None)
+
+
+class _Told:
+    """What the work tells, sent now and then: a message costs as much as a short episode."""
+
+    def __init__(self, say: Callable[[str, Any], None]) -> None:
+        self._say, self._sent = say, 0.0
+        self._waiting: list[Any] = []
+
+    def __call__(self, value: Any) -> None:
+        self._waiting.append(value)
+        if time.monotonic() - self._sent >= PAUSE:
+            self.send()
+
+    def send(self) -> None:
+        if self._waiting:
+            self._say("told", self._waiting)
+            self._waiting, self._sent = [], time.monotonic()
 
 
 def _sendable(error: Exception) -> Exception:
