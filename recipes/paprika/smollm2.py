@@ -5,9 +5,10 @@
 `best_arm`, preset `small`. Told the rules alone, SmolLM2-135M-Instruct chats, and the game ends at its first reply.
 With two games that somebody else won in front of its own (without thinking, which it only copies) it plays, and wins
 about as often as chance would. The won games are kept, their texts are encoded again as if no example had been shown
-(`Learning(encode=True)`), and the model learns them by SFT with an adapter of rank 16 in bfloat16 autocast. Before and
-after, it plays the same test tasks without an example. Every turn is shown as a message of its own (`context=render`):
-with the whole chat in view the model repeats its first reply eleven times.
+(`Learning(encode=True)`), and the model learns them by SFT with an adapter of rank 16, in bfloat16 autocast where the
+processor computes in it. Before and after, it plays the same test tasks without an example, at the paper's temperature
+and greedily. Every turn is shown as a message of its own (`context=render`): with the whole chat in view the model
+repeats its first reply eleven times.
 
 Source: PAPRIKA (arXiv 2502.17543), sections 3.2 and 4: training data at temperature 1.5 and min-p 0.3, evaluation at
 0.7 and 0.3. Departures: the examples (the paper's models know the format); all won games are learnt from
@@ -28,6 +29,7 @@ from sonde.core import AGENT, Task, Trajectory, make
 from sonde.evaluate import Evaluation, evaluate
 from sonde.metrics import Estimate, difference, rate
 from sonde.models.fetch import fetch
+from sonde.models.hf import native_dtype
 from sonde.rollout import Plan, collect
 from sonde.train.learn import Learning, learn
 from sonde.train.presets import Training
@@ -71,7 +73,7 @@ def trained(out: Path) -> Path:
 
 def player(model: str, *, examples: int, temperature: float) -> Any:
     """The model in the agent's seat."""
-    backend = make("models:hf", model=model, dtype="bfloat16", max_batch=32)
+    backend = make("models:hf", model=model, dtype=native_dtype(), max_batch=32)
     return make(
         "agents:llm", model=backend, context=BEST_ARM.context, examples=examples, answer_only=True,
         temperature=temperature, min_p=0.3, max_new_tokens=REPLY,
@@ -95,7 +97,8 @@ def shown(played: Sequence[Trajectory], label: str) -> Shown:
 
 def training(folder: Path) -> Training:
     settings = TrainSettings(
-        folder=str(folder), lr=1e-3, epochs=1.0, batch_size=1, micro_batch=1, bf16=True,
+        folder=str(folder), lr=1e-3, epochs=1.0, batch_size=1, micro_batch=1,
+        bf16=native_dtype() == "bfloat16",
         lora=LoraSettings(r=16, alpha=32.0),
     )  # fmt: skip
     rules = Learning(encode=True, sft=SFTRule(distinct=False), context=BEST_ARM.context)
