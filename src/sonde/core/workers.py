@@ -51,8 +51,8 @@ class WorkerWarning(UserWarning):
 
 
 class Message(NamedTuple):
-    """From the process that does a part: what it has `told` since the last time, what it `warned` of, the exception that it `raised` at its
-    end, that it is `done`, or how it is `gone`."""
+    """From the process that does a part: what it has `told` since the last time, what it `warned` of, the exception
+    that it `raised` at its end, that it is `done`, or how it is `gone`."""
 
     part: int
     kind: str

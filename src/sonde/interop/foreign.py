@@ -7,7 +7,7 @@ that changes. So a state here is where that object is: the host's seed, and all 
 themselves are kept in a pool, found by that place; one that is not there any more, or was never there (a fork, a
 record replayed, another process), is made again by saying it all once more. This is right as far as the host is a
 function of its seed and of what is said to it. Where it is not (the order of a Python set of words, say, which differs
-from process to process), `Episode.replay` and `sonde audit` find out and say so.
+from process to process), `Episode.replay` finds out and says so.
 
 Hosts that draw from the global generators of Python and numpy do so in a stream of each object's own: around every call
 the generators are exchanged and put back, so that episodes do not disturb each other, nor anything else here.
@@ -147,7 +147,7 @@ class Foreign(Env[Place]):
 
     @classmethod
     def of(cls, game: str) -> type[Foreign]:
-        """The class of a game; raises `UserError` for one that the host does not know."""
+        """The class of a game."""
         made: type[Foreign] = type(cls.__name__, (cls,), {"game": game, "__module__": cls.__module__})
         made.called = f"{cls.source}:{game}"
         return made
