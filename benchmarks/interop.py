@@ -3,7 +3,8 @@
 python benchmarks/interop.py [core session gymnasium ...] [--turns 20000]
 
 `core` is `Episode.step` alone, on replies that are the same everywhere; `session` what all adapters share; then each
-host that is installed, through its own API; `host` is the same loop on an environment of that host which does nothing.
+host that is installed, through its own API; `host` is the same loop on an environment of that host which does nothing,
+or, of those whose games are played here, on the same game without sonde.
 """
 
 from __future__ import annotations
@@ -114,9 +115,124 @@ def trl() -> Iterator[None]:
             yield
 
 
+def _foreign(name: str, reply: str) -> Iterator[None]:
+    """A game of another library, played as an environment of sonde."""
+    seat = Session(name)
+    for seed in SEEDS:
+        heard = seat.reset(seed)
+        while not heard.done:
+            heard = seat.say(reply)
+            yield
+
+
+def textarena() -> Iterator[None]:
+    yield from _foreign("textarena:TowerOfHanoi-v0", "[A B]")
+
+
+def textarena_host() -> Iterator[None]:
+    import textarena as ta
+
+    env = ta.make("TowerOfHanoi-v0-raw")
+    for seed in SEEDS:
+        env.reset(num_players=1, seed=seed)
+        done = False
+        while not done:
+            env.get_observation()
+            done, _ = env.step("[A B]")
+            yield
+
+
+def gem() -> Iterator[None]:
+    yield from _foreign("gem:game:GuessTheNumber-v0-hard", r"\boxed{7}")
+
+
+def gem_host() -> Iterator[None]:
+    from gem.envs.registration import make
+
+    import sonde.interop.gem  # noqa: F401 (which registers, and leaves logging alone)
+
+    env = make("game:GuessTheNumber-v0-hard")
+    for seed in SEEDS:
+        env.reset(seed=seed)
+        done = False
+        while not done:
+            _, _, terminated, truncated, _ = env.step(r"\boxed{7}")
+            done = terminated or truncated
+            yield
+
+
+def reasoning_gym() -> Iterator[None]:
+    yield from _foreign("reasoning_gym:leg_counting", "<answer>7</answer>")
+
+
+def reasoning_gym_host() -> Iterator[None]:
+    from reasoning_gym import create_dataset
+
+    data = create_dataset("leg_counting", seed=0, size=10**9)
+    for seed in SEEDS:
+        data.score_answer("7", entry=data[seed])
+        yield
+
+
+def openenv() -> Iterator[None]:
+    """Client and server, both in this process."""
+    from sonde.interop.openenv import Say, SondeClient, Told, app
+
+    yield from _openenv(app(ENV, sessions=1), SondeClient, Say(text=REPLY), Told)
+
+
+def openenv_host() -> Iterator[None]:
+    from openenv.core.env_server.http_server import create_app
+    from openenv.core.env_server.interfaces import Environment
+
+    from sonde.interop.openenv import Say, SondeClient, Told, Where
+
+    class Nothing(Environment[Say, Told, Where]):
+        turn = 0
+        state = Where()
+
+        def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Told:
+            self.turn = 0
+            return Told(text="")
+
+        async def reset_async(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Told:
+            return self.reset()
+
+        def step(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
+            self.turn += 1
+            return Told(text="", reward=0.0, done=self.turn == 20)
+
+        async def step_async(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
+            return self.step(action)
+
+    yield from _openenv(create_app(Nothing, Say, Told), SondeClient, Say(text=REPLY), Told)
+
+
+def _openenv(served: Any, client: Any, say: Any, told: Any) -> Iterator[None]:
+    import socket
+    import threading
+
+    import uvicorn
+
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(served, port=port, log_level="critical"))
+    threading.Thread(target=server.run, daemon=True).start()
+    while not server.started:
+        time.sleep(0.05)
+    with client(base_url=f"http://127.0.0.1:{port}").sync() as env:
+        for seed in SEEDS:
+            env.reset(seed=seed)
+            while not env.step(say).done:
+                yield
+
+
 KINDS: dict[str, Callable[[], Iterator[None]]] = {
     "core": core, "session": session, "gymnasium_host": gymnasium_host, "gymnasium": gymnasium,
-    "skyrl_gym_host": skyrl_gym_host, "skyrl_gym": skyrl_gym, "trl": trl,
+    "skyrl_gym_host": skyrl_gym_host, "skyrl_gym": skyrl_gym, "trl": trl, "openenv_host": openenv_host,
+    "openenv": openenv, "textarena_host": textarena_host, "textarena": textarena, "gem_host": gem_host, "gem": gem,
+    "reasoning_gym_host": reasoning_gym_host, "reasoning_gym": reasoning_gym,
 }  # fmt: skip
 
 

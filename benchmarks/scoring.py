@@ -20,7 +20,6 @@ from typing import TypeVar
 
 from sonde.core.processes import cores
 from sonde.run import config_from, play, prepare, rescore
-from sonde.store import Run
 
 EPISODES = {"wordle": 5_000, "mastermind": 2_000}
 T = TypeVar("T")
@@ -48,8 +47,8 @@ def main() -> None:
         folder = Path(temporary) / "run"
         print(f"{args.env}: {run.config.k * n_tasks:,} episodes, {cores()} cores")
         timed("played", lambda: play(run, folder))
-        first = timed("scored", lambda: rescore(run, Run.load(folder), folder))
-        again = timed("scored again", lambda: rescore(run, Run.load(folder), folder))
+        first = timed("scored", lambda: rescore(run, folder))
+        again = timed("scored again", lambda: rescore(run, folder))
         assert again.rows == first.rows
 
 

@@ -284,7 +284,7 @@ def test_rescoring_gives_the_same_evaluation_without_playing(tmp_path: Path) -> 
     run = small(label="mine", seats=entropy())
     first = execute(run, tmp_path)
     again = reopen(Run.load(tmp_path))
-    found = rescore(again, Run.load(tmp_path), tmp_path)
+    found = rescore(again, tmp_path)
     assert replace(found, seconds=first.seconds) == first
     assert load_evaluation(tmp_path) == found
 
@@ -293,7 +293,7 @@ def test_episodes_without_an_evaluation_can_be_scored(tmp_path: Path) -> None:
     stored = play(small(), tmp_path)
     with pytest.raises(UserError, match=f"no {EVALUATION}; was the run finished"):
         load_evaluation(tmp_path)
-    found = rescore(reopen(stored), stored, tmp_path)
+    found = rescore(reopen(stored), tmp_path)
     assert (found.k, found.n_tasks, found.kinds["missing"]) == (2, 4, 0)
 
 

@@ -115,9 +115,9 @@ def test_a_run_is_evaluated_like_its_trajectories_and_its_gains_are_optional(tmp
     stored = Run.load(tmp_path / "run")
     assert done.rows == evaluate(list(stored)).rows
     seen: list[Trajectory] = []
-    without = rescore(reopen(stored, gains=False), stored, stored.folder, on_done=seen.append)
+    without = rescore(reopen(stored, gains=False), stored.folder, on_done=seen.append)
     assert without.metrics["bits"] is None and len(seen) == 8
-    assert rescore(reopen(stored), stored, stored.folder).rows == done.rows
+    assert rescore(reopen(stored), stored.folder).rows == done.rows
 
 
 def test_rows_of_without_gains_replays_nothing() -> None:

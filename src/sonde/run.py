@@ -15,6 +15,7 @@ import re
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -40,10 +41,12 @@ from .core import (
 )
 from .core.checked import Checked, checked
 from .core.types import Json
+from .core.workers import Local, Workers, divided
 from .evaluate import Evaluation, rows_of, summarise
 from .labels import label
 from .rollout import Key, OnDone, Plan, record, seated
-from .store import Run, discard
+from .store import Run, discard, scoring
+from .store.index import WRITERS
 from .task_files import read_tasks
 
 EVALUATION = "evaluation.json"
@@ -53,7 +56,8 @@ _POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(Checked):
     """Everything that decides what a run records. `seats` maps seats to policy configurations; `tasks_file` takes the
-    place of the environment's own tasks."""
+    place of the environment's own tasks. Without `processes` this one plays; `on` names a cluster where they are, `ray`
+    or `ray:ADDRESS`, by default one per CPU there."""
 
     called = "config"
 
@@ -67,6 +71,8 @@ class RunConfig(Checked):
     concurrency: int = 256
     budget: int | None = None
     share: tuple[int, int] = (0, 1)
+    processes: int | None = None
+    on: str = ""
     gains: bool = True
     label: str = ""
 
@@ -76,10 +82,22 @@ class RunConfig(Checked):
                 raise invalid(f"{field_}.name", config.get("name"), "text")
         if self.n_tasks is not None and self.n_tasks < 1:
             raise invalid("n_tasks", self.n_tasks, "1 or more")
+        if self.processes is not None and not 1 <= self.processes <= WRITERS:
+            raise invalid("processes", self.processes, f"1 to {WRITERS}")
+        if self.on and self.on.partition(":")[0] != "ray":
+            raise invalid("on", self.on, "ray, or ray:ADDRESS")
         self.plan()
 
     def plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
+
+    def parts(self, n: int) -> list[RunConfig]:
+        """The same for each of n processes: shares of this one's share, its concurrency and its budget."""
+        mine, of = self.share
+        at_once = -(-self.concurrency // n)
+        budgets = [None if self.budget is None else max(1, (self.budget + i) // n) for i in range(n)]
+        one = replace(self, processes=None, on="", concurrency=at_once)
+        return [replace(one, share=(mine + of * i, of * n), budget=budget) for i, budget in enumerate(budgets)]
 
 
 @dataclass(frozen=True)
@@ -128,7 +146,7 @@ class Prepared:
     @property
     def folder_name(self) -> str:
         """A readable name that only equal configurations share, wherever their endpoints are."""
-        return f"{self.env.spec.name}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
+        return f"{_slug(self.env.spec.name)}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
 
 
 @checked
@@ -157,15 +175,42 @@ def missing(run: Prepared, folder: Path) -> int:
 
 
 def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
-    """Play what the folder lacks."""
-    return record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
+    """Play what the folder lacks, in as many processes as the configuration says, each the writer of a share. One that
+    is killed is begun again, and plays what its share still lacks. Of what other processes have played `on_done` gets
+    the record without its acts."""
+    found = _workers(run.config)
+    if found is None:
+        return record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
+    n, workers = found
+    parts = [(part, folder.absolute()) for part in run.config.parts(n)]
+    with closing(divided(_play_part, parts, workers)) as told:
+        for trajectory in told:
+            if on_done is not None:
+                on_done(trajectory)
+    return Run.load(folder)
+
+
+def _workers(config: RunConfig) -> tuple[int, Workers] | None:
+    """How many processes play and where; None where this one does."""
+    if config.on:
+        from .on_ray import OnRay
+
+        ray = OnRay(config.on.partition(":")[2], config.processes)
+        return ray.n, ray
+    return None if config.processes in (None, 1) else (config.processes, Local(config.processes))
+
+
+def _play_part(part: tuple[RunConfig, Path], tell: OnDone) -> None:
+    """In a process of its own."""
+    config, folder = part
+    play(prepare(config), folder, on_done=lambda trajectory: tell(replace(trajectory, opening=(), turns=())))
 
 
 def execute(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Evaluation:
     """Play what the folder lacks, evaluate what it then holds, and keep the evaluation beside it."""
     begun = time.perf_counter()
-    stored = play(run, folder, on_done=on_done)
-    return rescore(run, stored, folder, seconds=time.perf_counter() - begun)
+    play(run, folder, on_done=on_done)
+    return rescore(run, folder, seconds=time.perf_counter() - begun)
 
 
 def reopen(stored: Run, *, gains: bool = True) -> Prepared:
@@ -183,12 +228,17 @@ def reopen(stored: Run, *, gains: bool = True) -> Prepared:
     return prepare(config_from({**config, **extent, "gains": gains}))
 
 
-def rescore(
-    run: Prepared, stored: Run, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None
-) -> Evaluation:
+def rescore(run: Prepared, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
     """The evaluation of a folder's episodes on the run's tasks, computed anew and saved. What is known of their
-    information is kept in the folder too, and computed once."""
-    rows = rows_of(run.env, _Episodes(run, stored), gains=run.config.gains, folder=folder, on_done=on_done)
+    information is kept in the folder too, and computed once. Where several processes come to the end of one run, they
+    score it one after the other, so that the last evaluation is of what all of them have played."""
+    with scoring(folder):
+        return _rescored(run, folder, seconds, on_done)
+
+
+def _rescored(run: Prepared, folder: Path, seconds: float, on_done: OnDone | None) -> Evaluation:
+    episodes = _Episodes(run, Run.load(folder))
+    rows = rows_of(run.env, episodes, gains=run.config.gains, folder=folder, on_done=on_done)
     evaluation = summarise(
         run.env,
         rows,

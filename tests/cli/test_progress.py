@@ -40,7 +40,7 @@ def test_scoring_shows_how_far_it_is(terminal: bool, tmp_path: Path, monkeypatch
     screen = StringIO()
     monkeypatch.setattr(progress_module, "stderr", Console(file=screen, force_terminal=terminal, width=80))
     monkeypatch.setattr(progress_module, "WORTH_A_LINE", 0.0)
-    found = progress_module.scored(run, stored, tmp_path / "run")
+    found = progress_module.scored(run, tmp_path / "run", len(stored))
     n = len(stored)
     assert len(found.rows) == n
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())

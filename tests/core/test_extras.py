@@ -63,6 +63,8 @@ def test_the_error_says_what_to_install() -> None:
         (["eval", "wordle", "-n", "1", "--model", "smollm2"], "hf"),
         (["eval", "wordle", "-n", "1", "--model", "hf:some/model"], "hf"),
         (["eval", "wordle", "-n", "1", "--agent", "random", "--report", "report.html"], "report"),
+        (["eval", "textarena:GuessTheNumber-v0", "-n", "1", "--agent", "random"], "textarena"),
+        (["rollout", "wordle", "r", "-n", "1", "--agent", "random", "--on", "ray"], "ray"),
         (["train", "grpo", "maze", "--model", "sonde-tiny-maze", "--settings", "tiny_grpo", "--out", "t"], "hf"),
         (["paprika", "maze", "--model", "sonde-tiny-maze", "--settings", "tiny", "-n", "1", "--out", "p"], "hf"),
     ],

@@ -30,8 +30,10 @@ from .shared import (
     MinPOpt,
     ModelOpt,
     NewTokensOpt,
+    OnOpt,
     OverrideOpt,
     PresetOpt,
+    ProcessesOpt,
     SamplesOpt,
     SeedOpt,
     SplitOpt,
@@ -66,6 +68,8 @@ class Playing:
     examples: ExamplesOpt = None
     context: ContextOpt = None
     concurrency: ConcurrencyOpt = None
+    processes: ProcessesOpt = None
+    on: OnOpt = None
     budget: BudgetOpt = None
     config: ConfigOpt = None
     overrides: OverrideOpt = field(default_factory=list[str])
@@ -98,7 +102,8 @@ class Playing:
             run_config(
                 env, file=self.file, preset=preset, max_turns=max_turns, agent=policy, overrides=self.overrides,
                 defaults=defaults, split=self.split, tasks_file=self.tasks_file, n_tasks=self.n_tasks, k=self.k,
-                seed=self.seed, concurrency=self.concurrency, budget=self.budget, **settings,
+                seed=self.seed, concurrency=self.concurrency,
+                processes=self.processes, on=self.on, budget=self.budget, **settings,
             )
         )  # fmt: skip
 

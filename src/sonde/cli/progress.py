@@ -14,7 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sonde.core import Trajectory
 from sonde.evaluate import Evaluation
 from sonde.run import Prepared, rescore
-from sonde.store import Run
 
 from .tables import told
 from .terminal import stderr
@@ -55,13 +54,14 @@ def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Traj
         stderr.print(f"{title}: played {ends.total()} of {total} episodes{earlier}  {_counts(ends)}".rstrip())
 
 
-def scored(run: Prepared, stored: Run, folder: Path, seconds: float = 0.0) -> Evaluation:
-    """`rescore` with a bar, which goes when all is scored. Off a terminal, one line, if it took its time."""
+def scored(run: Prepared, folder: Path, total: int, seconds: float = 0.0) -> Evaluation:
+    """`rescore` with a bar over `total` episodes, which goes when all are scored. Off a terminal, one line, if it took
+    its time."""
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
-    begun, name, total = time.monotonic(), run.env.spec.name, len(stored)
+    begun, name = time.monotonic(), run.env.spec.name
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
         task = bar.add_task(f"{name}: scoring", total=total)
-        found = rescore(run, stored, folder, seconds=seconds, on_done=lambda _: bar.advance(task))
+        found = rescore(run, folder, seconds=seconds, on_done=lambda _: bar.advance(task))
     if not stderr.is_terminal and (took := time.monotonic() - begun) > WORTH_A_LINE:
         stderr.print(f"{name}: scored {total} episodes in {took:.0f} s", highlight=False)
     return found

@@ -74,7 +74,7 @@ def evaluate(
         begun = time.perf_counter()
         with _progress(run, folder) as on_done:
             stored = play_run(run, folder, on_done=on_done)
-        done.append(scored(run, stored, folder, time.perf_counter() - begun))
+        done.append(scored(run, folder, len(stored), time.perf_counter() - begun))
         folders.append(folder)
     _show(done, folders, report, as_json, suite)
     if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
@@ -126,7 +126,7 @@ def rescore(
 ) -> None:
     """Compute the evaluation of a run again from its episodes; no policy is called."""
     stored = Run.load(folder)
-    _show([scored(reopen(stored, gains=gains), stored, folder)], [folder], None, as_json)
+    _show([scored(reopen(stored, gains=gains), folder, len(stored))], [folder], None, as_json)
 
 
 def compare(

@@ -78,6 +78,10 @@ TasksOpt = Annotated[int | None, typer.Option("--tasks", "-n", help="Only the fi
 SamplesOpt = Annotated[int | None, typer.Option("-k", help="Samples per task.", show_default="4")]
 SeedOpt = Annotated[int | None, typer.Option(help="World seed; the samples of a task share it.", show_default="0")]
 ConcurrencyOpt = Annotated[int | None, typer.Option(help="Episodes at a time.", show_default="256")]
+ProcessesOpt = Annotated[
+    int | None, typer.Option(help="Processes that play, each a share, for players that compute.", show_default="1")
+]
+OnOpt = Annotated[str | None, typer.Option(help="Play on a cluster: ray, or ray:ADDRESS; a process per CPU.")]
 BudgetOpt = Annotated[
     int | None, typer.Option(help="Stop after this many model tokens: prompts and replies, all seats together.")
 ]

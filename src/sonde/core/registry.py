@@ -1,7 +1,8 @@
 """The file name is the registry. `make("wordle")` finds `sonde/envs/wordle.py` and the class `Wordle` in it.
 
 Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."` for the rest, and
-`"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins.
+`"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins, and
+`"textarena:Wordle-v0"` for the environments of other libraries (`SOURCES`), under the names that they have there.
 Listing imports nothing.
 """
 
@@ -23,6 +24,14 @@ from .errors import UserError, invalid, unknown
 from .types import Json
 
 KINDS = ("envs", "agents", "users", "models")
+SOURCES = {
+    "gem": "sonde.interop.gem",
+    "gymnasium": "sonde.interop.gymnasium_envs",
+    "openenv": "sonde.interop.openenv_envs",
+    "reasoning_gym": "sonde.interop.reasoning_gym",
+    "textarena": "sonde.interop.textarena",
+}
+"""Other libraries whose environments can be made here, and the adapters that do it."""
 
 
 @cache
@@ -57,6 +66,9 @@ def find(name: str) -> type[Configured]:
 
 @cache
 def _find(name: str) -> type[Configured]:
+    source, _, theirs = name.partition(":")
+    if source in SOURCES:
+        return _checked(importlib.import_module(SOURCES[source]).found(theirs), name)
     kind, _, rest = name.rpartition(":") if name.partition(":")[0] in KINDS else ("envs", "", name)
     if ":" in rest or (kind not in KINDS):
         module, _, attribute = name.rpartition(":")

@@ -9,8 +9,8 @@ verifiers plays them and none of them is trained.
 
 On the trace: the reward `return` (the sum of rewards), metrics `success`, `score`, `turns` and one per kind of outcome,
 and in `info` the rewards of every turn (`turn_rewards`, the key that prime-rl's credit per turn reads), their facts,
-and the outcome. Neither row nor trace holds the hidden setup. `sonde_verifiers` is the package that verifiers loads
-by name; it exports these classes.
+the outcome, and what was told at the end, when nobody was asked again (`ending`). Neither row nor trace holds the
+hidden setup. `sonde_verifiers` is the package that verifiers loads by name; it exports these classes.
 
 Departure: the agent's runtime is a process of its own by default, for the usual default of verifiers is a cloud.
 """
@@ -118,6 +118,7 @@ def _record(trace: Any, turns: list[Heard]) -> None:
     trace.info["turn_gains"] = [heard.gain for heard in turns]
     trace.info["turn_facts"] = [dict(heard.facts) for heard in turns]
     trace.info["outcome"] = None if end is None else dict(end)
+    trace.info["ending"] = turns[-1].text if end is not None else ""
 
 
 __all__ = ["SondeEnv", "SondeTaskset"]

@@ -14,7 +14,7 @@ at any moment costs at most what had not been flushed. What finds them again is 
 
 from .annotations import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
 from .dataset import BY_KEY, TrajectoryDataset
-from .folder import discard
+from .folder import discard, scoring
 from .index import Entry, Key
 from .log import StoreWarning
 from .run import Run
@@ -34,4 +34,5 @@ __all__ = [
     "discard",
     "read_annotations",
     "remove_annotations",
+    "scoring",
 ]

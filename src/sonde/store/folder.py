@@ -7,6 +7,7 @@ index.sqlite                      derived from the logs (`index.py`)
 annotations-NAME.jsonl.zst        what was computed later
 .lock                             held while a writer comes, or the run is removed
 .lock-0, .lock-3 ...              held by writer 0, 3 ... as long as it writes
+.lock-scoring                     held while the run is evaluated
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,17 @@ def hold(lock: Path, *, wait: float = 0.0) -> FileLock:
     except OSError as e:
         raise StoreError(f"{lock.parent}: cannot be written to ({lock.name}: {e.strerror})") from e
     return held
+
+
+@contextmanager
+def scoring(folder: Path) -> Iterator[None]:
+    """While this process evaluates a run; waits for another one that does so."""
+    read_config(folder)
+    held = hold(folder / ".lock-scoring", wait=-1.0)
+    try:
+        yield
+    finally:
+        held.release()
 
 
 def describe(config: Mapping[str, Any]) -> dict[str, Any]:

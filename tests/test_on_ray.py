@@ -1,0 +1,93 @@
+"""Runs on a local Ray: what one process records, whichever actors are killed. Needs the extra ray (240 MB)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from sonde.core import AGENT, Rng
+from sonde.core.extras import extras
+from sonde.run import config_from, play, prepare
+from sonde.store import Run
+
+pytest.importorskip("ray")
+
+FAKE = {"name": "models:fake", "pattern": ["<Answer>{0|1|2|3|4}{0|1|2|3|4}{0|1|2|3|4}</Answer>"], "latency": 0.1}
+CONFIG: dict[str, Any] = {
+    "env": {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8},
+    "seats": {AGENT: {"name": "agents:llm", "model": FAKE}},
+    "split": "train", "n_tasks": 20, "k": 4, "gains": False, "concurrency": 6,
+}  # fmt: skip
+MARK = "SONDE_TEST_MARK"
+
+
+def sonde(mark: str, *args: str | Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", "from sonde.cli import main; main()", *map(str, args)]
+    env = {**os.environ, MARK: mark}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def actors(mark: str) -> list[int]:
+    """The processes of our actors: those that have inherited the mark."""
+    found: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            ours = f"{MARK}={mark}".encode() in (folder / "environ").read_bytes()
+            if ours and b"ray::_Actor" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.slow
+def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
+    folder, file, mark, rng = tmp_path / "run", tmp_path / "run.json", uuid4().hex, Rng(0, "test", "ray")
+    file.write_text(json.dumps(CONFIG))
+    process = sonde(mark, "rollout", "mastermind", folder, "--config", file, "--on", "ray", "--processes", "2")
+    killed = 0
+    while killed < 4 and process.poll() is None:
+        time.sleep(0.3 + 0.7 * rng.random())
+        playing = (folder / "config.json").exists() and len(Run.load(folder)) > 6 * killed
+        if playing and (alive := actors(mark)):
+            os.kill(alive[rng.randrange(len(alive))], signal.SIGKILL)
+            killed += 1
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0 and "80 episodes in" in out, err
+    assert killed == 4 == err.count("; begun again"), err
+    assert not actors(mark)
+    stored = Run.load(folder)
+    assert (len(stored), stored.trajectories.superseded) == (80, 0)
+    play(prepare(config_from({**CONFIG, "concurrency": 80})), tmp_path / "whole")
+    ours, whole = (b"".join(Run.load(tmp_path / name).canonical()) for name in ("run", "whole"))
+    assert ours == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("on", "processes", "says"),
+    [
+        ("ray", "1000", r"processes: got 1000, allowed: 1 to \d+, the CPUs of this Ray"),
+        ("ray:127.0.0.1:1", "1", r"on: no Ray can be reached at '127\.0\.0\.1:1'"),
+    ],
+)
+def test_what_cannot_run_is_refused(on: str, processes: str, says: str, tmp_path: Path) -> None:
+    options = ("--agent", "random", "--on", on, "--processes", processes)
+    process = sonde("none", "rollout", "mastermind", tmp_path / "run", *options)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert re.search(says, err), err
+
+
+def test_the_extra_brings_it() -> None:
+    assert extras()["ray"] == "ray"
