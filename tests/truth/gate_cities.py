@@ -1,4 +1,4 @@
-"""Natural questions crossed with test topics: `python tests/truth/gate.py ENV [--keep]`.
+"""Natural questions crossed with test topics: `python tests/truth/gate_cities.py ENV [--keep]`.
 
 `ENV.gate.txt` beside this file has one line per question: its kind, the question, and what the rule user made of it
 over all test topics: the share in percent of those for whom there was an answer, of "Yes" and of "No", and how many
