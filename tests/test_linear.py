@@ -22,10 +22,10 @@ from sonde.envs._rules.answer import read_answer
 from sonde.envs._rules.checks import CHECKS, gives_away, plain
 from sonde.envs._rules.dialogue import JUDGE, USER, claimed, spoken, verdict
 from sonde.envs._rules.grids import read_move
-from sonde.envs._rules.letters import apostrophes, unaccented
 from sonde.envs._rules.movies import read_stars, read_verdict
-from sonde.envs._rules.naming import Names, reported, verdict_on
-from sonde.envs._rules.numerals import amount, ungrouped
+from sonde.people.language.letters import apostrophes, unaccented
+from sonde.people.language.naming import Names, reported, verdict_on
+from sonde.people.language.numbers import amount, ungrouped
 
 SHORT = 15_000
 NO_TIME = 0.03

@@ -14,8 +14,8 @@ from sonde.core import Episode, Outcome, Task
 from sonde.envs._rules.diagnosis.products import products
 from sonde.envs._rules.dialogue import USER
 from sonde.envs._rules.mystery.cases import case
-from sonde.envs._rules.naming import Names, Verdict, reported, verdict_on
 from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.people.language.naming import Names, Verdict, reported, verdict_on
 
 N = 12
 Fill = Callable[[Task], Mapping[str, str]]

@@ -34,9 +34,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
 from sonde.core.types import Json
+from sonde.people.language.naming import Names, Verdict, lookup, name_key
 
 from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.naming import Names, Verdict, lookup, name_key
 from ._rules.partition import PartitionFilter
 
 if TYPE_CHECKING:

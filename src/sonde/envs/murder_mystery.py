@@ -32,6 +32,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
 from sonde.core.types import Json
+from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
 
 from ._rules.checks import Candidates
 from ._rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
@@ -44,7 +45,6 @@ from ._rules.mystery.reading import LONGEST, Reading, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
 from ._rules.mystery.telling import briefing, clues, lies
 from ._rules.mystery.words import template
-from ._rules.naming import Names, Verdict, lookup, name_key, verdict_on
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"

@@ -29,9 +29,9 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, invalid
 from sonde.core.types import Json
+from sonde.people.language.naming import Names, Verdict
 
 from ._rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
-from ._rules.naming import Names, Verdict
 from ._rules.partition import PartitionFilter
 from ._rules.twenty_questions.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
 from ._rules.twenty_questions.difficulty import difficulty

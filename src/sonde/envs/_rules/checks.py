@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from .letters import unaccented
+from sonde.people.language.letters import unaccented
 
 Candidates = Callable[[str], int]
 Check = Callable[[str, int, Candidates], bool]

@@ -21,8 +21,8 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
-from .letters import apostrophes, unaccented
-from .numerals import DIGITS, amount, ungrouped
+from sonde.people.language.letters import apostrophes, unaccented
+from sonde.people.language.numbers import DIGITS, amount, ungrouped
 
 Character = Literal["bargain", "features", "impatient"]
 

@@ -32,10 +32,10 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
+from sonde.people.language.naming import Names, Verdict, lookup, name_key, only_names, verdict_on
 
 from .answer import read_answer
 from .checks import CHECKS, Candidates, gives_away, mentions
-from .naming import Names, Verdict, lookup, name_key, only_names, verdict_on
 from .prompts import pieces
 
 USER, JUDGE = "user", "judge"

@@ -20,8 +20,9 @@ from importlib.resources import files
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
+from sonde.people.language.letters import apostrophes, unaccented
+
 from .checks import plain
-from .letters import apostrophes, unaccented
 
 PREFERENCES = 4
 NOTHING = "I have no strong feelings about that."

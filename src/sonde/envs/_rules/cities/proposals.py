@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from sonde.people.language.naming import reported
+
 from ..checks import plain
-from ..naming import reported
 from .atlas import atlas
 from .customs import FAITHS, languages
 from .nature import ranges

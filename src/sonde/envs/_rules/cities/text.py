@@ -13,7 +13,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..letters import apostrophes, unaccented
+from sonde.people.language.letters import apostrophes, unaccented
+
 from .address import addressed
 from .phrasing import turned, unwrapped
 from .sentences import last

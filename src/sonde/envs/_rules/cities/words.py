@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from sonde.people.language.numbers import DIGITS, TENS, UNITS, amount
+
 from ..checks import plain
-from ..numerals import DIGITS, TENS, UNITS, amount
 from .atlas import City, atlas
 from .claims import Claim
 from .replies import Guess

@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..letters import apostrophes, unaccented
+from sonde.people.language.letters import apostrophes, unaccented
+
 from .forms import AS_IT_SHOULD, AUX, DENIAL, DIAGNOSIS, LEAD, NEGATION, TAG, WH, WHEN, either, one_of
 from .vocabulary import stems, words
 

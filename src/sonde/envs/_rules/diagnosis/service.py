@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Rng, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
+from sonde.people.language.naming import Names, Verdict, lookup, name_key
 
 from ..checks import Candidates, mentions
 from ..dialogue import USER, Dialogue, Talk, spoken
-from ..naming import Names, Verdict, lookup, name_key
 from .products import CaseFilter, Cause, Product, Query, products
 from .reading import UNKNOWN, ask_open, ask_value, catchwords, read, suggest
 from .vocabulary import TOKEN

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from ..letters import apostrophes, unaccented
+from sonde.people.language.letters import apostrophes, unaccented
 
 _TOKEN = re.compile(r"[a-z]+|\d+|'s\b|[.,:;?!]")
 _DASHES = re.compile(" -+ |--+")

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ..numerals import amount
+from sonde.people.language.numbers import amount
+
 from .queries import Query, atom
 from .scales import Range, blocks, pairs, ranged
 from .topics import Known, knowledge, name_key

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ..letters import apostrophes, unaccented
-from ..numerals import TENS, UNITS, ungrouped
+from sonde.people.language.letters import apostrophes, unaccented
+from sonde.people.language.numbers import TENS, UNITS, ungrouped
+
 from .wordlists import word_list, word_set
 
 _VERBS = word_set("english.verbs")

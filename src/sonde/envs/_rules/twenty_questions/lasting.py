@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ..numerals import amount
+from sonde.people.language.numbers import amount
+
 from .lifetimes import Years, exact
 from .queries import Query, atom
 from .scales import blocks, other_rows, ranged, topic_rows

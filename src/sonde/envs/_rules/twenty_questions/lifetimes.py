@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
-from ..numerals import amount
+from sonde.people.language.numbers import amount
+
 from ..partition import bits
 from . import spans
 from .phrases import asked, key

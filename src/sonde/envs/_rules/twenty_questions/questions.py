@@ -14,7 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple, overload
 
-from ..naming import reported
+from sonde.people.language.naming import reported
+
 from . import aspects, clauses, framing, rewording, sayings
 from .clauses import aux_predicate, be_predicate, do_predicate, done_to
 from .described import described

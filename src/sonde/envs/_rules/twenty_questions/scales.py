@@ -13,7 +13,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from ..numerals import amount
+from sonde.people.language.numbers import amount
+
 from . import sizes
 from .queries import Query, atom
 from .topics import Known, knowledge, name_key

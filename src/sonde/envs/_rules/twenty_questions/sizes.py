@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ..numerals import amount
+from sonde.people.language.numbers import amount
+
 from .english import base
 from .phrases import source
 from .queries import Query, atom

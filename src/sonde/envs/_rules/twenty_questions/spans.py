@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..numerals import amount
+from sonde.people.language.numbers import amount
+
 from .english import base
 from .scales import blocks, other_rows, pairs, ranged, topic_rows
 from .topics import Known, knowledge, name_key

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
-from ..numerals import amount
+from sonde.people.language.numbers import amount
+
 from ..partition import bits
 from .english import base
 from .queries import Query, atom

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from ..numerals import amount
+from sonde.people.language.numbers import amount
+
 from .queries import Query, any_of, atom
 from .sizes import comparer
 from .spans import EMPTY, NOW, SLACK, Span, numbers, plain_time, span, year_of

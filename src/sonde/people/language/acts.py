@@ -1,0 +1,162 @@
+"""Sentences and speech acts: which sentence of a message asks, and what it asks once politeness is taken off.
+
+Ours. A message is read as one yes/no question, statement or guess behind whatever politeness it wears. Requests, open
+questions and several questions at once are told apart, because some games call them invalid. What a message says about
+the game, its rules or the answerer is never obeyed. The lists are in `english.txt`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
+
+from .lists import word_list, word_set
+from .naming import reported
+from .words import Words, ascii_lower, tokens
+
+Kind = Literal["asks", "open", "several", "unclear"]
+LONGEST = 600
+"""Characters that are read; longer messages are unclear."""
+
+
+class Act(NamedTuple):
+    """What a message does. `denied`: its answer is turned round by what stands around the question; `guess`: it is
+    announced as a guess."""
+
+    kind: Kind
+    words: tuple[str, ...] = ()
+    denied: bool = False
+    guess: bool = False
+
+
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+|\?+|[;:](?=\s|$)|!+|\s+[-–—]+\s+|…|\.{2,}")
+_NUMBERING = re.compile(
+    r"^\W*(?:q(?:uestion)?\s*(?:#|no\.?|number)?\s*\d*\s*[:.)-]+|\(?\d{1,2}[:.)]+)\s*", re.IGNORECASE
+)
+_SHORT = re.compile(r"\b(st|mr|mrs|ms|dr|jr|sr|vs|prof|e|i|g|[a-z]|no(?=\.\s*\d))\.")
+_MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
+_EXAMPLES = re.compile(
+    r"[\[(]\s*(?:e\.?g|i\.?e|like|such as|for (?:example|instance)|including|or similar|meaning)\b[^)\]]*[)\]]", re.I
+)
+_SEVERAL = re.compile(r"\?(?=[^?]*\w[^?]*\?)")
+_DEEPEST = 6
+"""Frames that are taken off one after another."""
+
+
+@cache
+def _pattern(name: str, form: str) -> re.Pattern[str]:
+    """All the expressions of a list in one; names of other lists in angle brackets stand for their expressions."""
+    parts = "|".join(word_list(name))
+    while (found := re.search(r"<(\w+)>", parts)) is not None:
+        inner = "|".join(word_list(found[1]))
+        parts = f"{parts[: found.start()]}(?:{inner}){parts[found.end() :]}"
+    return re.compile(form.format(f"(?:{parts})"))
+
+
+@lru_cache(maxsize=1 << 13)
+def heard(said: str) -> Act:
+    """What a message does, and the words of its question.
+
+    >>> heard("Great! My next question: would you say that it's alive?")
+    Act(kind='asks', words=('it', 'is', 'alive'), denied=False, guess=False)
+    >>> heard("What colour is it?").kind, heard("Is it big? Is it red?").kind
+    ('open', 'several')
+    """
+    if len(said) > LONGEST or reported(said):
+        return Act("unclear")
+    if _SEVERAL.search(said):
+        return Act("several")
+    parts, asked = _sentences(said)
+    if not parts or _conditional(parts, asked):
+        return Act("unclear")
+    act = _unframed(parts[asked])
+    if not act.words:
+        return Act("unclear")
+    return Act("open") if any(_is_open(_unframed(part).words) for part in parts[: asked + 1]) else act
+
+
+def _sentences(said: str) -> tuple[list[list[str]], int]:
+    """The sentences of a message, and which of them asks: the one with the question mark, else the last that says
+    anything."""
+    text = _MARKUP.sub(" ", _EXAMPLES.sub(" ", ascii_lower(said)))
+    text = _SHORT.sub(r"\1 ", _NUMBERING.sub("", text))
+    head, mark, tail = text.partition("?")
+    first = [words for part in _SENTENCE.split(head) if (words := tokens(part.replace(" - ", " , ")))]
+    more = [words for part in _SENTENCE.split(tail) if (words := tokens(part))]
+    while len(first) > 1 and _closing(first[-1]):
+        first.pop()
+    if mark and first:
+        return [*first, *more], len(first) - 1
+    parts = [*first, *more]
+    while len(parts) > 1 and _closing(parts[-1]):
+        parts.pop()
+    return parts, len(parts) - 1
+
+
+def _closing(words: Words) -> bool:
+    """Whether a sentence says nothing but that the one before it was the question or guess."""
+    return _pattern("after", r"^(?:{0})(?: ,)?$").match(" ".join(words).strip(" ,")) is not None
+
+
+def _conditional(parts: list[list[str]], asked: int) -> bool:
+    """Whether a sentence besides the question sets conditions on the answer."""
+    words = set(word_list("condition"))
+    rest = [part for i, part in enumerate(parts) if i != asked and not _closing(part)]
+    return any(not words.isdisjoint(part) for part in rest) or any("if" in p for p in parts[asked + 1 :])
+
+
+def _is_open(words: Words) -> bool:
+    return bool(words) and words[0] in word_set("open")
+
+
+def _unframed(words: Words) -> Act:
+    """The question inside its frames."""
+    text = " ".join(_unled(words)).strip(" ,")
+    denied = guess = False
+    for _ in range(_DEEPEST):
+        start = text
+        text, turned = _taken("deny", text)
+        text, _ = _taken("lead", text)
+        text = " ".join(_unled(text.split()))
+        text, announced = _taken("guess", text)
+        denied, guess = denied ^ turned, guess or announced
+        text = _without_tail(text)
+        if text == start:
+            break
+    return Act("asks", tuple(text.split()), denied, guess)
+
+
+def _unled(words: Words) -> Words:
+    """Without fillers at the front; "no legs" keeps its "no"."""
+    fillers, words = word_set("fillers"), list(words)
+    plain = fillers | word_set("aux") | word_set("pronouns") | {",", "i", "the", "a", "that", "my"}
+    while len(words) > 1 and (words[0] == "," or (words[0] in fillers and (words[0] != "no" or words[1] in plain))):
+        words = words[1:]
+    return words
+
+
+def _taken(name: str, text: str) -> tuple[str, bool]:
+    found = _pattern(name, r"^{0}(?: ,)? (?=\w)").match(text)
+    return (text[found.end() :], True) if found else (text, False)
+
+
+_ECHO = re.compile(
+    r" , (?:is|are|was|were|do|does|did|has|have|had|can|could|would|will) (?:not )?(?:it|he|she|they|this|that|you)"
+    r"(?: not)?$"
+)
+_LOOKS = r"(?<!look)(?<!looks)(?<!taste)(?<!tastes)(?<!sound)(?<!sounds)(?<!smell)(?<!feel)(?<!act)(?<!made)"
+
+
+def _without_tail(text: str) -> str:
+    """Without examples, an echo, asides and tags at the end."""
+    text = _pattern(
+        "example",
+        r" , {0}(?: ,)? .*$|"
+        + _LOOKS
+        + r" such as .*$|(?<=\w\w\w \w\w\w)"
+        + _LOOKS
+        + r" like (?:an? |the )(?!it\b).*$",
+    ).sub("", text)
+    text = _pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ECHO.sub("", text))
+    return _pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")

@@ -1,0 +1,164 @@
+"""Times in words: "in the 19th century", "before World War II", "more than 100 years ago", as intervals of years.
+
+Ours. A conversation may add names of times of its own (`Times.named`). Years before our era are negative; `now` is the
+year in which the knowledge was written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from .lists import word_list
+from .numbers import Interval, amount, interval
+
+Words = Sequence[str]
+
+_AGES: Mapping[str, Interval] = {
+    name.strip(): Interval(float(first), float(last))
+    for first, last, names in (
+        (500, 1500, "middle ages; medieval times; medieval period; medieval era; medieval age"),
+        (1939, 1945, "world war ii; world war 2; second world war; world war two; ww2; wwii; ww ii"),
+        (1914, 1918, "world war i; first world war; world war 1; world war one; ww1; wwi; great war"),
+        (1947, 1991, "cold war; cold war era; cold war period"),
+        (1400, 1600, "renaissance; renaissance period; renaissance era"),
+        (1837, 1901, "victorian era; victorian times; victorian age; victorian period"),
+        (-9999, 476, "ancient times; antiquity; ancient world; ancient era; classical antiquity; ancient history"),
+        (1760, 1840, "industrial revolution"),
+        (1685, 1815, "enlightenment; age of enlightenment"),
+        (1919, 1939, "interwar period; interwar years"),
+        (1, 1, "christ; birth of christ; common era"),
+        (1900, math.inf, "modern times; modern era; modern age; modern day; modern history"),
+        (2001, math.inf, "this century; current century; present century; new millennium; this millennium"),
+        (1900, 1999, "1900s"), (1800, 1899, "1800s"), (1700, 1799, "1700s"), (1600, 1699, "1600s"),
+        (1500, 1599, "1500s"), (2000, 2099, "2000s"),
+    )
+    for name in names.split(";")
+}  # fmt: skip
+_DECADES = ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
+_UNITS = {"year": 1, "years": 1, "decade": 10, "decades": 10, "century": 100, "centuries": 100, "millennia": 1000}
+_DROPPED = frozenset(
+    [
+        "the",
+        "year",
+        "years",
+        "of",
+        "sometime",
+        "some",
+        "time",
+        "somewhere",
+        "early",
+        "late",
+        "mid",
+        "period",
+        "any",
+        "in",
+        "during",
+    ]
+)
+_IN = frozenset(("in", "during", "from", "within", "throughout", "around", "at", "over", "back"))
+_RELATION = {"before": "<", "until": "<", "till": "<", "prior": "<", "earlier": "<", "sooner": "<", "by": "<"}
+_RELATION |= {"after": ">", "since": ">=", "later": ">", "following": ">", "post": ">", "past": ">", "pre": "<"}
+
+
+class Times:
+    """A reader of times. `named` gives the years of names that are not closed English ("the death of Caesar")."""
+
+    def __init__(self, now: int, named: Callable[[str], Interval | None] = lambda name: None) -> None:
+        self.now, self._named = now, named
+
+    def read(self, words: Words) -> Interval | None:
+        """The years that a phrase with its preposition stands for.
+
+        >>> years = Times(2025).read
+        >>> years("before 1900".split()), years("in the 19th century".split()), years("since 1950".split())
+        (Interval(low=-inf, high=1899.0), Interval(low=1801.0, high=1900.0), Interval(low=1950.0, high=inf))
+        >>> years("more than 100 years ago".split()), years("in the last 50 years".split())
+        (Interval(low=-inf, high=1925.0), Interval(low=1975.0, high=2025))
+        >>> years("in the kitchen".split()) is None
+        True
+        """
+        words = [w for w in words if w != ","]
+        if words[-1:] == ["ago"]:
+            return self._ago(words[:-1])
+        if words[:1] == ["between"] or words[:2] == ["in", "between"]:
+            return self._between(words[words.index("between") + 1 :], "and")
+        if words[:1] == ["from"] and (joint := next((w for w in ("to", "until", "through") if w in words), "")):
+            return self._between(words[1:], joint)
+        sense, rest = self._relation(words)
+        found = self.span(rest) if sense and rest else None
+        return None if found is None else self._beside(sense, found)
+
+    def _relation(self, words: Words) -> tuple[str, Words]:
+        sense = ""
+        while words and (words[0] in _RELATION or words[0] in _IN or words[0] in ("than", "to", "well", "shortly")):
+            sense = _RELATION.get(words[0], sense or ("=" if words[0] in _IN else ""))
+            words = words[1:]
+        return sense, words
+
+    def _beside(self, sense: str, found: Interval) -> Interval:
+        if sense == "<":
+            return Interval(-math.inf, found.low - 1)
+        if sense == ">=":
+            return Interval(found.low, math.inf)
+        return Interval(found.high + (found.high > found.low or 1) * 1, math.inf) if sense == ">" else found
+
+    def _between(self, words: Words, joint: str) -> Interval | None:
+        at = next((i for i, w in enumerate(words) if w == joint), 0)
+        first, last = (self.span(words[:at]), self.span(words[at + 1 :])) if at else (None, None)
+        return Interval(first.low, last.high) if first is not None and last is not None else None
+
+    def _ago(self, words: Words) -> Interval | None:
+        unit = _UNITS.get(words[-1]) if words else None
+        found = interval(words[:-1]) if unit and len(words) > 1 else None
+        if found is None or not unit or found.low == found.high:
+            return None
+        low, high = (round(n, 6) if math.isfinite(n) else n for n in found)
+        return Interval(self.now - high * unit, self.now - low * unit)
+
+    def span(self, words: Words) -> Interval | None:
+        """The years that "1900", "the 19th century", "the 1960s", "World War II", "the last 50 years" stand for."""
+        words = list(words)
+        own = self._named(" ".join(w for w in words if w not in ("the", "a")))
+        bare = [w for w in words if w not in _DROPPED] if own is None else []
+        found = own or _AGES.get(" ".join(bare)) or self._recent(bare, words) or _dated(bare)
+        part = next((w for w in words[:2] if w in ("early", "late")), "")
+        if found is None or not part or found.low == found.high:
+            return found
+        half = (found.low + found.high) / 2
+        return Interval(found.low, half) if part == "early" else Interval(half, found.high)
+
+    def _recent(self, bare: Words, words: Words) -> Interval | None:
+        """As in "last 200 years", "past century"; "last century" is the twentieth."""
+        if not bare or bare[0] not in ("last", "past", "recent"):
+            return None
+        if list(bare) == ["last", "century"]:
+            return Interval(1901, 2000)
+        unit = _UNITS.get(words[-1], 0)
+        many = [w for w in bare[1:] if w not in _UNITS and w not in ("few", "couple")]
+        n = amount(many) if many else 1.0
+        return Interval(self.now - n * unit, self.now) if unit and n is not None else None
+
+
+def _dated(words: Words) -> Interval | None:
+    """A year, a decade or a century by its number."""
+    past = bool(words) and words[-1] in ("bc", "bce")
+    words = [w for w in words if w not in ("bc", "bce", "ad", "ce", "century", "centuries")] if words else []
+    if len(words) != 1:
+        return None
+    found = _century(words[0]) or _year(words[0])
+    return Interval(-found.high, -found.low) if found is not None and past else found
+
+
+def _century(word: str) -> Interval | None:
+    ordinals = {name: n for n, name in enumerate(word_list("ordinals"), 1)}
+    n = ordinals.get(word) or (int(word[:-2]) if word[:-2].isdecimal() and word[-2:] in ("st", "nd", "rd", "th") else 0)
+    return Interval(100.0 * n - 99, 100.0 * n) if 0 < n < 30 else None
+
+
+def _year(word: str) -> Interval | None:
+    if word.isdecimal() and len(word) <= 4:
+        return Interval(float(word), float(word))
+    if word[:-1].isdecimal() and word.endswith("0s") and len(word) == 5:
+        return Interval(float(word[:-1]), float(word[:-1]) + 9)
+    return Interval(n := 1920.0 + 10 * _DECADES.index(word), n + 9) if word in _DECADES else None

@@ -1,0 +1,177 @@
+"""Words and inflection: tokens, contractions, base forms of verbs and nouns.
+
+Ours. Closed lists and regular rules: every verb of the list gets its forms spelled out once, so that no word is ever
+mangled into another ("planes" is not a form of "plan"). Nothing here raises, and all of it is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from .letters import apostrophes, unaccented
+from .lists import word_list, word_set
+from .numbers import ungrouped
+
+Words = Sequence[str]
+
+_CONTRACTIONS = {
+    "can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not", "ain't": "is not",
+    "let's": "let us", "i'm": "i am", "im": "i am", "y'all": "you",
+}  # fmt: skip
+_TOKEN = re.compile(r"(?<![\w.])\d*\.\d+(?!\.?\d)|[a-z0-9]+(?:'[a-z]+)?|,")
+_THOUSANDS = re.compile(r"(?<=\d)k\b")
+_UNIT = re.compile(r"(?<=\d)(?=(?:kg|km|cm|mm|g|m|lbs?|feet|ft|miles?|million|billion)\b)")
+_VOWELS = frozenset("aeiou")
+
+
+def _spelled(verb: str) -> set[str]:
+    """The regular forms of a verb."""
+    if verb.endswith("e"):
+        return {verb + "s", verb + "d", verb[:-1] + "ing"}
+    if verb.endswith("y") and verb[-2] not in _VOWELS:
+        return {verb[:-1] + "ies", verb[:-1] + "ied", verb + "ing"}
+    forms = {verb + ("es" if verb.endswith(("s", "sh", "ch", "x", "z", "o")) else "s"), verb + "ed", verb + "ing"}
+    if len(verb) > 2 and verb[-1] not in "aeiouwxy" and verb[-2] in _VOWELS and verb[-3] not in _VOWELS:
+        forms |= {verb + verb[-1] + "ed", verb + verb[-1] + "ing"}
+    return forms
+
+
+@cache
+def _bases() -> dict[str, str]:
+    """Every spelled-out form of every verb of the list, to its base."""
+    found: dict[str, str] = {}
+    for verb in sorted(word_set("verbs")):
+        found.update(dict.fromkeys(_spelled(verb), verb))
+        found.setdefault(verb, verb)
+    for row in word_list("irregular"):
+        verb, *forms = row.split()
+        found.update(dict.fromkeys((verb, *forms, *(f for f in _spelled(verb) if f.endswith(("s", "ing")))), verb))
+    found.update(
+        left="left", ground="ground", found="find", saw="saw", wound="wound", rose="rose", flies="fly", set="set"
+    )
+    return found | {word: to for pair in word_set("same") for word, _, to in [pair.partition(":")]}
+
+
+@cache
+def _base_words() -> frozenset[str]:
+    return word_set("verbs") | {row.split()[0] for row in word_list("irregular")}
+
+
+def is_verb(word: str) -> bool:
+    """Whether the word may be the base form of a verb."""
+    return word in _base_words()
+
+
+@cache
+def is_participle(word: str) -> bool:
+    """Whether the word may be a past participle.
+
+    >>> is_participle("eaten"), is_participle("cooked"), is_participle("red"), is_participle("speed")
+    (True, True, False, False)
+    """
+    return word in word_set("participles") or (word.endswith("ed") and word in _bases())
+
+
+_PLURALS = {
+    "mice": "mouse", "geese": "goose", "teeth": "tooth", "feet": "foot", "men": "man", "women": "woman",
+    "children": "child", "knives": "knife", "wolves": "wolf", "leaves": "leaf", "shelves": "shelf", "loaves": "loaf",
+    "scarves": "scarf", "hooves": "hoof", "thieves": "thief", "wives": "wife", "halves": "half", "oxen": "ox",
+    "dice": "die", "lice": "louse", "cacti": "cactus", "fungi": "fungus",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1 << 14)
+def singular(word: str) -> str:
+    """The singular of a noun; other words as they are.
+
+    >>> [singular(w) for w in ("guitars", "boxes", "berries", "glass", "bus", "this", "mice")]
+    ['guitar', 'box', 'berry', 'glass', 'bus', 'this', 'mouse']
+    """
+    if word in _PLURALS:
+        return _PLURALS[word]
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes", "oes")):
+        return word[:-2]
+    return word[:-1]
+
+
+@lru_cache(maxsize=1 << 15)
+def base(word: str) -> str:
+    """The form under which a word is looked up: the base of a verb, the singular of a noun, one spelling.
+
+    >>> [base(w) for w in ("eaten", "using", "planes", "grey", "houses", "wings")]
+    ['eat', 'use', 'plane', 'gray', 'home', 'wing']
+    """
+    found = _bases().get(word)
+    if found is not None:
+        return found
+    bare = singular(word)
+    return _bases().get(bare, bare)
+
+
+def ascii_lower(text: str) -> str:
+    """Lower case, without accents, with plain quotation marks.
+
+    >>> ascii_lower("Café “Über”")
+    'cafe "uber"'
+    """
+    if not text.isascii():
+        text = unaccented(text.replace("“", '"').replace("”", '"'))
+    return text.lower()
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a sentence in lower case, contractions spelled out, commas kept.
+
+    >>> tokens("It's a man-made thing, isn't it? It weighs 1,500lbs")
+    ['it', 'is', 'a', 'man', 'made', 'thing', ',', 'is', 'not', 'it', 'it', 'weighs', '1500', 'lbs']
+    """
+    found: list[str] = []
+    text = apostrophes(ungrouped(ascii_lower(text))).replace("$", " dollar ").replace("%", " percent ")
+    text = _UNIT.sub(" ", _THOUSANDS.sub(" thousand", text))
+    for word in _TOKEN.findall(text):
+        if word in _CONTRACTIONS:
+            found += _CONTRACTIONS[word].split()
+        elif "'" in word:
+            found += _apart(*word.split("'", 1))
+        else:
+            found.append(word)
+    return found
+
+
+def _apart(word: str, end: str) -> list[str]:
+    if end == "t" and word.endswith("n"):
+        return [word[:-1], "not"]
+    if end == "s":
+        return [word, "is"] if word in word_set("owners") else [word]
+    full = {"re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}.get(end)
+    return [word + end] if full is None else [word, full]
+
+
+def key(words: Words) -> str:
+    """The form under which a phrase is looked up: base forms, without words that change nothing.
+
+    >>> key("usually eaten for the breakfast".split()), key("made by people".split())
+    ('eat for breakfast', 'make by people')
+    """
+    dropped = word_set("dropped")
+    return " ".join(base(w) for w in words if w not in dropped and w != ",")
+
+
+@lru_cache(maxsize=1 << 14)
+def name_key(text: str) -> str:
+    """The form in which names are compared: plain words, no leading article, the last word in the singular.
+
+    >>> name_key("The Guitars"), name_key("Ice-cream"), name_key("mice"), name_key("St. Paul's")
+    ('guitar', 'ice cream', 'mouse', 'st paul')
+    """
+    text = re.sub(r"(?<=\w)'s\b", "", ascii_lower(text).replace("’", "'")).replace("'", "")
+    words = re.findall(r"[a-z0-9]+", text)
+    if len(words) > 1 and words[0] in ("a", "an", "the"):
+        words = words[1:]
+    return " ".join([*words[:-1], singular(words[-1])]) if words else ""

@@ -1,0 +1,73 @@
+"""A room for one conversation: what it has declared, and what a message means there.
+
+Ours. `Room.read` is the whole of it: a message in, a `Reading` out. The thin module of a conversation brings what it
+knows (`Knows`), its declared lines, what names name, and how places are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..language.acts import Act, Kind, heard
+from ..language.lists import word_set
+from ..language.slips import mended
+from ..language.words import base, singular, tokens
+from .claims import Claim, negated
+from .grammar import Grammar
+
+Vocabulary = Callable[[], Collection[str]]
+
+
+class Reading(NamedTuple):
+    """A message as it was understood: `kind` is "asks" with a claim, and otherwise why there is none."""
+
+    kind: Kind
+    claim: Claim | None = None
+
+
+class Room:
+    """See the module. `vocabulary` gives words that slips are mended to, `common` tells a word that is none."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        vocabulary: Vocabulary = frozenset[str],
+        common: Callable[[str], bool] = lambda word: True,
+    ) -> None:
+        self.grammar = grammar
+        self._vocabulary, self._common = vocabulary, common
+        self.read = lru_cache(maxsize=1 << 14)(self._read)
+
+    def _read(self, said: str) -> Reading:
+        act = heard(said)
+        if act.kind != "asks":
+            return Reading(act.kind)
+        claim = self._meant(act)
+        if claim is None:
+            fixed = mended(act.words, self._vocabulary(), self._is_word)
+            claim = self._meant(act._replace(words=tuple(fixed))) if fixed is not None else None
+        return Reading("asks", claim) if claim is not None else Reading("unclear")
+
+    def _meant(self, act: Act) -> Claim | None:
+        """The claim of a question; a name that is announced as a guess is one."""
+        words = list(act.words)
+        claim = self.grammar.be(words) if act.guess else None
+        if claim is None or not claim.known:
+            claim = self.grammar.sentence(words) or claim
+        if claim is None or (claim.unread and not claim.known):
+            return None
+        return negated(claim) if act.denied else claim
+
+    def _is_word(self, word: str) -> bool:
+        return base(word) != word or self._common(word) or self._common(singular(word))
+
+
+def content(said: str) -> frozenset[str]:
+    """The words of a message in base form, without those that carry nothing; negations do carry something.
+
+    >>> sorted(content("Why glorp the house?"))
+    ['glorp', 'home', 'why']
+    """
+    return frozenset(base(w) for w in tokens(said[:2000]) if w not in word_set("empty") and w != ",")

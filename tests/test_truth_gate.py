@@ -1,0 +1,18 @@
+"""The golden table of natural questions x test topics (tests/truth/gate.py)."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "truth"))
+
+import gate
+
+
+@pytest.mark.parametrize("env", sorted(gate.MEASURED))
+def test_who_is_answered_is_as_reviewed(env: str) -> None:
+    golden = gate.table(env)
+    assert [gate.MEASURED[env](row.sort, row.question) for row in golden] == golden
+    assert len(golden) >= 200
+    assert len({row.question for row in golden}) > 0.98 * len(golden)
