@@ -11,7 +11,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode
-from sonde.envs._rules.cities.questions import query
+from sonde.people.cities.resident import heard_as
 from sonde.envs._rules.diagnosis.products import products
 from sonde.envs._rules.diagnosis.reading import read as read_customer
 from sonde.envs._rules.twenty_questions.questions import read as read_answerer
@@ -46,7 +46,7 @@ def salad(env: str, seed: int) -> str:
 
 READERS: dict[str, Callable[[str], object]] = {
     "twenty_questions": read_answerer,
-    "guess_my_city": query,
+    "guess_my_city": heard_as,
     "customer_service": lambda said: [read_customer(name, said) for name in sorted(products())[:3]],
 }
 

@@ -130,6 +130,58 @@ def only_names(said: str, names: Names) -> bool:
     return verdict_on(said, names) == "right" and _is_frame(_around(words, _mentions(words, names)))
 
 
+_PAST = _words("have has had was were did does")
+_DESCRIBING = _words("also known often sometimes formerly which that who where famous home capital because since as being")
+"""What begins a description behind a name."""
+
+
+def proposals(
+    said: str, find: Callable[[str], int], longest: int, aside: Callable[[str, str], bool] = lambda before, name: False
+) -> Sequence[int]:
+    """The candidates that a message proposes: those whose sentence says nothing but that they are it, descriptions behind
+    the names cut off. `aside` tells, by the word before a name, where it names no candidate.
+
+    >>> known = {"rome": 1, "oslo": 2}
+    >>> [proposals(m, lambda name: known.get(name, 0), 1) for m in ("It's Rome, also called Oslo.", "A city like Rome?")]
+    [[1], []]
+    """
+    words, names = tokens(said), Names(find, longest, 0)
+    found: list[int] = []
+    for sentence in _sentences(words):
+        mentions = _mentions(sentence, names)
+        around = _around(sentence, mentions)
+        if not mentions or any(_set_aside(around, m) for m in mentions):
+            continue
+        first = mentions[0]
+        if "not" in around[: first.start] or around[0] in _PAST or "capital" in around[first.end : first.end + 2] or aside(around[first.start - 1] if first.start else "", _joined(sentence[first.start : first.end])):
+            continue
+        end = _described(around, first.end)
+        meant = [m for m in mentions if m.start < end]
+        if _is_frame(around[:end]) and (around[:1] != ["what"] or len(sentence) > 3):
+            found += [m.who for m in meant]
+    return found
+
+
+def _sentences(words: Sequence[str]) -> list[Sequence[str]]:
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word in _STOPS or word == ";":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [part for part in found if part]
+
+
+def _described(words: Sequence[str], at: int) -> int:
+    """Where a description begins that stands behind a name."""
+    for i in range(at, len(words)):
+        if words[i] in _DESCRIBING and _NAME not in words[i - 1 : i]:
+            return i
+        if words[i] in _DESCRIBING and words[i] not in ("as", "that") and words[i] != "or":
+            return i
+    return len(words)
+
+
 def reported(said: str) -> bool:
     """Whether a message hands on, before a colon, what somebody else says.
 
