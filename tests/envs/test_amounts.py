@@ -11,7 +11,7 @@ from sonde.core import Episode, advance, default_policies, run_sync
 from sonde.envs._rules.dealing import read_pitch
 from sonde.envs._rules.diagnosis.reading import read as service
 from sonde.envs._rules.mystery.tokens import tokens
-from sonde.envs._rules.twenty_questions.english import tokens as words
+from sonde.people.language.words import tokens as words
 from sonde.people.language.numbers import amount
 
 

@@ -14,7 +14,7 @@ from sonde.core import Episode, Outcome, Task
 from sonde.envs._rules.diagnosis.products import products
 from sonde.envs._rules.dialogue import USER
 from sonde.envs._rules.mystery.cases import case
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.knowledge import knowledge
 from sonde.people.language.naming import Names, Verdict, reported, verdict_on
 
 N = 12

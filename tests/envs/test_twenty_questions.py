@@ -12,9 +12,9 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError, default_policies, make
 from sonde.core.sync import run_sync
-from sonde.envs._rules.twenty_questions.answering import TEXTS, mentioned
-from sonde.envs._rules.twenty_questions.difficulty import turns
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.answering import TEXTS, mentioned
+from sonde.envs._rules.topics.difficulty import turns
+from sonde.envs._rules.topics.knowledge import knowledge
 from sonde.envs.twenty_questions import TwentyQuestions, pool
 from sonde.rollout import collect
 from sonde.users.answerer import Answerer

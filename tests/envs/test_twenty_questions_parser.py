@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.envs._rules.twenty_questions.answering import guess, verdict_on
-from sonde.envs._rules.twenty_questions.questions import LONGEST, read
-from sonde.envs._rules.twenty_questions.repeats import repeats
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.answering import guess, verdict_on
+from sonde.envs._rules.topics.knowledge import knowledge
+from sonde.envs._rules.topics.room import read, repeats, room
+from sonde.people.language.acts import LONGEST
 
 
 def text_of(message: str) -> str | None:
-    query = read(message).query
+    query = read(message).claim
     return query.text if query is not None else None
 
 
@@ -119,17 +119,6 @@ def test_forms_of_a_guess(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "message", "reply"),
-    [("New York City", "Are we talking about the Big Apple?", "goal"), ("Rome", "Is it the Big Apple?", "no"),
-     ("New York City", "Do people call it the Big Apple?", "yes"),
-     ("Michael Jackson", "Is he the King of Pop?", "goal"),
-     ("Margaret Thatcher", "Was she the first female prime minister?", "yes")],
-)  # fmt: skip
-def test_a_by_name_of_one_person_or_place_is_a_guess(topic: str, message: str, reply: str) -> None:
-    assert verdict_on(knowledge().index[topic], message) == reply
-
-
-@pytest.mark.parametrize(
     ("topic", "message"),
     [("teacher", "Does it have to do with politics?"),
      ("spider", "Is it a bug that isn't an insect?"), ("car", "Is it bigger than a small car?"),
@@ -213,10 +202,10 @@ WORDS = st.sampled_from(
 @settings(max_examples=300)
 @given(st.lists(WORDS, max_size=40).map(" ".join) | st.text(max_size=200))
 def test_nothing_raises_and_the_verdict_is_a_function(message: str) -> None:
-    first = read.__wrapped__(message)
-    assert first == read.__wrapped__(message)
-    if first.query is not None:
-        assert first.query.yes & first.query.no & ~first.query.goal == 0
+    first = room().read.__wrapped__(message)
+    assert first == room().read.__wrapped__(message)
+    if first.claim is not None:
+        assert first.claim.yes & first.claim.no & ~first.claim.goal == 0
 
 
 @pytest.mark.parametrize(
@@ -225,5 +214,5 @@ def test_nothing_raises_and_the_verdict_is_a_function(message: str) -> None:
 def test_long_messages_take_little_time(unit: str) -> None:
     message = (unit * 600)[:LONGEST]
     start = time.process_time()
-    read.__wrapped__(message)
+    room().read.__wrapped__(message)
     assert time.process_time() - start < 0.5

@@ -14,8 +14,8 @@ from sonde.core import Episode
 from sonde.people.cities.resident import heard_as
 from sonde.envs._rules.diagnosis.products import products
 from sonde.envs._rules.diagnosis.reading import read as read_customer
-from sonde.envs._rules.twenty_questions.questions import read as read_answerer
-from sonde.envs._rules.twenty_questions.wordlists import word_list
+from sonde.envs._rules.topics.room import read as read_answerer
+from sonde.people.language.lists import word_list
 
 GLUE = re.findall(
     r"\S+",
@@ -38,7 +38,7 @@ def words(env: str) -> tuple[str, ...]:
 
 def salad(env: str, seed: int) -> str:
     rng = random.Random(f"{env} {seed}")
-    leads = word_list("questions.leads") if env == "twenty_questions" else ()
+    leads = word_list("asides") if env == "twenty_questions" else ()
     pools = [GLUE, words(env), leads or GLUE]
     said = [rng.choice(rng.choices(pools, (6, 4, 1))[0]) for _ in range(rng.randint(1, 12))]
     return " ".join(said) + rng.choice(("?", "", "."))
@@ -64,4 +64,4 @@ def test_any_order_of_known_words_is_read(env: str) -> None:
 
 @pytest.mark.parametrize("said", ["My guess is", "now?", "Is it now.", "Could it be my guess is that it is a"])
 def test_frames_around_nothing_ask_nothing(said: str) -> None:
-    assert read_answerer(said).query is None
+    assert read_answerer(said).claim is None

@@ -23,8 +23,8 @@ from functools import cache
 from typing import Any
 
 from sonde.envs._rules.partition import bits
-from sonde.envs._rules.twenty_questions.phrases import source, supported
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.knowledge import knowledge
+from sonde.envs._rules.topics.room import declared
 
 COMMON = 0.03
 
@@ -33,10 +33,9 @@ COMMON = 0.03
 def asked_attributes() -> Mapping[str, str]:
     """Attributes that a phrase of their own asks for -> that phrase."""
     found: dict[str, str] = {}
-    for what, phrases in source():
-        name = supported(what)
-        if phrases and name in knowledge().attributes:
-            found.setdefault(name, phrases[0])
+    for line in declared():
+        if line.meaning in knowledge().has:
+            found.setdefault(line.meaning, next(line.spelled()))
     for name, words in knowledge().classes.items():
         found.setdefault(name, f"is a {words[0]}")
     for name, meaning in knowledge().meanings.items():

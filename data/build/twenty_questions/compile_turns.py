@@ -1,7 +1,7 @@
 """How many turns the reference solver of twenty questions needs for every topic of every preset.
 
 Writes ``envs/data/twenty_questions_turns.json``: preset -> one character per topic, its turns in base 36, `-` where the
-preset does not have it. `_rules/twenty_questions/difficulty.py` says what follows. Run this file with Python after the
+preset does not have it. `_rules.topics.difficulty.py` says what follows. Run this file with Python after the
 topics, their facts or the solver have changed; it takes a minute and prints how many topics took how many turns.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import sonde
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.knowledge import knowledge
 from sonde.rollout import collect
 
 OUT = Path(__file__).parents[3] / "src/sonde/envs/data/twenty_questions_turns.json"

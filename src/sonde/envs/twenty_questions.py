@@ -33,10 +33,10 @@ from sonde.people.language.naming import Names, Verdict
 
 from ._rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
 from ._rules.partition import PartitionFilter
-from ._rules.twenty_questions.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
-from ._rules.twenty_questions.difficulty import difficulty
-from ._rules.twenty_questions.questions import read
-from ._rules.twenty_questions.topics import knowledge
+from ._rules.topics.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
+from ._rules.topics.difficulty import difficulty
+from ._rules.topics.knowledge import knowledge
+from ._rules.topics.room import read
 
 _NAME = "twenty_questions"
 _LONGEST_TOPIC = 100
@@ -235,20 +235,20 @@ class TwentyQuestions(Dialogue):
             return _names(state.said, world.topic)
         if self._by_mention:
             return bool(mentioned(state.said) >> index & 1)
-        query = read(state.said).query
+        query = read(state.said).claim
         return query is not None and bool(query.goal >> index & 1)
 
     def secrets(self, state: Talk) -> Sequence[str]:
         return (_world(state).topic,)
 
     def candidates(self, said: str) -> int:
-        query = read(said).query
+        query = read(said).claim
         return query.named if query is not None else 0
 
     def understood(self, state: Talk) -> Verdict | None:
         if _world(state).foreign:
             return super().understood(state)
-        query = read(state.said).query
+        query = read(state.said).claim
         return None if query is None else "wrong" if query.named else "nothing"
 
     def names(self, state: Talk) -> Names:
@@ -271,7 +271,7 @@ class TwentyQuestions(Dialogue):
         return TEXTS["yes" if found == "finished" else found]
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        query = read(state.said).query
+        query = read(state.said).claim
         answer = _ANSWERS.get(reply, "finished" if self.solves(state) else "no")
         return Frozen[Any](
             answer=answer,
@@ -299,7 +299,7 @@ def _bare(reply: str) -> str:
 
 def _names(said: str, topic: str) -> bool:
     """Whether a message names a topic that the knowledge base lacks, as a guess."""
-    from ._rules.twenty_questions.topics import name_key
+    from sonde.people.language.words import name_key
 
     words = re.sub(
         r"^(is|was|are) (it|this|that|the \w+|your \w+)( called)? |^i think it is |[?.!]+$", "", said.strip().lower()

@@ -41,7 +41,7 @@ from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
 from ._rules.prompts import pieces
-from ._rules.twenty_questions.taxonomy import Question, contradiction, lexicon, narrowed, nouns, pool
+from ._rules.taxonomy import Question, contradiction, lexicon, narrowed, nouns, pool
 
 USER = "user"
 

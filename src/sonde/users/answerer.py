@@ -2,7 +2,7 @@
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1: yes, no, or the goal is reached; ΔBelief-RL, appendix B.1: invalid and
 repeated as well. Departure: where the truth is not known, or the question is not understood, it says so. What it says
-follows from the topic and from what the question asks (`envs/_rules/twenty_questions/questions.py`); nothing else in a
+follows from the topic and from what the question asks (`envs/_rules/topics/room.py`); nothing else in a
 message matters, so it cannot be talked into anything, and it never names its topic.
 """
 
@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
 from sonde.envs._rules.dialogue import GOAL
-from sonde.envs._rules.twenty_questions.answering import TEXTS, verdict_on
-from sonde.envs._rules.twenty_questions.repeats import repeats
-from sonde.envs._rules.twenty_questions.topics import knowledge
+from sonde.envs._rules.topics.answering import TEXTS, verdict_on
+from sonde.envs._rules.topics.knowledge import knowledge
+from sonde.envs._rules.topics.room import repeats
 
 
 @dataclass(frozen=True, kw_only=True)

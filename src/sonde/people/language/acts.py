@@ -113,7 +113,7 @@ def _is_open(words: Words) -> bool:
 
 def _unframed(words: Words) -> Act:
     """The question inside its frames."""
-    text = " ".join(_unled(words)).strip(" ,")
+    text = " ".join(_unled(_after_preamble(words))).strip(" ,")
     denied = guess = False
     for _ in range(_DEEPEST):
         start = text
@@ -137,6 +137,14 @@ def _unled(words: Words) -> Words:
     return words
 
 
+def _after_preamble(words: Words) -> Words:
+    """The clause behind "since it is alive, ..."; conditions are no preambles."""
+    if words[0] not in word_set("preambles"):
+        return words
+    asks = word_set("aux") | {"i", "my", "it"}
+    return next((words[i + 1 :] for i, w in enumerate(words[:-1]) if w == "," and words[i + 1] in asks), words)
+
+
 def _taken(name: str, text: str) -> tuple[str, bool]:
     found = _pattern(name, r"^{0}(?: ,)? (?=\w)").match(text)
     return (text[found.end() :], True) if found else (text, False)
@@ -149,6 +157,19 @@ _ECHO = re.compile(
 _LOOKS = r"(?<!look)(?<!looks)(?<!taste)(?<!tastes)(?<!sound)(?<!sounds)(?<!smell)(?<!feel)(?<!act)(?<!made)"
 
 
+_ERRAND = re.compile(r"\b(?:go|come) and (?!(?:go(?:es)?|come|back|up|down|away)\b)(?=[a-z])")
+"""As in "do people go and vote there": the second verb says it all."""
+
+
+def _unechoed(text: str) -> str:
+    """Without an echo at the end; "it is not big, is it" asks whether it is big."""
+    found = _ECHO.search(text)
+    if found is None:
+        return text
+    text = text[: found.start()]
+    return text if "not" in found[0] else re.sub(r"^((?:\w+ ){1,5}?)not ", r"\1", text)
+
+
 def _without_tail(text: str) -> str:
     """Without examples, an echo, asides and tags at the end."""
     text = _pattern(
@@ -159,5 +180,5 @@ def _without_tail(text: str) -> str:
         + _LOOKS
         + r" like (?:an? |the )(?!it\b).*$",
     ).sub("", text)
-    text = _pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ECHO.sub("", text))
+    text = _pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
     return _pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")

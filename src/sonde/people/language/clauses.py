@@ -56,11 +56,8 @@ class Subject:
         if at == len(words) or not {words[at], base(words[at])} & self.heads:
             return 0
         behind = words[at + 1] if at + 1 < len(words) else ""
-        return (
-            at + 2
-            if behind in ("part", "item", "word", "place", "thing", "product") and behind != words[at]
-            else at + 1
-        )
+        double = behind in ("item", "word", "place", "thing", "product") or (words[at], behind) == ("body", "part")
+        return at + 2 if double and behind != words[at] else at + 1
 
     def _told(self, words: Words, end: int) -> int:
         """With the relative clause that says whose it is."""

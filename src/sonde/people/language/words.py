@@ -153,14 +153,17 @@ def _apart(word: str, end: str) -> list[str]:
     return [word + end] if full is None else [word, full]
 
 
+_DROPPED = word_set("dropped") | {","}
+_BASE = _bases()
+
+
 def key(words: Words) -> str:
     """The form under which a phrase is looked up: base forms, without words that change nothing.
 
     >>> key("usually eaten for the breakfast".split()), key("made by people".split())
     ('eat for breakfast', 'make by people')
     """
-    dropped = word_set("dropped")
-    return " ".join(base(w) for w in words if w not in dropped and w != ",")
+    return " ".join([_BASE.get(w) or base(w) for w in words if w not in _DROPPED])
 
 
 @lru_cache(maxsize=1 << 14)

@@ -57,12 +57,16 @@ def negated(q: Claim) -> Claim:
 
 
 def all_of(parts: Iterable[Claim]) -> Claim:
-    """True where all are, false where one is.
+    """True where all are, false where one is. "A bug that is no insect": who says so means another kind of bug, so that
+    nothing is known of it.
 
     >>> all_of([Claim("a", 0b011, 0b100), Claim("b", 0b001, 0b010)])[:3]
     ('and(a, b)', 1, 6)
     """
     rows = list({q.text: q for q in parts}.values())
+    texts = {q.text for q in rows}
+    if any(f"not({text})" in texts for text in texts):
+        return _joined("and", rows, 0, 0)
     yes, no = -1, 0
     for q in rows:
         yes, no = yes & q.true, no | q.no

@@ -34,6 +34,8 @@ class Forms:
 
     def people(self, words: Words, who: str) -> Claim | None:
         """What people do to it, or what it is to them."""
+        if not words:
+            return None
         if words[0] == "be":
             return self.done(self.subject.gap(words[1:])) if words[1:2] in (("able",), ("likely",)) else None
         turned = words[0] in ("not", "never")
@@ -150,7 +152,7 @@ class Forms:
         while words:
             found = self.asked("for", words)
             if found is not None or words[-1] not in word_set("for_tail"):
-                return found or joined(words, self.purpose)
+                return found or joined(words, self.purpose, shares=True)
             words = words[:-1]
         return None
 

@@ -76,12 +76,16 @@ class Grammar(Forms):
             return self.purpose(words[1:] if words[0] in ("to", "for") else words)
         if head in word_set("quality"):
             return self.be(words)
+        if head in ("name", "title", "word") and is_verb(words[0]):
+            return self.do(words)
         return self.do(["have", "a", head, *words]) or self.do(["have", "a", *words, head])
 
     # --- readers -----------------------------------------------------------------------------------------------------
 
     def _be(self, words: Words) -> Claim | None:
         """What follows "it is"."""
+        if words[0] in word_set("aux") and len(words) > 2:
+            return self.sentence(words)
         whole = self.nouns.named(words)
         if whole is not None and whole.named:
             return whole
@@ -91,6 +95,8 @@ class Grammar(Forms):
         graded = self._graded(words, self.be)
         if graded is not None:
             return graded[0]
+        if words[0] in word_set("something") and words[1:]:
+            return self._modifier(words[1:])
         for read in (self.set_form, self.placed, self.purposed):
             found = read(words)
             if found is not None:
@@ -134,6 +140,8 @@ class Grammar(Forms):
 
     def _do(self, words: Words) -> Claim | None:
         """What follows "it does"; the first word is a verb in any form."""
+        if words[0] in word_set("aux") - {"have", "has", "had", "do", "be"} and len(words) > 2:
+            return self.sentence(words)
         first = base(words[0])
         phrase = [first, *words[1:]]
         direct = self.asked("do", phrase)
@@ -213,7 +221,7 @@ class Grammar(Forms):
         if graded is not None:
             return graded[0]
         found = self._handled(first, phrase)
-        return found or (joined(words, self.done) if is_joined(words) else None)
+        return found or (joined(words, self.done, shares=True) if is_joined(words) else None)
 
     def _handled(self, first: str, words: Words) -> Claim | None:
         rest = words[1:]
@@ -226,7 +234,8 @@ class Grammar(Forms):
             at = next((i for i, w in enumerate(rest[:4]) if w in PREPOSITIONS), -1)
             return self.place(rest[at:]) if at >= 0 else None
         if first in ("call", "consider", "classify", "describe", "think", "regard", "categorize"):
-            return self.be(rest[1:] if rest[:1] and rest[0] in ("as", "of") else rest)
+            rest = rest[1:] if rest[:1] and rest[0] in ("as", "of") else rest
+            return self.be(rest) if rest and rest[0] != "the" else None
         if first == "associate":
             return self.related(rest[1:])
         if first == "make" and "of" in rest:
@@ -244,6 +253,9 @@ class Grammar(Forms):
         first = words[0]
         if first in ("that", "which", "who"):
             return self._relative(words[1:])
+        if first == "where" or words[:2] == ("in", "which"):
+            rest = words[1 if first == "where" else 2 :]
+            return self.sentence(["did", *rest]) or self._relative((*rest, "there")) if rest else None
         if first in ("with", "having", "containing"):
             return self.do(["have", *words[1:]])
         if first == "without":
@@ -253,7 +265,7 @@ class Grammar(Forms):
             rest = words[2:] if words[1:2] == ("be",) else words[1:]
             return self.done(self.subject.gap(rest)) or self.purpose(rest)
         if first == "of":
-            return self.place(words) or self.material(words[1:])
+            return self.on_map(words) or self.material(words[1:])
         if self.subject.people(words, 0)[1]:
             return self._relative(words)
         return self.do([base(first), *words[1:]]) if first.endswith("ing") and base(first) != first else self.be(words)

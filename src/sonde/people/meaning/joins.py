@@ -31,15 +31,16 @@ def harmless(words: Words) -> bool:
     return 0 < len(words) <= 12 and word_set("turns").isdisjoint(words)
 
 
-def joined(words: Words, parse: Parse) -> Claim | None:
-    """What joined parts say; None where nothing joins them, or they are not understood."""
+def joined(words: Words, parse: Parse, shares: bool = False) -> Claim | None:
+    """What joined parts say; None where nothing joins them, or they are not understood. `shares`: a verb alone takes
+    the object of the last one ("write and send letters")."""
     for form in _BUT_NOT:
         at = next((i for i in range(1, len(words) - len(form)) if tuple(words[i : i + len(form)]) == form), 0)
         if at:
             return _contrasted(words[:at], words[at + len(form) :], parse, form in _RATHER)
     word = next((w for w in ("or", "and", "but") if w in words), "")
     words = list(words[1:]) if words[0] in ("both", "either") else list(words)
-    return _of_parts(split(words, word), word, parse) if word else None
+    return _of_parts(split(words, word), word, parse, shares) if word else None
 
 
 def _contrasted(left: Words, right: Words, parse: Parse, rather: bool) -> Claim | None:
@@ -68,14 +69,14 @@ def split(words: Words, word: str) -> list[list[str]]:
     return parts if parts[-1] else parts[:-1]
 
 
-def _of_parts(parts: list[list[str]], word: str, parse: Parse) -> Claim | None:
+def _of_parts(parts: list[list[str]], word: str, parse: Parse, shares: bool) -> Claim | None:
     """As in "a, b or c"."""
     if not 1 < len(parts) <= _MOST:
         return None
     found: list[Claim] = []
     for i, part in enumerate(parts):
-        q = _part(part, parts[:i], parts[i + 1 :], parse)
-        if q is None and harmless(part) and part[0] not in word_set("open"):
+        q = _part(part, parts[:i], parts[i + 1 :], parse, shares)
+        if q is None and harmless(part) and part[0] not in word_set("open") | word_set("aux"):
             q = not_read(" ".join(part))
         if q is None:
             return None
@@ -86,16 +87,16 @@ def _of_parts(parts: list[list[str]], word: str, parse: Parse) -> Claim | None:
     return any_of(found) if word == "or" else all_of(found)
 
 
-def _part(part: Words, done: list[list[str]], later: list[list[str]], parse: Parse) -> Claim | None:
+def _part(part: Words, done: list[list[str]], later: list[list[str]], parse: Parse, shares: bool) -> Claim | None:
     """A part alone, or with the first words of the first part, or with the last words of the last."""
     tries: list[Words] = []
     before = done[0] if done else []
-    alone = len(before) <= 1 or part[0] in _ALONE or base(part[0]) == base(before[0])
+    alone = len(before) <= 1 or part[0] in _ALONE | word_set("aux") or base(part[0]) == base(before[0])
     if alone and before:
         tries.append(part)
     tries += [[*before[:k], *part] for k in range(min(len(before) - 1, 6), 0, -1)]
     if not done:
-        tries.append(part)
+        tries += [] if shares and len(part) < len(later[-1]) else [part]
         tries += [[*part, *later[-1][k:]] for k in range(1, len(later[-1]))]
     elif later:
         tries += [[*before[:k], *part, later[-1][-1]] for k in range(min(len(before), 3), -1, -1)]

@@ -13,6 +13,7 @@ Ours. A line is `MEANING: PHRASE; PHRASE; ...`. A phrase begins with its frame:
     known X     it is known for X
     made X      it is made of X
     do ...      a whole question that fits no frame (do people live there; are people afraid of it)
+    q X         any other whole question (q is english spoken there)
 
 `(a|b)` are alternatives, `[a]` may be absent. Articles and words of frequency do not matter, nor do forms of verbs and
 nouns. `<slot>` in a phrase stands for words that a reader of that name understands (`<time>`, `<amount>`, `<place>`).
@@ -26,7 +27,7 @@ which the attribute `scope` is true. Several lines with one phrase add up: a fac
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple, Protocol
@@ -60,8 +61,9 @@ PREPOSITIONS: Mapping[str, str] = {
 }
 """Prepositions of place, and what is kept of them."""
 _WHOLE = ("are", "were", "was", "did", "is", "can")
-_WHOLE_IF = word_set("people") | word_set("pronouns") | word_set("subjects")
+_WHOLE_IF = (word_set("people") | word_set("pronouns") | word_set("subjects")) - {"one"}
 _OPTION = re.compile(r"\[([^\[\]()]*)\]|\(([^\[\]()]*)\)")
+_PLAIN = re.compile(r"[a-z ]+")
 _SLOT = re.compile(r"<(\w+)>")
 
 
@@ -99,6 +101,8 @@ def place_key(words: Words) -> str:
 
 def framed(frame: str, words: Words) -> str:
     """The key of a phrase in a frame."""
+    if frame == "q":
+        return f"q:{key(words)}"
     if frame in ("do", "have") or (frame in _WHOLE and words[:1] and words[0] in _WHOLE_IF):
         return f"q:{key([frame, *words])}"
     frame = "is" if frame in ("was", "were", "are") else frame
@@ -149,19 +153,26 @@ class _Slotted(NamedTuple):
 
 
 class Lexicon:
-    """The phrasings of a conversation. `slots` reads what may stand in a slot."""
+    """The phrasings of a conversation. `slots` reads what may stand in a slot; the lines `beside` count only for
+    phrases that no other line has. Options that name what nobody knows are left out."""
 
-    def __init__(self, declared: Iterable[Line], knows: Knows, slots: Mapping[str, Reader]) -> None:
+    def __init__(
+        self, declared: Iterable[Line], knows: Knows, slots: Mapping[str, Reader], beside: Iterable[Line] = ()
+    ) -> None:
         self._knows, self._slots = knows, slots
         self._lines: dict[str, list[Line]] = {}
         self._slotted: dict[str, list[_Slotted]] = {}
         for line in declared:
             for phrase in line.spelled():
                 self._add(phrase, line)
+        own = frozenset(self._lines)
+        for line in beside:
+            for phrase in line.spelled():
+                self._add(phrase, line, own)
         self._asked = cache(self._look_up)
         self._expressed = cache(self._express)
 
-    def _add(self, phrase: str, line: Line) -> None:
+    def _add(self, phrase: str, line: Line, own: Collection[str] = ()) -> None:
         frame, _, text = phrase.partition(" ")
         found = _SLOT.search(text)
         if found is not None:
@@ -169,11 +180,11 @@ class Lexicon:
             k = f"at:{key(before)}" if frame == "at" else framed(frame, before).strip()
             self._slotted.setdefault(k.split(" ")[0], []).append(_Slotted(k, found[1], key(behind), line))
             return
-        words = text.split() if text.isalpha() else tokens(text)
+        words = text.split() if _PLAIN.fullmatch(text) else tokens(text)
         for k in (framed(frame, words), f"adj:{key(words)}" if frame == "adj" else ""):
-            held = self._lines.setdefault(k, [])
-            if k and line not in held:
-                held.append(line)
+            if k and k not in own:
+                held = self._lines.setdefault(k, [])
+                held += [line] if line not in held else []
 
     @property
     def keys(self) -> Iterable[str]:
@@ -234,9 +245,10 @@ class Lexicon:
 
     def _express(self, text: str) -> Claim:
         if "/" in text:
-            return self._added([self.expression(part.strip()) for part in text.split("/")], text)
+            parts = [self.expression(part.strip()) for part in text.split("/")]
+            return self._added([q for q in parts if not q.unread] or parts, text)
         options = [all_of(self._graded(name.strip()) for name in option.split("&")) for option in text.split("|")]
-        return any_of(options)
+        return any_of([q for q in options if not q.unread] or options)
 
     def _graded(self, name: str) -> Claim:
         q = self._knows.attribute(name.strip("!?~"))

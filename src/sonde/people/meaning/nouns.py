@@ -44,6 +44,9 @@ class Nouns:
     def named(self, words: Words) -> Claim | None:
         """What a whole noun phrase names."""
         rest, article = bare(words)
+        whole = self._naming(tuple(words), False) if len(words) > len(rest) > 0 else None
+        if whole is not None and whole.goal:
+            return whole
         return self._naming(tuple(rest), article) if rest else None
 
     def kind(self, words: Words) -> Claim | None:
@@ -62,8 +65,17 @@ class Nouns:
         if found is not None:
             return found
         rest, article = bare(words)
+        if len(rest) > 2 and rest[1] == "of" and (found := self._of_its_kind(rest)) is not None:
+            return found
         found = self._described(rest)
         return found if found is not None else self._followed(words, article)
+
+    def _of_its_kind(self, words: Words) -> Claim | None:
+        """As in "the country of Brazil": a name, if it names such a thing."""
+        kind, found = self.named(words[:1]), self.named(words[2:])
+        if kind is None or found is None or not found.goal & kind.true:
+            return None
+        return found
 
     def _described(self, words: Words) -> Claim | None:
         """As in "small domestic animal": every adjective holds, and the noun."""

@@ -46,9 +46,15 @@ class Room:
             return Reading(act.kind)
         claim = self._meant(act)
         if claim is None:
-            fixed = mended(act.words, self._vocabulary(), self._is_word)
-            claim = self._meant(act._replace(words=tuple(fixed))) if fixed is not None else None
+            claim = self._mended(act)
         return Reading("asks", claim) if claim is not None else Reading("unclear")
+
+    def _mended(self, act: Act) -> Claim | None:
+        """The claim of a question once its slips of the pen are mended."""
+        if all(self._is_word(word) for word in act.words):
+            return None
+        fixed = mended(act.words, self._vocabulary(), self._is_word)
+        return self._meant(act._replace(words=tuple(fixed))) if fixed is not None else None
 
     def _meant(self, act: Act) -> Claim | None:
         """The claim of a question; a name that is announced as a guess is one."""
@@ -61,7 +67,7 @@ class Room:
         return negated(claim) if act.denied else claim
 
     def _is_word(self, word: str) -> bool:
-        return base(word) != word or self._common(word) or self._common(singular(word))
+        return len(word) < 4 or base(word) != word or self._common(word) or self._common(singular(word))
 
 
 def content(said: str) -> frozenset[str]:

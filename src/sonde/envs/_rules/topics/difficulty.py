@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from .topics import knowledge
+from .knowledge import knowledge
 
 _CUTS: Mapping[str, tuple[int, int]] = {"paprika": (4, 6), "delta_belief": (7, 8), "lmrl": (5, 6)}
 """The most turns of an easy topic, and of a medium one."""

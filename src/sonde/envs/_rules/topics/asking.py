@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-from .phrases import source, supported
-from .questions import read
-from .topics import knowledge
+from .knowledge import knowledge
+from .room import declared, read, sense
 
 _FRAMES: Mapping[str, Sequence[str]] = {
     "is": (
@@ -143,10 +142,9 @@ def _lines() -> Mapping[str, Sequence[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for names in knowledge().classes.values():
         _add(found, [("is", _article(name) + name) for name in names[:1]])
-    for what, phrases in source():
-        if not what.startswith("size ") and supported(what):
-            split = (p.partition(" ") for p in phrases)
-            _add(found, [(frame, words) for frame, _, words in split if frame in (*_FRAMES, "adj")])
+    for line in declared():
+        split = (p.partition(" ") for p in line.spelled() if "<" not in p)
+        _add(found, [(frame, words) for frame, _, words in split if frame in (*_FRAMES, "adj")])
     return found
 
 
@@ -165,34 +163,30 @@ def _article(noun: str) -> str:
 @cache
 def questions() -> Sequence[str]:
     """A question for everything that can be asked, in the order of the files; none asks the same as another."""
-    found: dict[str, str] = {}
+    found: dict[object, str] = {}
     for text in (*_lines(), *_EXTRA):
-        query = read(text).query
-        if query is not None and query.yes and query.no and not query.named:
-            found.setdefault(query.text, text)
+        claim = read(text).claim
+        if claim is not None and claim.yes and claim.no and not claim.named:
+            found.setdefault(sense(text), text)
     return tuple(found.values())
 
 
 @lru_cache(maxsize=4096)
 def phrasings(question: str) -> Sequence[str]:
     """Ways to ask what a question asks, itself first; all of them are understood as the same."""
-    query, found = read(question).query, {question: None}
-    rows = _lines().get(question, ())
-    for frame, words in (*rows[:6], *_statement(question)):
-        for text in _spoken(frame, words):
-            other = read(text).query
-            if query is not None and other is not None and other.text == query.text:
-                found[text] = None
-        if len(found) >= 12:
+    asked, found = sense(question), {question: None}
+    for frame, words in (*_lines().get(question, ())[:6], *_statement(question)):
+        found |= {text: None for text in _spoken(frame, words) if sense(text) == asked}
+        if len(found) >= _MOST:
             break
     for lead in _LEADS:
         text = lead.format(question[:1].lower() + question[1:])
-        other = read(text).query
-        if query is not None and other is not None and other.text == query.text and len(found) < 12:
+        if len(found) < _MOST and sense(text) == asked:
             found[text] = None
     return tuple(found)
 
 
+_MOST = 12
 _LEADS = ("Okay, {0}", "Thanks! Next question: {0}", "Can you tell me: {0}", "So, {0}", "My next question: {0}")
 
 

@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Literal, overload
 
+from sonde.people.language.words import name_key
+
 from ..checks import plain
 from ..dialogue import GOAL
 from .asking import questions
-from .questions import Reading, read
-from .topics import Knowledge, knowledge, name_key
+from .knowledge import Knowledge, knowledge
+from .names import topics_named
+from .room import Reading, read
 
 Verdict = Literal["yes", "no", "goal", "unknown", "invalid"]
 
@@ -36,20 +39,14 @@ def verdict_on(topic: int, said: str) -> Verdict:
 
 def verdict(topic: int, reading: Reading) -> Verdict:
     """The true reply to a message that has been read."""
-    query = reading.query
-    if query is None:
+    claim = reading.claim
+    if claim is None:
         return "unknown" if reading.kind == "unclear" else "invalid"
-    if query.goal >> topic & 1:
+    if claim.goal >> topic & 1:
         return "goal"
-    if query.yes >> topic & 1:
+    if claim.yes >> topic & 1:
         return "yes"
-    return "no" if query.no >> topic & 1 else "unknown"
-
-
-@lru_cache(maxsize=1 << 14)
-def topics_named(name: str) -> int:
-    """The topics of a name or synonym, as a mask."""
-    return knowledge().lookup.get(name_key(name), 0)
+    return "no" if claim.no >> topic & 1 else "unknown"
 
 
 def mentioned(said: str) -> int:
@@ -155,15 +152,15 @@ class TopicAnswers:
     def _parts(self, said: str) -> Mapping[str, int]:
         """The true replies to a message that breaks no check."""
         reading = read(said)
-        query = reading.query
-        won = self.pool & (mentioned(said) if self._by_mention else query.goal if query else 0)
+        claim = reading.claim
+        won = self.pool & (mentioned(said) if self._by_mention else claim.goal if claim else 0)
         left = self.pool & ~won
-        if query is None:
+        if claim is None:
             word = "invalid" if self._knows_invalid and reading.kind != "unclear" else "unknown"
             parts = {GOAL: won, TEXTS[word]: left}
         else:
-            yes = left & query.true
-            no = left & ~yes & query.no
+            yes = left & claim.true
+            no = left & ~yes & claim.no
             parts = {GOAL: won, TEXTS["yes"]: yes, TEXTS["no"]: no, TEXTS["unknown"]: left & ~yes & ~no}
         return {reply: mask for reply, mask in parts.items() if mask}
 
@@ -189,3 +186,6 @@ class _Names(Sequence[str]):
         if found is None:
             raise ValueError(f"{value!r} is no topic")
         return found
+
+
+__all__ = ["TEXTS", "TopicAnswers", "Verdict", "article", "guess", "mentioned", "topics_named", "verdict", "verdict_on"]

@@ -8,25 +8,18 @@ masks are decoded one by one as they are used.
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from base64 import b64decode
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from ..checks import plain
-from ..partition import bits
-from .english import ascii_lower, singular
+from sonde.people.language.words import name_key
+from sonde.people.meaning.columns import Lists, Numbers, Range
 
-_PLURALS = {
-    "mice": "mouse", "geese": "goose", "teeth": "tooth", "feet": "foot", "men": "man", "women": "woman",
-    "children": "child", "knives": "knife", "wolves": "wolf", "leaves": "leaf", "shelves": "shelf", "loaves": "loaf",
-    "scarves": "scarf", "hooves": "hoof", "thieves": "thief", "wives": "wife", "halves": "half", "oxen": "ox",
-    "dice": "die", "lice": "louse", "cacti": "cactus", "fungi": "fungus",
-}  # fmt: skip
+from ..partition import bits
 
 
 class Known(NamedTuple):
@@ -36,25 +29,13 @@ class Known(NamedTuple):
     no: int
 
 
-_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
 _SIDES = {"t": "train", "v": "val", "e": "test"}
 
 NOTHING = Known(0, 0)
 
 
-@lru_cache(maxsize=1 << 14)
-def name_key(text: str) -> str:
-    """The form in which names are compared: plain words, no leading article, the last word in the singular.
-
-    >>> name_key("The Guitars"), name_key("Ice-cream"), name_key("mice")
-    ('guitar', 'ice cream', 'mouse')
-    """
-    words = plain(_POSSESSIVE.sub("", ascii_lower(text)).replace("'", "").replace("’", "")).split()
-    if len(words) > 1 and words[0] in ("a", "an", "the"):
-        words = words[1:]
-    if words:
-        words[-1] = _PLURALS.get(words[-1]) or singular(words[-1])
-    return " ".join(words)
+_PERSON: Range = (4.0, 4.0)
+"""The step of size of people."""
 
 
 class Knowledge:
@@ -101,6 +82,11 @@ class Knowledge:
         start = 2 * row * size
         yes, no = packed[start : start + size], packed[start + size : start + 2 * size]
         return Known(int.from_bytes(yes, "little"), int.from_bytes(no, "little"))
+
+    @cached_property
+    def has(self) -> frozenset[str]:
+        """The attributes and classes that there are."""
+        return frozenset(self.attributes)
 
     @cached_property
     def _rows(self) -> Mapping[str, int]:
@@ -182,63 +168,36 @@ class Knowledge:
             found.append(mask)
         return found
 
-    # --- numbers and lists -------------------------------------------------------------------------------------------
-
-    def numbers(self, field: str, holds: Callable[[int], bool | None]) -> Known:
-        """Of which topics a condition on a number is true and false; topics without the number are unknown."""
-        yes = no = 0
-        for value, topics in self.by_number(field).items():
-            verdict = holds(value)
-            if verdict is not None:
-                yes, no = (yes | topics, no) if verdict else (yes, no | topics)
-        return Known(yes, no)
-
-    def by_number(self, field: str) -> Mapping[int, int]:
-        """Number -> the topics that have it."""
-        return self._by_number[field]
+    # --- columns -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _by_number(self) -> Mapping[str, Mapping[int, int]]:
-        found: dict[str, dict[int, int]] = {}
-        for field, values in self._data["numbers"].items():
-            rows: dict[int, int] = defaultdict(int)
-            for i, value in enumerate(values):
-                if value is not None:
-                    rows[value] |= 1 << i
-            found[field] = dict(rows)
+    def numbers(self) -> Mapping[str, Mapping[int, Range]]:
+        """Field -> the number of each topic that has one."""
+        found = {
+            field: {i: (float(value), float(value)) for i, value in enumerate(values) if value is not None}
+            for field, values in self._data["numbers"].items()
+        }
+        for i in bits(self.roots["person"]):
+            found["size"].setdefault(i, _PERSON)
         return found
-
-    def number_of(self, field: str, topics: int) -> int | None:
-        """The number that all of these topics have, if it is the same."""
-        held = {v for v, mask in self.by_number(field).items() if mask & topics}
-        return held.pop() if len(held) == 1 else None
-
-    def members(self, field: str, value: str) -> int:
-        """The topics whose list `field` has this value."""
-        return self._lists[field].get(value, 0)
-
-    def listed(self, field: str) -> int:
-        """The topics that have such a list."""
-        return self._lists[field].get("", 0)
-
-    def values(self, field: str) -> Sequence[str]:
-        return [v for v in self._lists[field] if v]
 
     @cached_property
-    def _lists(self) -> Mapping[str, Mapping[str, int]]:
-        found: dict[str, dict[str, int]] = {}
-        for field, rows in self._data["lists"].items():
-            masks: dict[str, int] = defaultdict(int)
-            for i, values in rows.items():
-                for value in ("", *values):
-                    masks[value] |= 1 << int(i)
-            found[field] = dict(masks)
-        return found
+    def column(self) -> Mapping[str, Numbers]:
+        """The same as columns."""
+        return {field: Numbers(rows) for field, rows in self.numbers.items()}
 
-    def where(self, holds: Callable[[str], bool]) -> Known:
-        """Of which topics something is true that depends on the name alone."""
-        yes = sum(1 << i for i, name in enumerate(self.names) if holds(name))
-        return Known(yes, self.all & ~yes)
+    @cached_property
+    def lists(self) -> Mapping[str, Lists]:
+        """Field -> the values of each topic that has such a list."""
+        rows = self._data["lists"].items()
+        return {field: Lists({int(i): values for i, values in found.items()}) for field, found in rows}
+
+    def home(self, topics: int) -> int:
+        """The topics of all roots of which one topic at least is among the given ones."""
+        found = 0
+        for branch in self.roots.values():
+            found |= branch if branch & topics else 0
+        return found
 
     # --- the pools of the presets ------------------------------------------------------------------------------------
 

@@ -1,0 +1,162 @@
+"""The room of twenty questions: its phrasings, its names, and what a message asks.
+
+Ours. Knowledge and phrasings are declared in `envs/data/twenty_questions*`; the language is `sonde.people`. To teach it
+a new way to ask, add a phrase to `twenty_questions_phrases.txt`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+
+from sonde.people.language.clauses import Subject
+from sonde.people.language.lists import sections
+from sonde.people.language.words import Words, key
+from sonde.people.meaning.claims import Claim, negated, strong
+from sonde.people.meaning.grammar import Grammar
+from sonde.people.meaning.lexicon import PREPOSITIONS, Lexicon, Line, lines
+from sonde.people.meaning.room import Reading, Room, content
+
+from ..words import LENGTHS, allowed
+from .knowledge import knowledge
+from .names import Namer
+from .regions import native, region, took_part, within
+from .world import SLOTS, Topics
+
+
+def _text(name: str) -> str:
+    return files("sonde.envs").joinpath("data", f"twenty_questions_{name}.txt").read_text("utf-8")
+
+
+@cache
+def declared() -> list[Line]:
+    """The lines of the phrase file."""
+    return lines(_text("phrases"))
+
+
+@cache
+def word_sets() -> Mapping[str, frozenset[str]]:
+    """The lists of `twenty_questions_lists.txt`."""
+    return {name: frozenset(body.split()) for name, body in sections(_text("lists")).items()}
+
+
+@cache
+def lexicon() -> Lexicon:
+    """The phrasings; the names of classes, and what the knowledge base says that its attributes mean, count as well."""
+    return Lexicon(declared(), Topics(), SLOTS, [*_classes(), *_meanings()])
+
+
+def _classes() -> Iterator[Line]:
+    for name, names in knowledge().classes.items():
+        yield Line(name, "", [f"is {phrase}" for phrase in names if not phrase.startswith(("something", "thing "))])
+
+
+_MEANT = {"is": "is", "was": "is", "has": "has", "people": "ob", "can": "does"}
+_LISTED = re.compile(r"an? (\w+(?:, \w+)* or (?:an? )?\w+)")
+
+
+def _meanings() -> Iterator[Line]:
+    """The phrases in what attributes mean ("it has a beak or bill")."""
+    for name, meaning in knowledge().meanings.items():
+        first, _, rest = re.sub(r"^(?:it|they) |\(.*?\)|, such as .*|[<>\[\]|]", "", meaning).partition(" ")
+        frame = _MEANT.get(first, "does")
+        rest = rest if first in _MEANT else f"{first} {rest}"
+        if frame == "ob":
+            rest = re.sub(r"\b(?:it|them)\b", "", rest)
+        if rest.strip() and not re.search(r"\d|million", rest):
+            listed = _LISTED.fullmatch(rest.strip()) if frame == "is" else None
+            several = re.split(r", | or (?:an? )?", listed[1]) if listed else ()
+            yield Line(name, "", [f"{frame} {text.strip()}" for text in (rest, *several)])
+
+
+@cache
+def grammar() -> Grammar:
+    sets = word_sets()
+    groups = dict(pair.split(":") for pair in sorted(sets["groups"]))
+    namer = Namer(lexicon().asked, sets)
+    return Grammar(lexicon(), Subject(groups=groups), namer.named, _on_map, _by)
+
+
+_DIRECTIONS = frozenset(
+    ("northern", "southern", "eastern", "western", "central", "north", "south", "east", "west", "of", "southeast")
+)
+"""Words for a part of a region: where the region is wrong, its parts are; where it is right, that is not known."""
+
+
+def _on_map(words: Words) -> Claim | None:
+    """A preposition and a region: "in Europe", "from Japan", "of American"."""
+    first, rest = words[0], words[1:]
+    if first not in PREPOSITIONS or PREPOSITIONS[first] not in ("", "outside"):
+        return None
+    name = region([w for w in rest if w != "of"] if first == "outside" else rest)
+    if name is not None:
+        if first == "outside":
+            return negated(within(name))
+        return native(name) if first in ("from", "of") else within(name)
+    part = [w for w in rest if w not in _DIRECTIONS]
+    name = region(part) if 0 < len(part) < len(rest) else None
+    return strong(within(name), "part of") if name is not None else None
+
+
+_TAKING_PART = frozenset(("involve", "take part", "participate", "play role", "involve in", "participant"))
+
+
+def _by(words: Words) -> Claim | None:
+    """As in "(was) Germany involved", "(did) France take part in it"."""
+    for n in range(min(len(words) - 1, 4), 0, -1):
+        name = region(words[:n])
+        if name is not None:
+            rest = key([w for w in words[n:] if w not in ("it", "this", "event", "war", "in", "the")])
+            return took_part(name) if rest in _TAKING_PART else None
+    return None
+
+
+@cache
+def _vocabulary() -> Collection[str]:
+    """The words of all phrasings and names."""
+    texts: Iterable[str] = (*lexicon().keys, *knowledge().lookup)
+    return frozenset(word for text in texts for word in re.split(r"[: ]", text) if len(word) > 3)
+
+
+def _common(word: str) -> bool:
+    return len(word) in LENGTHS and word in allowed(len(word))
+
+
+@cache
+def room() -> Room:
+    return Room(grammar(), _vocabulary, _common)
+
+
+def read(said: str) -> Reading:
+    """What a message asks.
+
+    >>> read("What color is it?").kind, read("Is it green? Is it slimy?").kind
+    ('open', 'several')
+    """
+    return room().read(said)
+
+
+def sense(said: str) -> object:
+    """What a message asks, as a value that is equal for equal questions: what is true and false of which topics, or,
+    where it is not understood, its words.
+
+    >>> sense("Why glorp?") == sense("why, GLORP"), sense("Does it glorp?") == sense("Does it not glorp?")
+    (True, False)
+    """
+    claim = read(said).claim
+    if claim is not None and claim.known & knowledge().all:
+        every = knowledge().all
+        return claim.yes & every, claim.no & every, claim.goal
+    return content(said)
+
+
+def repeats(said: str, heard: Iterable[str]) -> bool:
+    """Whether one of the messages heard before asks the same: the reply *repeated* of ΔBelief-RL. A message without
+    content repeats nothing."""
+    mine = sense(said)
+    return bool(mine) and any(sense(other) == mine for other in heard)
+
+
+__all__ = ["Reading", "declared", "lexicon", "read", "repeats", "sense"]
