@@ -70,7 +70,7 @@ def test_yes_and_no(title: str, said: str, word: str) -> None:
     [
         ("Lisbon, Portugal", "Which continent is it on?", "My city is in Europe."),
         ("Lisbon, Portugal", "Which countries border yours?", "My country borders Spain."),
-        ("Zurich, Switzerland", "What currency do they use?", "People pay with the Swiss franc."),
+        ("Zurich, Switzerland", "What currency do they use?", "People pay with a kind of franc."),
         ("Vienna, Austria", "What's the name of the river?", "My city is on the Danube."),
         ("Tunis, Tunisia", "What money do people use?", "People pay with a kind of dinar."),
         ("Seoul, South Korea", "How many letters does the name have?", "The name has 5 letters."),

@@ -298,7 +298,7 @@ def _independence(c: City) -> str | None:
 
 _FAME = {
     "holy": "its holy places", "ruins": "its ruins", "beach": "its beaches", "ancient_temple": "its temples", "skyscraper": "its skyline", "castle": "a castle or palace",
-    "mosque": "its mosques", "factories": "its industry", "cathedral": "its churches", "old_town": "its old town", "finance": "its banks", "port": "its port",
+    "mosque": "its mosques", "factories": "its industry", "cathedral": "its churches", "old_town": "its old town", "port": "its port",
 }  # fmt: skip
 """What a city may be said to be famous for without naming it; the first two that are true are told."""
 _SIGHTS = {

@@ -95,8 +95,6 @@ def strange(said: str) -> Guess | None:
     m = _IS.fullmatch(text)
     if m is None or not _capital(said, m["x"]) or asked(said) is not None:
         return None
-    if m["land"] and area(m["land"].split()) is None:
-        return None
     return Guess(0, 1, plain(m["x"]))
 
 

@@ -17,7 +17,7 @@ from ..language.lists import word_set
 from ..language.words import Words, base, key
 from ..meaning.claims import Claim
 from ..meaning.grammar import Grammar
-from ..meaning.lexicon import Lexicon, Line, lines
+from ..meaning.lexicon import PREPOSITIONS, Lexicon, Line, lines
 from ..meaning.room import content
 from . import places
 from .atlas import atlas, plain
@@ -134,7 +134,16 @@ def _naming(words: tuple[str, ...], article: bool) -> Claim | None:
 
 def _grammar(parts: Sequence[Line]) -> Grammar:
     lexicon = CityLexicon(parts, Cities(), SLOTS)
-    return Grammar(lexicon, Subject(HEADS, you=True), _naming, by=lambda words: lexicon.asked(f"by:{key(words)}", words))
+
+    def place(words: Words) -> Claim | None:
+        """What stands in a slot behind a preposition that does not matter."""
+        return lexicon.asked(f"at:{key(words[1:])}", words[1:]) if PREPOSITIONS.get(words[0]) == "" else None
+
+    def by(words: Words) -> Claim | None:
+        """A sentence about something of the city: its name, its flag, its main language."""
+        return lexicon.asked(f"by:{key(words)}", words)
+
+    return Grammar(lexicon, Subject(HEADS, you=True), _naming, place, by)
 
 
 @cache

@@ -103,7 +103,7 @@ _ASKING = frozenset("what which how where when who whose whom".split())
 _EMPTY = frozenset(
     "what which how where when who whom whose it you your kind type sort be do have can could would will may much many so say tell describe "
     "give me about please city home town main typical usual exact approximately roughly is are was were does did has in on of at to the a an "
-    "from with by for and or there their its we people local any some most very also that this would i know specific call live locate situate lie find could".split()
+    "from with by for and or there their its we people local any some most very also that this would i know specific call they live locate situate lie find could".split()
 )
 
 
