@@ -246,6 +246,21 @@ def test_a_leak_is_asked_for_again_and_withheld() -> None:
     assert (ep.turns[0].info["leaks"], ep.turns[0].info["reply"]) == (1, "The Tagus.")
 
 
+@pytest.mark.parametrize(
+    ("hidden", "said", "leak"),
+    [
+        ({"city": "Auckland", "country": "New Zealand"}, "We New Zealanders love rugby.", True),
+        ({"city": "Auckland", "country": "New Zealand"}, "It is spelt A-u-c-k-l-a-n-d.", True),
+        ({"city": "Lyon", "country": "France"}, "We speak French.", False),
+        ({"city": "Hamburg", "country": "Germany"}, "We Germans drive on the right.", True),
+        ({"city": "Hamburg", "country": "Germany"}, "We speak German.", False),
+    ],
+)
+def test_people_and_spelt_names_are_leaks_and_languages_are_not(hidden: Any, said: str, leak: bool) -> None:
+    ep = begin(ENV, hidden).step("What are you like?").step(said)
+    assert (ep.to_act == USER) is leak
+
+
 def test_what_is_never_readable_becomes_a_default() -> None:
     ep = begin().step("Which country is it?")
     for _ in range(RETRIES + 1):

@@ -224,7 +224,7 @@ class GuessMyCity(Dialogue):
 
     def secrets(self, state: Talk) -> Sequence[str]:
         city = self.city(state)
-        return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.secrets
+        return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.leaks
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         from sonde.people.cities.resident import heard_as

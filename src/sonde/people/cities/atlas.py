@@ -86,9 +86,18 @@ class City:
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The names of the city, of its country and of its people, but those that are also words for something else."""
+        """The names of the city and of its country, but those that are also words for something else."""
         names = (self.name, *self.aliases, self.land.name, *self.land.aliases)
         return tuple(name for name in names if name not in _VAGUE)
+
+    @cached_property
+    def leaks(self) -> tuple[str, ...]:
+        """What a person must not say: the names, also letter by letter, and the people; a word that is a language as well,
+        as "French" is, only where it stands for people."""
+        spelt = [" ".join(plain(name).replace(" ", "")) for name in (self.name, self.land.name)]
+        spoken = {plain(x) for x in self.land.languages}
+        people = [f"{x}s" if plain(x) in spoken else x for x in self.land.people if x not in _VAGUE]
+        return (*self.secrets, *(x for x in spelt if len(x) > 5), *people)
 
     @cached_property
     def _stems(self) -> tuple[str, ...]:
