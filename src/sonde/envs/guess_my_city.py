@@ -37,7 +37,7 @@ from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict, lookup, name_key
 
 from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.partition import PartitionFilter
+from ._rules.partition import PartitionFilter, bits
 
 if TYPE_CHECKING:
     from sonde.people.cities.atlas import City
@@ -234,7 +234,8 @@ class GuessMyCity(Dialogue):
         return Frozen[Any]({"topic": found.topic, **named})
 
     def _titles(self, cities: int) -> tuple[str, ...]:
-        return tuple(c.title for c in self.known.cities if cities >> c.id & 1)
+        titles = self.known.titles
+        return tuple(titles[i] for i in bits(cities) if i in titles)
 
     def earned(self, state: Talk, won: bool) -> float:
         if self.preset == "lmrl":

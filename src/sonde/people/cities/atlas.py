@@ -221,7 +221,7 @@ def plain(text: str) -> str:
     >>> plain("São  Paulo, Brazil!")
     'sao paulo brazil'
     """
-    return " ".join(_WORD.findall(unaccented(text).casefold()))
+    return " ".join(_WORD.findall(text.lower() if text.isascii() else unaccented(text).casefold()))
 
 
 def forms(name: str) -> set[str]:

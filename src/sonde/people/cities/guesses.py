@@ -36,10 +36,26 @@ def longest() -> int:
     return max(len(name.split()) for name in atlas().by_name) + 6
 
 
+@cache
+def _first_words() -> frozenset[str]:
+    """What the names begin with: without one of these there is none."""
+    return frozenset(name.split()[0] for name in atlas().by_name) - {"an", "the"}
+
+
+def _may_begin(word: str) -> bool:
+    return word in _first_words()
+
+
+_CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]|^\W*[A-Z][a-z' -]+(?:, |\W*$)")
+"""A name in a sentence, or a name alone."""
+
+
 @lru_cache(maxsize=1 << 13)
 def cities_named(name: str) -> int:
     """The cities that words name, with their country or without; beyond them one bit for a city that lies elsewhere."""
     name = name.removeprefix("the city of ").removeprefix("city of ").removeprefix("the ")
+    if name.partition(" ")[0] not in _first_words():
+        return 0
     known = atlas().by_name
     if name in known:
         return known[name]
@@ -63,9 +79,10 @@ def proposed(said: str) -> Guess | None:
     """
     if len(said) > 2000 or reported(said):
         return None
-    found = proposals(said, cities_named, longest(), _is_place)
+    some = not _first_words().isdisjoint(plain(said).split())
+    found = proposals(said, cities_named, longest(), _is_place, _may_begin) if some else ()
     if not found:
-        return strange(said)
+        return strange(said) if _CAPITAL.search(said) else None
     different = {frozenset([mask]) for mask in found}
     mask = found[0] & atlas().all
     return Guess(mask, len(different))

@@ -32,6 +32,7 @@ def _turns() -> Sequence[tuple[re.Pattern[str], str]]:
     return [(re.compile(expression), words.strip()) for expression, _, words in rows]
 
 
+@lru_cache(maxsize=1 << 14)
 def turned(text: str) -> str:
     """A sentence in the form of the phrasings.
 
@@ -68,6 +69,7 @@ def _of_the_past() -> frozenset[str]:
     return frozenset(declared()["past"].split())
 
 
+@lru_cache(maxsize=1 << 14)
 def meant(text: str) -> Claim | None:
     """What a sentence claims, with its tail or without."""
     text = turned(text)

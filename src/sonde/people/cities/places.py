@@ -154,14 +154,18 @@ def seas() -> Mapping[str, Known]:
     """Seas and oceans -> the cities on them. A city on a sea that is part of another is on that, too."""
     found: dict[str, Known] = {}
     for name in {c.water for c in atlas().cities if c.water and c.shore == "sea"}:
-        for word in {plain(part).removesuffix(" sea").removesuffix(" ocean") for part in _waters(name)}:
+        for word in _waters(name):
             known = where(lambda c, word=word: _on_sea(c, word))
             found |= dict.fromkeys((word, f"{word} sea", f"{word} ocean", f"{word} coast"), known)
     return found
 
 
-def _waters(name: str) -> list[str]:
-    return [part.strip(" )").removeprefix("part of the ") for part in name.replace("(", " and ").replace(" or ", " and ").split(" and ")]
+@cache
+def _waters(name: str) -> frozenset[str]:
+    """The seas of an entry such as "Adriatic Sea (part of the Mediterranean)", in plain words."""
+    parts = name.replace("(", " and ").replace(" or ", " and ").split(" and ")
+    bare = (plain(part.strip(" )").removeprefix("part of the ")) for part in parts)
+    return frozenset(part.removesuffix(" sea").removesuffix(" ocean") for part in bare)
 
 
 def _on_sea(c: City, word: str) -> Truth:
@@ -169,7 +173,7 @@ def _on_sea(c: City, word: str) -> Truth:
         return False
     if c.shore is None or c.water is None:
         return None if c.land.code in _coasts().get(word, frozenset([c.land.code])) else False
-    if word in {plain(w).removesuffix(" sea").removesuffix(" ocean") for w in _waters(c.water)}:
+    if word in _waters(c.water):
         return True
     return None if c.land.code in _coasts().get(word, frozenset()) else False
 

@@ -151,6 +151,11 @@ class Knowledge:
         return tuple(c.title for c in self.cities)
 
     @cached_property
+    def titles(self) -> Mapping[int, str]:
+        """City number -> its name and country."""
+        return {c.id: c.title for c in self.cities}
+
+    @cached_property
     def by_title(self) -> Mapping[str, City]:
         return {c.title: c for c in self.cities}
 

@@ -39,6 +39,7 @@ class Sets:
         rows = (line.split(" = ", 1) for line in text.splitlines() if " = " in line and not line.startswith("#"))
         self._texts: Mapping[str, str] = {name: row for name, row in rows}
         self._known: dict[str, Known] = {}
+        self._tested: dict[str, Known] = {}
 
     @property
     def names(self) -> Sequence[str]:
@@ -89,7 +90,9 @@ class Sets:
             return self._where(lambda c: _compared(_RANGES[column](c), how, float(value)))
         word, _, rest = text.partition(" ")
         if word in _TESTS and rest:
-            return self._where(lambda c: _TESTS[word](c, rest))
+            if text not in self._tested:
+                self._tested[text] = self._where(lambda c: _TESTS[word](c, rest))
+            return self._tested[text]
         if word == "group":
             return self._certain(self._world.within(set(self._world.more["lands"][rest].split())))
         if word == "cities":
@@ -162,6 +165,7 @@ def _compared(held: _Range, how: str, value: float) -> Truth:
     return above if how == ">" or above is None else not above
 
 
+@cache
 def _words_of(c: City) -> str:
     rows = (*c.known, *c.food, c.sport or "", c.industry or "", c.university or "")
     return f" {' '.join(plain(row) for row in rows)} "
@@ -169,7 +173,12 @@ def _words_of(c: City) -> str:
 
 def _worded(words: str, text: str) -> bool:
     """Whether a text has one of the words; an underline parts the words of a phrase."""
-    return any(f" {plain(word.replace('_', ' '))} " in text for word in words.split("/"))
+    return any(word in text for word in _apart(words))
+
+
+@cache
+def _apart(words: str) -> tuple[str, ...]:
+    return tuple(f" {plain(word.replace('_', ' '))} " for word in words.split("/"))
 
 
 def _climate(c: City, codes: str) -> Truth:
@@ -185,9 +194,14 @@ def _close_to_sea(c: City) -> Truth:
     return c.shore == "sea" or (c.sea_km is not None and c.sea_km[1] is not None and c.sea_km[1] <= 20)
 
 
+@cache
+def _of_list(name: str) -> int:
+    return atlas().chosen(atlas().more["cities"][name])
+
+
 def _biggest(c: City) -> Truth:
     """Whether no city of the country has more people: by the list, or because another surely has more."""
-    first, no = atlas().chosen(atlas().more["cities"]["biggest"]), atlas().chosen(atlas().more["cities"]["biggest_not"])
+    first, no = (_of_list(name) for name in ("biggest", "biggest_not"))
     if first >> c.id & 1:
         return True
     siblings = atlas().by_code[c.land.code]
@@ -196,7 +210,7 @@ def _biggest(c: City) -> Truth:
 
 
 def _second(c: City) -> Truth:
-    second = atlas().chosen(atlas().more["cities"]["second"])
+    second = _of_list("second")
     if second >> c.id & 1:
         return True
     return False if atlas().by_code[c.land.code] & second or _biggest(c) else None

@@ -136,10 +136,15 @@ _DESCRIBING = _words("also known often sometimes formerly which that who where f
 
 
 def proposals(
-    said: str, find: Callable[[str], int], longest: int, aside: Callable[[str, str], bool] = lambda before, name: False
+    said: str,
+    find: Callable[[str], int],
+    longest: int,
+    aside: Callable[[str, str], bool] = lambda before, name: False,
+    begins: Callable[[str], bool] = bool,
 ) -> Sequence[int]:
     """The candidates that a message proposes: those whose sentence says nothing but that they are it, descriptions behind
-    the names cut off. `aside` tells, by the word before a name, where it names no candidate.
+    the names cut off. `aside` tells, by the word before a name, where it names no candidate, `begins` with which words
+    names may begin.
 
     >>> known = {"rome": 1, "oslo": 2}
     >>> [proposals(m, lambda name: known.get(name, 0), 1) for m in ("It's Rome, also called Oslo.", "A city like Rome?")]
@@ -148,7 +153,7 @@ def proposals(
     words, names = tokens(said), Names(find, longest, 0)
     found: list[int] = []
     for sentence in _sentences(words):
-        mentions = _mentions(sentence, names)
+        mentions = _mentions(sentence, names, begins)
         around = _around(sentence, mentions)
         if not mentions or any(_set_aside(around, m) for m in mentions):
             continue
@@ -206,10 +211,13 @@ def tokens(said: str) -> list[str]:
     return _TOKEN.findall(_BUT.sub("not", _CERTAIN.sub(" ", _SHORT.sub(r"\1 ", low))))
 
 
-def _mentions(words: Sequence[str], names: Names) -> list[_Mention]:
-    """The names in a message, the longest at every place."""
+def _mentions(words: Sequence[str], names: Names, begins: Callable[[str], bool] = bool) -> list[_Mention]:
+    """The names in a message, the longest at every place; `begins` tells what a name may begin with."""
     found, at = list[_Mention](), 0
     while at < len(words):
+        if not begins(words[at]):
+            at += 1
+            continue
         ends = [i + 1 for i in range(at, _end(words, at, names.longest)) if words[at] != "," != words[i]]
         rows = ((end, _who(words[at:end], names)) for end in reversed(ends))
         end, who = next((row for row in rows if row[1]), (at + 1, 0))
