@@ -62,7 +62,9 @@ def messages(env: Any, n: int) -> list[str]:
 def written(name: str) -> list[str]:
     """The messages of `tests/truth`, each once, in a fixed random order; of some environments there are none."""
     rows = (
-        json.loads(row) for path in TRUTH.glob(f"{name}.fresh*.jsonl") for row in path.read_text("utf-8").splitlines()
+        json.loads(row)
+        for path in sorted(TRUTH.glob(f"{name}.[fo][rp]e*.jsonl"))
+        for row in path.read_text("utf-8").splitlines()
     )
     found = sorted({str(row.get("question") or row.get("message")) for row in rows})
     random.Random(0).shuffle(found)

@@ -49,6 +49,51 @@ def test_by_hand(topic: str, question: str, answer: str) -> None:
     assert reply(topic, question) == answer
 
 
+@pytest.mark.parametrize(
+    ("topic", "question", "answer"),
+    [
+        ("Charles Darwin", "Did he write novels?", "no"),
+        ("Charles Darwin", "Did he write poems?", "no"),
+        ("Charles Darwin", "Did he write books?", "yes"),
+        ("Jane Austen", "Did she write novels?", "yes"),
+        ("Jane Austen", "Did she write plays?", "no"),
+        ("William Shakespeare", "Did he write plays?", "yes"),
+        ("Pablo Neruda", "Did he write poetry?", "yes"),
+        ("Abraham Lincoln", "Is this person European?", "no"),
+        ("Marie Curie", "Is this person from Europe?", "yes"),
+        ("Marie Curie", "Did this person live in the 19th century?", "yes"),
+        ("Marie Curie", "Did this person live in the 17th century?", "no"),
+        ("France", "Is it a member of NATO?", "yes"),
+        ("Switzerland", "Is it a member of NATO?", "no"),
+        ("Egypt", "Is Islam the main religion?", "yes"),
+        ("Italy", "Is Islam the main religion?", "no"),
+        ("Japan", "Does its flag contain the color red?", "yes"),
+        ("Greece", "Does its flag contain the color red?", "no"),
+        ("Ghana", "Is it a former colony?", "yes"),
+        ("Sweden", "Is it a former colony?", "no"),
+        ("Russia", "Has it hosted the Olympics?", "yes"),
+        ("astronaut", "Is it related to space?", "yes"),
+        ("carrot", "Is it related to space?", "no"),
+        ("politics", "Is it associated with politics?", "yes"),
+        ("teaspoon", "Is it associated with politics?", "no"),
+        ("Eiffel Tower", "Is it taller than 100 meters?", "yes"),
+        ("Stonehenge", "Is it taller than 100 meters?", "no"),
+    ],
+)
+def test_what_models_ask_is_answered_yes_and_no(topic: str, question: str, answer: str) -> None:
+    """What was never answered, or by yes alone, and what a book made true of every writer."""
+    assert reply(topic, question) == answer
+
+
+def test_every_category_decides_a_question_of_its_own() -> None:
+    """Attributes that rules decide for a whole category leave less than a fifth of it open."""
+    knows = knowledge()
+    countries = sum(1 << i for i, category in enumerate(knows.category) if category == "a country")
+    for name in ("country_red_flag", "developed_country", "democracy_country", "colony_once", "nuclear_country"):
+        told = ruled(name)
+        assert (countries & ~(told.yes | told.no)).bit_count() * 5 < countries.bit_count(), name
+
+
 def test_rules_add_and_never_shadow() -> None:
     knows = knowledge()
     for name in rules():

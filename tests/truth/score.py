@@ -1,7 +1,7 @@
 """How truthful a rule user is, on hand-written questions: `python tests/truth/score.py ENV HALF`.
 
-HALF is any file `ENV.HALF.jsonl` beside this one: `dev`, `extra` and `fresh1`, `fresh2`, which the parsers were fixed
-against once their first score was taken, and `sealed`.
+HALF is any file `ENV.HALF.jsonl` beside this one: `open` (or `dev`, `extra`, `fresh1`, ...), which whoever works on the
+rules may read, and `sealed`.
 
 An item is answerable if it has a true answer; the user may always be silent ("I do not know."). Reported: the share of
 wrong replies among the replies given, with a 95 % Wilson interval, and the share of answerable items that got one.

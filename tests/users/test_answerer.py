@@ -14,16 +14,16 @@ from sonde.users.answerer import Answerer, truth
 TRUTH = Path(__file__).parents[1] / "truth"
 
 
-def test_the_development_half_is_answered_and_right() -> None:
+def test_the_open_messages_are_answered_and_right() -> None:
     """A floor; the published figures are those of the sealed half (docs/users.md)."""
     sys.path.insert(0, str(TRUTH))
     try:
         from score import judged, load, score  # pyright: ignore[reportMissingImports]
     finally:
         sys.path.remove(str(TRUTH))
-    found = score(judged("twenty_questions", load("twenty_questions", "dev")))
+    found = score(judged("twenty_questions", load("twenty_questions", "open")))
     assert found.wrong_rate <= 0.01
-    assert found.coverage >= 0.77
+    assert found.coverage >= 0.57
 
 
 @pytest.mark.parametrize(

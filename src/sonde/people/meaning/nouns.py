@@ -12,6 +12,7 @@ from ..language.lists import word_set
 from ..language.words import Words, base, is_participle
 from .claims import EVERYTHING, Claim, all_of, not_read
 from .joins import harmless, is_joined
+from .lexicon import PREPOSITIONS
 
 Parse = Callable[[Words], "Claim | None"]
 Naming = Callable[[tuple[str, ...], bool], "Claim | None"]
@@ -68,7 +69,23 @@ class Nouns:
         if len(rest) > 2 and rest[1] == "of" and (found := self._of_its_kind(rest)) is not None:
             return found
         found = self._described(rest)
+        if found is None:
+            found = self._apposed(rest)
         return found if found is not None else self._followed(words, article)
+
+    def _apposed(self, words: Words) -> Claim | None:
+        """As in "the physicist Marie Curie", "Marie Curie, the physicist": a name, and what it is the name of."""
+        at = next((i for i, w in enumerate(words) if w == ","), 0)
+        if at and words[at + 1] in word_set("apposed") and harmless(words[at + 2 :]) and not is_joined(words[at + 1 :]):
+            found = self.named(words[:at])
+            return found if found is not None and found.named and found.goal else None
+        for at in range(1, min(len(words), 6)) if words[0] not in PREPOSITIONS else ():
+            rest = [w for i, w in enumerate(words[at:]) if i > 1 or w not in ("known", "as", "called", "named")]
+            found = self.named(rest) if rest else None
+            if found is not None and found.named and found.goal:
+                head = self.kind(words[:at])
+                return found if head is not None and found.goal & head.true else None
+        return None
 
     def _of_its_kind(self, words: Words) -> Claim | None:
         """As in "the country of Brazil": a name, if it names such a thing."""

@@ -71,14 +71,14 @@ def _topics(text: str) -> list[str]:
 
 
 def _true(expression: str) -> int:
-    """The topics of which an expression is true, by what is known without rules; names that have no other knowledge
-    stand for their rules."""
+    """The topics of which an expression is true, by what is known without rules: `!x` are those that are not known to be
+    x. Names that have no other knowledge stand for their rules."""
     found = 0
     for option in expression.split("|"):
         told = knowledge().all
         for term in option.split("&"):
-            yes, no = _known(term.strip().removeprefix("!"))
-            told &= no if term.strip().startswith("!") else yes
+            yes = _known(term.strip().removeprefix("!"))
+            told &= ~yes if term.strip().startswith("!") else yes
         found |= told
     return found
 
@@ -86,21 +86,23 @@ def _true(expression: str) -> int:
 _STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
 
 
-def _known(name: str) -> tuple[int, int]:
-    """Of which topics an attribute of an expression is true and false: one that is stored, a limit such as `size<=2`, a
-    region such as `in_france`, whether one or several countries are listed, or one that rules alone decide."""
+def _known(name: str) -> int:
+    """Of which topics an attribute of an expression is true: one that is stored, a limit such as `size<=2`, a
+    region such as `in_france`, whether few know it, whether one or several countries are listed, or one that rules
+    alone decide."""
     limit = _STEP.fullmatch(name)
     if name in knowledge().has:
-        return knowledge().known(name)
+        return knowledge().known(name).yes
     if limit is not None:
         low, high = (float(limit[3]), math.inf) if limit[2] == ">=" else (-math.inf, float(limit[3]))
-        return knowledge().column[limit[1]].within(Interval(low, high), name)[1:3]
+        return knowledge().column[limit[1]].within(Interval(low, high), name).yes
     if name[:3] == "in_" and name[3:] in regions():
-        return within(name[3:])[1:3]
+        return within(name[3:]).yes
+    if name == "little_known":
+        return sum(1 << i for i in range(len(knowledge().names)) if knowledge().little_known(i))
     if name in ("lands_one", "lands_several"):
         lands = knowledge().lists["country"]
-        one, several = lands.known & ~lands.several, lands.several
-        return (one, several) if name == "lands_one" else (several, one)
+        return lands.known & ~lands.several if name == "lands_one" else lands.several
     if name in rules():
-        return ruled(name)[1:3]
+        return ruled(name).yes
     raise ValueError(f"twenty_questions_rules.txt: got {name!r}, allowed: an attribute, a limit or a region")

@@ -92,15 +92,16 @@ class Topics:
         return found._replace(yes=found.yes & events, no=found.no & events)
 
     def begun(self, when: Interval) -> Claim:
-        """What was made, built, founded in these years; people and events are not."""
-        apart = self._people | knowledge().known("event").yes
+        """What was made, built, founded in these years, and what began; what nobody makes was not."""
+        apart = self._people
         exact = years("start").within(when, "begun")
         yes = no = 0
         for name, (low, high) in _ERAS.items():
             inside, held = when.holds(low, high), knowledge().known(name).yes
             yes, no = yes | (held if inside else 0), no | (held if inside is False else 0)
         found = filled(exact, Claim("era", yes & ~no, no & ~yes))
-        return found._replace(yes=found.yes & ~apart, no=found.no & ~apart)
+        never = ruled("never_made").yes & ~found.known
+        return found._replace(yes=found.yes & ~apart, no=found.no & ~apart | never)
 
     def was(self, when: Interval) -> Claim:
         """Whatever was, lived or happened in these years; what began before may have gone on."""
