@@ -17,7 +17,7 @@ from ..language.words import base
 from ..meaning.claims import Claim, all_of, negated, not_read, weak
 from .knowing import declared, of_city, of_country
 
-_TAIL = re.compile(r" , (?=(?:known|which|where|that|with|famous|home|specifically|particularly|especially|perhaps|located|situated|and) )|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )")
+_TAIL = re.compile(r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|specifically|particularly|especially|perhaps|located|situated|and) )|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )")
 _EXAMPLES = re.compile(r" (?:, )?(?:such as|like|for example|for instance|including|e g) (?!to\b).*$")
 _ECHOED = re.compile(r"(?:n't|\bnot)\b(.*?), ?(?:is|are|was|were|does|do|did|has|have) (?:it|they|you|there|he|she) ?\?$", re.I)
 """A denial that expects one: "It isn't in Asia, is it?" asks whether it is."""
@@ -89,7 +89,7 @@ def meant(text: str) -> Claim | None:
 def _with_tail(head: Claim, said: str, tail: str) -> Claim:
     """A description of what was named adds nothing; any other tail is a condition."""
     first = tail.split()[0]
-    if head.text.startswith(("in ", "sea ")) and first in ("known", "which", "famous", "home", "with", "where"):
+    if head.text.startswith(("in ", "sea ")) and first in ("the", "a", "an", "known", "which", "famous", "home", "with", "where"):
         return head
     rest = " ".join(w for w in tail.split() if w not in ("which", "that"))
     verb, _, behind = rest.partition(" ")

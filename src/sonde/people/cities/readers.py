@@ -62,7 +62,7 @@ def _part(name: str) -> Known | None:
     rest = " ".join(w for w in words[at:] if w != "of")
     within = places.areas().get(rest) if side and rest in atlas().lands else None
     if within is None:
-        return None
+        return places.areas().get(f"{side} {rest}") if side and rest in ("africa", "europe", "america") else None
     inside = places.where(lambda c: places.side_of_land(c, side))
     return Known(within.yes & inside.yes, within.no | within.yes & inside.no)
 
@@ -149,7 +149,7 @@ def money(words: Words) -> str | None:
     same = {"sterling": "pound sterling", "british pound": "pound sterling", "yuan": "renminbi yuan", "ruble": "rouble", "rmb": "renminbi yuan",
             "american dollar": "us dollar", "united states dollar": "us dollar", "rupiahs": "rupiah", "shekel": "new shekel", "cfa franc": "cfa franc"}  # fmt: skip
     name = same.get(name, name)
-    return name if any(name in plain(x.currency) for x in atlas().countries.values()) and len(name) > 2 else None
+    return name if any(f" {name} " in f" {plain(x.currency)} " for x in atlas().countries.values()) and name != "and" else None
 
 
 _COLOURS = frozenset("red blue green white black yellow orange brown purple maroon pink".split())
