@@ -10,10 +10,10 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, UserError
 from sonde.envs._rules.checks import gives_away, mentions
-from sonde.people.cities.resident import canonical, knowledge, reply
 from sonde.envs._rules.dialogue import RETRIES, USER, Talk
 from sonde.envs._rules.partition import PartitionFilter
 from sonde.envs.guess_my_city import GuessMyCity
+from sonde.people.cities.resident import canonical, knowledge, reply
 from sonde.users.resident import Resident, replied
 
 ENV = GuessMyCity()
@@ -163,7 +163,12 @@ def test_a_wrong_country_is_a_wrong_guess() -> None:
 
 @pytest.mark.thorough
 def test_no_reply_names_the_city_or_its_country() -> None:
-    found = [(c.title, q, reply(c, q)) for c in ENV.known.cities for q in canonical() if gives_away(reply(c, q), q, c.secrets)]
+    found = [
+        (c.title, q, reply(c, q))
+        for c in ENV.known.cities
+        for q in canonical()
+        if gives_away(reply(c, q), q, c.secrets)
+    ]
     assert found == []
 
 

@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 from sonde.people.cities.atlas import City, atlas
 from sonde.people.cities.guesses import cities_named, name_key, proposed
 from sonde.people.cities.hearing import asked
-from sonde.people.cities.resident import NO, REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG, YES, canonical, heard_as, knowledge, reply
+from sonde.people.cities.resident import (
+    NO,
+    REFUSED,
+    RIGHT,
+    SEVERAL,
+    UNKNOWN,
+    WRONG,
+    YES,
+    canonical,
+    heard_as,
+    knowledge,
+    reply,
+)
 from sonde.people.cities.sets import sets
 
 
@@ -55,7 +67,11 @@ def bits_told(said: str) -> float:
         ("Kuching, Malaysia", "Is Islam the main religion?", UNKNOWN),
         ("Oslo, Norway", "Does your country have a king or a queen?", "Yes"),
         ("Tunis, Tunisia", "Is your city in a country that borders the Mediterranean Sea?", "Yes"),
-        ("Kochi, India", "Is your home city in the state of Kerala, India, known for its backwaters and temples?", "Yes"),
+        (
+            "Kochi, India",
+            "Is your home city in the state of Kerala, India, known for its backwaters and temples?",
+            "Yes",
+        ),
         ("Agra, India", "Is your home city in the state of Kerala, India, known for its backwaters and temples?", "No"),
         ("Berlin, Germany", "Was your city part of the Soviet Union?", "No"),
         ("London, United Kingdom", "Was your country ever part of the EU?", UNKNOWN),
@@ -89,15 +105,38 @@ def test_open_questions(title: str, said: str, told: str) -> None:
 
 
 SAME = (
-    ("Is your city in Europe?", "Is your home city located in a country in Europe?", "Is it a European city?", "Is your city on the European continent?"),
-    ("Do people speak Spanish?", "Is Spanish spoken there?", "Is Spanish spoken in your city?", "Is it in a Spanish-speaking country?"),
+    (
+        "Is your city in Europe?",
+        "Is your home city located in a country in Europe?",
+        "Is it a European city?",
+        "Is your city on the European continent?",
+    ),
+    (
+        "Do people speak Spanish?",
+        "Is Spanish spoken there?",
+        "Is Spanish spoken in your city?",
+        "Is it in a Spanish-speaking country?",
+    ),
     ("Is your country landlocked?", "Is it in a landlocked country?", "Is the country your city is in landlocked?"),
-    ("Does your city use the euro?", "Is the euro the currency?", "Do people pay with the euro?", "Is the currency of your country the euro?"),
+    (
+        "Does your city use the euro?",
+        "Is the euro the currency?",
+        "Do people pay with the euro?",
+        "Is the currency of your country the euro?",
+    ),
     ("Is your city on the coast?", "Is it a coastal city?", "Is it by the sea?", "Does it lie on the coast?"),
     ("Does the flag have red in it?", "Is there red on your flag?", "Is red one of the colors of your country's flag?"),
     ("Is Islam the main religion?", "Is the main religion Islam?", "Is the majority of the population Muslim?"),
-    ("Was your country a British colony?", "Was your country ruled by Britain?", "Was your country colonized by the British?"),
-    ("Does your city have more than one million people?", "Is the population over a million?", "Do more than a million people live there?"),
+    (
+        "Was your country a British colony?",
+        "Was your country ruled by Britain?",
+        "Was your country colonized by the British?",
+    ),
+    (
+        "Does your city have more than one million people?",
+        "Is the population over a million?",
+        "Do more than a million people live there?",
+    ),
 )
 
 
@@ -165,7 +204,8 @@ def test_several_names_are_several_guesses_and_a_wrong_country_is_wrong() -> Non
 
 
 @pytest.mark.parametrize(
-    "said", ["What is your city most famous for?", "What is your city known for?", "What landmarks is your city known for?"]
+    "said",
+    ["What is your city most famous for?", "What is your city known for?", "What landmarks is your city known for?"],
 )
 def test_fame_does_not_give_the_city_away(said: str) -> None:
     assert 1.0 < bits_told(said) <= 5.0
@@ -196,5 +236,3 @@ def test_any_text_is_heard_and_gets_one_reply(said: str) -> None:
         assert not mask & together
         together |= mask
     assert all(text in (YES, NO) or len(text) > 5 for text in replies)
-
-

@@ -92,8 +92,8 @@ class City:
 
     @cached_property
     def leaks(self) -> tuple[str, ...]:
-        """What a person must not say: the names, also letter by letter, and the people; a word that is a language as well,
-        as "French" is, only where it stands for people."""
+        """What a person must not say: the names, also letter by letter, and the people; a word that is a language as
+        well, as "French" is, only where it stands for people."""
         spelt = [" ".join(plain(name).replace(" ", "")) for name in (self.name, self.land.name)]
         spoken = {plain(x) for x in self.land.languages}
         people = [f"{x}s" if plain(x) in spoken else x for x in self.land.people if x not in _VAGUE]

@@ -1,7 +1,8 @@
 """The open questions: what somebody tells of a city, a sentence for each, or None where it is not known.
 
-Ours. How one asks for a fact is declared in `envs/data/city_phrases.txt`, section [open]. No sentence holds a name of the
-city, of its country or its people (languages aside): where a fact cannot be told without one, it is told with less, or not.
+Ours. How one asks for a fact is declared in `envs/data/city_phrases.txt`, section [open]. No sentence holds a name of
+the city, of its country or its people (languages aside): where a fact cannot be told without one, it is told with
+less, or not.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from . import places
-from .atlas import City, atlas, plain
-from .readers import founded, independence, spellings
+from .atlas import City, atlas, listed, plain
+from .columns import founded, independence, spellings
 from .sets import land_people, script, sets
 
 Fact = Callable[[City], "str | None"]
@@ -65,7 +66,8 @@ def _part(c: City) -> str | None:
 def _hemisphere(c: City) -> str | None:
     if abs(c.lat) < 0.2 or abs(c.lon) < 0.2:
         return None
-    return f"My city is in the {'northern' if c.lat > 0 else 'southern'} and {'eastern' if c.lon > 0 else 'western'} hemisphere"
+    north, east = "northern" if c.lat > 0 else "southern", "eastern" if c.lon > 0 else "western"
+    return f"My city is in the {north} and {east} hemisphere"
 
 
 def _latitude(c: City) -> str | None:
@@ -103,7 +105,13 @@ def _coast(c: City) -> str | None:
         return f"My city is on a lake, {water}" if water else "My city is on a lake"
     if c.shore == "inland" and c.sea_km and c.sea_km[0] >= 50:
         return f"My city lies inland, at least {c.sea_km[0]} km from the sea"
-    return "My city lies inland" if c.shore == "inland" else "My city lies close to the sea" if c.shore is None and _true(c, "near_sea") else None
+    return (
+        "My city lies inland"
+        if c.shore == "inland"
+        else "My city lies close to the sea"
+        if c.shore is None and _true(c, "near_sea")
+        else None
+    )
 
 
 def _island(c: City) -> str | None:
@@ -116,7 +124,11 @@ def _island(c: City) -> str | None:
 def _elevation(c: City) -> str | None:
     if c.elevation is None:
         return None
-    for most, words in ((0, "below sea level"), (60, "close to sea level"), (250, "about 100 to 200 metres above sea level")):
+    for most, words in (
+        (0, "below sea level"),
+        (60, "close to sea level"),
+        (250, "about 100 to 200 metres above sea level"),
+    ):
         if c.elevation < most:
             return f"My city lies {words}"
     step = 250 if c.elevation < 1000 else 500
@@ -132,22 +144,16 @@ def _river(c: City) -> str | None:
     return f"My city is on the {name}" if name else "My city is on a river whose name would tell too much"
 
 
-def _terrain(c: City) -> str | None:
-    words = {"mountains": "near mountains", "hills": "hilly", "flat": "flat", "desert": "in or near a desert", "on_sea": "on the sea", "forest": "near forests"}
-    held = [words[name] for name in _true(c, "mountains hills flat desert forest on_sea")]
-    return f"My city is {joined(held)}" if held else _elevation(c)
-
-
-def _border(c: City) -> str | None:
-    held = _true(c, "border")
-    return "My city is close to the border" if held else None
-
-
 # --- air -------------------------------------------------------------------------------------------------------------
 
 
 def _climate(c: City) -> str | None:
-    return " or ".join(f"{'The climate is ' if not i else ''}{atlas().climates[code][0]}" for i, code in enumerate(c.climate)) or None
+    return (
+        " or ".join(
+            f"{'The climate is ' if not i else ''}{atlas().climates[code][0]}" for i, code in enumerate(c.climate)
+        )
+        or None
+    )
 
 
 def _season(name: str, yes: str, no: str, between: str) -> Fact:
@@ -160,7 +166,19 @@ def _season(name: str, yes: str, no: str, between: str) -> Fact:
 
 # --- size ------------------------------------------------------------------------------------------------------------
 
-_BANDS = ((0, 60), (30, 120), (60, 250), (120, 500), (250, 1000), (500, 2000), (1000, 4000), (2000, 8000), (4000, 16000), (8000, 32000), (16000, 64000))
+_BANDS = (
+    (0, 60),
+    (30, 120),
+    (60, 250),
+    (120, 500),
+    (250, 1000),
+    (500, 2000),
+    (1000, 4000),
+    (2000, 8000),
+    (4000, 16000),
+    (8000, 32000),
+    (16000, 64000),
+)
 
 
 def _population(c: City) -> str | None:
@@ -183,7 +201,11 @@ def _land_people(c: City) -> str | None:
         return None
     limits = (0.1, 0.5, 1, 3, 10, 20, 50, 100, 200, 500, 2000)
     at = next(i for i, n in enumerate(limits) if found[1] <= n)
-    return f"Between {limits[at - 1]:g} and {limits[at]:g} million people live in my country" if at else "Fewer than 100,000 people live in my country"
+    return (
+        f"Between {limits[at - 1]:g} and {limits[at]:g} million people live in my country"
+        if at
+        else "Fewer than 100,000 people live in my country"
+    )
 
 
 def _capital(c: City) -> str | None:
@@ -192,7 +214,11 @@ def _capital(c: City) -> str | None:
     if c.capital:
         return atlas().more["capitals"].get(c.name, "My city is the capital of its country")
     part = isinstance(c.seat, str)
-    return "My city is the capital of a part of its country, not of the country" if part else "My city is not the capital of its country"
+    return (
+        "My city is the capital of a part of its country, not of the country"
+        if part
+        else "My city is not the capital of its country"
+    )
 
 
 # --- people ----------------------------------------------------------------------------------------------------------
@@ -200,7 +226,11 @@ def _capital(c: City) -> str | None:
 
 def _language(c: City) -> str | None:
     own = atlas().more["spoken"].get(c.name)
-    names = [x for x in (own.split("; ") if own else c.land.languages) if not set(plain(x).split()) & set(plain(" ".join(c.secrets)).split())]
+    names = [
+        x
+        for x in (own.split("; ") if own else c.land.languages)
+        if not set(plain(x).split()) & set(plain(" ".join(c.secrets)).split())
+    ]
     return f"People speak {joined(names)}" if names else None
 
 
@@ -224,14 +254,6 @@ def _currency(c: City) -> str | None:
     return None if c.reveals(last) or " and " in money else f"People pay with a kind of {last}"
 
 
-def _religion(c: City) -> str | None:
-    names = {"islam": "Islam", "catholic": "Roman Catholic Christianity", "orthodox": "Orthodox Christianity", "protestant": "Protestant Christianity",
-             "buddhist": "Buddhism", "hindu": "Hinduism", "jewish": "Judaism", "shinto": "Shinto and Buddhism", "sikh": "Sikhism", "taoist": "Buddhism and Taoism",
-             "unbelieving": "none for most people", "christian": "Christianity"}  # fmt: skip
-    held = [names[name] for name in _true(c, " ".join(names))]
-    return f"The main religion: {held[0]}" if held else f"The main religion: {c.land.religion}" if c.land.religion and c.land.religion != "Islam" else None
-
-
 def _cuisine(c: City) -> str | None:
     own = list(c.food)
     return _list(c, [*own, *(d for d in c.land.food if not any(d.startswith(x) for x in own))], "Typical food: {}")
@@ -250,21 +272,10 @@ def _table(name: str, words: str) -> Fact:
 
 def _sport(c: City) -> str | None:
     own = _safe(c, c.sport)
-    popular = _table("sport", "The most popular sport here: {}")(c) or ("The most popular sport here: football" if _true(c, "football_land") else None)
+    popular = _table("sport", "The most popular sport here: {}")(c) or (
+        "The most popular sport here: football" if _true(c, "football_land") else None
+    )
     return f"In sport my city is known for this: {own}" if own else popular
-
-
-def _government(c: City) -> str | None:
-    kinds = {"constitutional": "a constitutional monarchy", "monarchy": "a monarchy", "communist": "a republic with a single party",
-             "presidential": "a presidential republic", "parliamentary": "a parliamentary republic", "republic": "a republic"}  # fmt: skip
-    held = _true(c, " ".join(kinds))
-    return f"My country is {kinds[held[0]]}" if held else None
-
-
-def _wealth(c: City) -> str | None:
-    found = {"rich": "My country is a rich country", "poor": "My country is one of the poorer countries"}
-    held = _true(c, "rich poor")
-    return found[held[0]] if held else "My country is neither rich nor poor"
 
 
 _POWERS = "british french spanish portuguese dutch belgian german italian american japanese russian ottoman habsburg"
@@ -283,8 +294,15 @@ def _rulers(c: City) -> str | None:
 def _history(c: City) -> str | None:
     if founded(c) is None:
         return None
-    when = {"ancient": "in ancient times", "medieval": "in the Middle Ages", "early modern": "between 1500 and 1800", "19th century": "in the 19th century"}
-    return f"My city was founded {when.get(str(c.age), 'after 1900')}{', by colonists from Europe' if c.colonial else ''}"
+    when = {
+        "ancient": "in ancient times",
+        "medieval": "in the Middle Ages",
+        "early modern": "between 1500 and 1800",
+        "19th century": "in the 19th century",
+    }
+    return (
+        f"My city was founded {when.get(str(c.age), 'after 1900')}{', by colonists from Europe' if c.colonial else ''}"
+    )
 
 
 def _independence(c: City) -> str | None:
@@ -294,53 +312,55 @@ def _independence(c: City) -> str | None:
     return f"My country became independent {'in the 18th century' if year < 1800 else f'in the {year // 10 * 10}s'}"
 
 
-# --- fame ------------------------------------------------------------------------------------------------------------
-
-_FAME = {
-    "holy": "its holy places", "ruins": "its ruins", "beach": "its beaches", "ancient_temple": "its temples", "skyscraper": "its skyline", "castle": "a castle or palace",
-    "mosque": "its mosques", "factories": "its industry", "cathedral": "its churches", "old_town": "its old town", "port": "its port",
-}  # fmt: skip
-"""What a city may be said to be famous for without naming it; the first two that are true are told."""
-_SIGHTS = {
-    "tower": "a tower", "castle": "a castle or palace", "ancient_temple": "temples", "mosque": "a mosque", "cathedral": "a church or cathedral", "ruins": "ruins",
-    "bridge": "a bridge", "skyscraper": "skyscrapers", "museum": "a museum", "statue": "a monument", "old_town": "an old town",
-}  # fmt: skip
+# --- kinds -----------------------------------------------------------------------------------------------------------
 
 
-def _few(kinds: Mapping[str, str], words: str, most: int, none: str) -> Fact:
-    """The first kinds that are true of a city: what says of what kind it is, and not which it is."""
+def _kinds(name: str) -> Fact:
+    """The kinds of a table `told` that are true of a city: they say of what sort it is, and not which it is."""
+    row = atlas().more["told"][name]
+    kinds = dict(item.split(": ") for item in listed(row["kinds"]))
 
     def fact(c: City) -> str | None:
-        held = [kinds[name] for name in _true(c, " ".join(kinds))][:most]
-        return words.format(joined(held)) if held else none
+        held = [kinds[attribute] for attribute in _true(c, " ".join(kinds))][: row["most"]]
+        return row["say"].format(joined(held)) if held else row.get("none")
 
     return fact
 
 
+def _either(*facts: Fact) -> Fact:
+    """The first of some facts that is known."""
+    return lambda c: next((text for fact in facts if (text := fact(c)) is not None), None)
+
+
+def _religion_of_land(c: City) -> str | None:
+    found = c.land.religion
+    return f"The main religion: {found}" if found and found != "Islam" else None
+
+
+def _own_industry(c: City) -> str | None:
+    return f"My city is known for {c.industry}" if _safe(c, c.industry) else None
+
+
+def _no_metro(c: City) -> str | None:
+    found = sets().attribute("metro")
+    return "People use buses and cars" if found is not None and found.no >> c.id & 1 else None
+
+
+# --- fame ------------------------------------------------------------------------------------------------------------
+
+
 def _festivals(c: City) -> str | None:
-    held = [k for k in c.known if any(f" {word} " in f" {plain(k)} " for word in ("festival", "carnival", "fair", "parade", "fallas", "oktoberfest"))]
-    return _list(c, held, "A festival here: {}", 1) or ("There is a well-known festival" if _true(c, "carnival") else None)
-
-
-def _industry(c: City) -> str | None:
-    if _safe(c, c.industry):
-        return f"My city is known for {c.industry}"
-    kinds = {"finance": "finance", "tech": "technology", "oil_town": "oil", "cars_town": "cars", "factories": "manufacturing", "port": "trade by sea", "tourism_economy": "tourism",
-             "farming": "farming", "mining_town": "mining", "textiles": "textiles"}  # fmt: skip
-    held = [kinds[name] for name in _true(c, " ".join(kinds))][:2]
-    return f"People here live on {joined(held)}, among other things" if held else None
-
-
-def _transport(c: City) -> str | None:
-    kinds = {"metro": "a metro", "tram": "trams"}
-    held = [kinds[name] for name in _true(c, "metro tram")]
-    return f"People use {joined([*held, 'buses'])}" if held else "People use buses and cars" if (m := sets().attribute("metro")) and m.no >> c.id & 1 else None
-
-
-def _architecture(c: City) -> str | None:
-    kinds = {"skyscraper": "tall modern buildings", "mosque": "mosques", "ancient_temple": "temples", "colonial_style": "colonial buildings", "medieval_town": "medieval houses",
-             "castle": "palaces or castles", "cathedral": "churches", "old_town": "an old town"}  # fmt: skip
-    return _few(kinds, "My city is known for {}", 2, "My city is not known for its architecture")(c)
+    held = [
+        k
+        for k in c.known
+        if any(
+            f" {word} " in f" {plain(k)} "
+            for word in ("festival", "carnival", "fair", "parade", "fallas", "oktoberfest")
+        )
+    ]
+    return _list(c, held, "A festival here: {}", 1) or (
+        "There is a well-known festival" if _true(c, "carnival") else None
+    )
 
 
 def _nickname(c: City) -> str | None:
@@ -349,17 +369,13 @@ def _nickname(c: City) -> str | None:
 
 
 def _culture(c: City) -> str | None:
-    held = [x for x in (_language(c), _religion(c)) if x]
+    held = [x for x in (_language(c), _either(_kinds("faith"), _religion_of_land)(c)) if x]
     return ". ".join(held) or None
 
 
 def _geography(c: City) -> str | None:
     held = [x for x in (_coast(c), _river(c), _elevation(c)) if x]
     return ". ".join(held) or None
-
-
-def _visit(c: City) -> str | None:
-    return _few(_SIGHTS, "Visitors see {}", 3, "There are no sights that everybody knows")(c)
 
 
 def _letters(size: Callable[[str], object], words: str) -> Fact:
@@ -382,22 +398,33 @@ def _word_count(c: City) -> str | None:
 def facts() -> Mapping[str, Fact]:
     """Name of a fact, as the phrasings have it -> what is told."""
     return {
-        "continent": _continent, "region": _region, "part": _part, "hemisphere": _hemisphere, "latitude": _latitude, "longitude": _longitude,
-        "timezone": _timezone, "neighbours": _neighbours, "coast": _coast, "island": _island, "elevation": _elevation, "river": _river,
-        "terrain": _terrain, "border": _border, "climate": _climate, "population": _population, "land_people": _land_people, "capital": _capital,
+        "continent": _continent, "region": _region, "part": _part, "hemisphere": _hemisphere, "latitude": _latitude,
+        "longitude": _longitude, "timezone": _timezone, "neighbours": _neighbours, "coast": _coast, "island":
+        _island, "elevation": _elevation, "river": _river, "climate": _climate, "population": _population,
+        "land_people": _land_people, "capital": _capital, "language": _language, "official": _official, "script":
+        _script, "currency": _currency, "cuisine": _cuisine, "sport": _sport, "rulers": _rulers, "history":
+        _history, "independence": _independence, "festivals": _festivals, "nickname": _nickname, "culture":
+        _culture, "geography": _geography,
+        "terrain": _either(_kinds("ground"), _elevation),
+        "border": _kinds("border"),
         "winter": _season("snow", "Winters are cold, with snow", "There is no snow in winter", "Winters are cool, with snow now and then"),
         "summer": _season("hot_summer", "Summers are hot", "Summers are mild", "Summers are warm"),
-        "language": _language, "official": _official, "script": _script, "currency": _currency, "religion": _religion, "cuisine": _cuisine,
-        "sport": _sport, "government": _government, "wealth": _wealth, "rulers": _rulers, "history": _history, "independence": _independence,
-        "export": _table("export", "My country sells {} above all"), "dress": _table("dress", "People wear {}"),
+        "religion": _either(_kinds("faith"), _religion_of_land),
+         "government": _kinds("government"),
+        "wealth": _kinds("wealth"),
+        "export": _table("export", "My country sells {} above all"),
+        "dress": _table("dress", "People wear {}"),
         "university": lambda c: f"My city has this: {c.university}" if _safe(c, c.university) else None,
         "flag": lambda c: f"The colours of our flag: {joined(list(c.land.flag))}" if c.land.flag else None,
         "drives": lambda c: f"People drive on the {c.land.drives}",
-        "fame": _few(_FAME, "My city is known for {}", 2, "My city is not widely known for one thing"),
-        "sights": _few(_SIGHTS, "My city is known for {}", 2, "My city is not known for its landmarks"),
-        "visit": _visit, "festivals": _festivals, "industry": _industry, "transport": _transport, "architecture": _architecture, "nickname": _nickname,
-        "culture": _culture, "geography": _geography,
-        "letters": _letters(lambda name: sum(ch.isalpha() for ch in name), "The name has {} letters"), "words": _word_count,
+        "fame": _kinds("fame"),
+        "sights": _kinds("sights"),
+        "visit": _kinds("visit"),  "industry": _either(_own_industry, _kinds("work")),
+        "transport": _either(_kinds("ways"), _no_metro),
+        "architecture": _kinds("architecture"),
+
+        "letters": _letters(lambda name: sum(ch.isalpha() for ch in name), "The name has {} letters"),
+        "words": _word_count,
         "initial": _letters(lambda name: name[0].upper(), "The name begins with the letter {}"),
         "final": _letters(lambda name: name[-1].upper(), "The name ends with the letter {}"),
         "place": lambda c: ". ".join(x for x in (_continent(c), _coast(c)) if x) or None,

@@ -1,9 +1,9 @@
 """Which cities a message proposes as the answer, in whatever sentence it does so.
 
-Ours. What counts is what is named (`language/naming.py`): a message proposes a city where the sentence that names it says
-nothing else, once a description behind the name ("also known as ...", "which has ...") is cut off. Names that are denied,
-reported, supposed or compared with do not count. A country or a part of one behind the name tells namesakes apart; with
-one in which no such city lies it is a wrong guess.
+Ours. What counts is what is named (`language/naming.py`): a message proposes a city where the sentence that names it
+says nothing else, once a description behind the name ("also known as ...", "which has ...") is cut off. Names that
+are denied, reported, supposed or compared with do not count. A country or a part of one behind the name tells
+namesakes apart; with one in which no such city lies it is a wrong guess.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def _is_place(before: str, name: str) -> bool:
     return before in ("in", "from", "within") and name.removeprefix("the ") in places.areas()
 
 
-_IS = re.compile(r"(?:is it|is it in city of|is it called|is it named|it is|are you (?:from|in)|it) (?P<x>[a-z' -]{3,40}?)(?: , (?P<land>[a-z ]+))?")
+_IS = re.compile(
+    r"(?:is it|is it in city of|is it called|is it named|it is|are you (?:from|in)|it) "
+    r"(?P<x>[a-z' -]{3,40}?)(?: , (?P<land>[a-z ]+))?"
+)
 
 
 def strange(said: str) -> Guess | None:
@@ -108,7 +111,12 @@ def strange(said: str) -> Guess | None:
     act = heard(said)
     if act.kind != "asks" or act.denied:
         return None
-    text = turned(" ".join(act.words).replace("the city of", "city of")).split(" , known")[0].split(" , which")[0].split(" , often")[0]
+    text = (
+        turned(" ".join(act.words).replace("the city of", "city of"))
+        .split(" , known")[0]
+        .split(" , which")[0]
+        .split(" , often")[0]
+    )
     m = _IS.fullmatch(text)
     if m is None or not _capital(said, m["x"]) or asked(said) is not None:
         return None

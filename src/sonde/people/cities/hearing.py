@@ -1,9 +1,9 @@
 """What somebody who lives in a city is asked: from a message to a claim about the city.
 
-Ours. The room takes off politeness and finds the sentence that asks (`language/acts.py`). The declared turns bring it into
-the form of the phrasings; it is then about the city or about its country. A tail that only describes what has been named
-("in Kerala, known for its backwaters") does not matter; one that says more is a further condition, and where it is not
-understood the answer is No where the rest is false, and else not known.
+Ours. The room takes off politeness and finds the sentence that asks (`language/acts.py`). The declared turns bring it
+into the form of the phrasings; it is then about the city or about its country. A tail that only describes what has
+been named ("in Kerala, known for its backwaters") does not matter; one that says more is a further condition, and
+where it is not understood the answer is No where the rest is false, and else not known.
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ from ..language.words import base
 from ..meaning.claims import Claim, all_of, negated, not_read, weak
 from .knowing import declared, of_city, of_country
 
-_TAIL = re.compile(r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|specifically|particularly|especially|perhaps|located|situated|and) )|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )")
+_TAIL = re.compile(
+    r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|specifically|particularly|especially|perhaps|located|"
+    r"situated|and) )|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )"
+)
 _EXAMPLES = re.compile(r" (?:, )?(?:such as|like|for example|for instance|including|e g) (?!to\b).*$")
-_ECHOED = re.compile(r"(?:n't|\bnot)\b(.*?), ?(?:is|are|was|were|does|do|did|has|have) (?:it|they|you|there|he|she) ?\?$", re.I)
+_ECHOED = re.compile(
+    r"(?:n't|\bnot)\b(.*?), ?(?:is|are|was|were|does|do|did|has|have) (?:it|they|you|there|he|she) ?\?$", re.I
+)
 """A denial that expects one: "It isn't in Asia, is it?" asks whether it is."""
 _LED = re.compile(r"^\W*(?:please )?tell me[:,]\s+(?!what|which|how|where|when)", re.I)
 _OF_ASKER = (("am", "i"), ("was", "i"), ("are", "we"))
@@ -88,8 +93,18 @@ def meant(text: str) -> Claim | None:
 
 def _with_tail(head: Claim, said: str, tail: str) -> Claim:
     """A description of what was named adds nothing; any other tail is a condition."""
-    first = tail.split()[0]
-    if head.text.startswith(("in ", "sea ")) and first in ("the", "a", "an", "known", "which", "famous", "home", "with", "where"):
+    first = tail.split(maxsplit=1)[0]
+    if head.text.startswith(("in ", "sea ")) and first in (
+        "the",
+        "a",
+        "an",
+        "known",
+        "which",
+        "famous",
+        "home",
+        "with",
+        "where",
+    ):
         return head
     rest = " ".join(w for w in tail.split() if w not in ("which", "that"))
     verb, _, behind = rest.partition(" ")

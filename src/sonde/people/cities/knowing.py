@@ -1,7 +1,7 @@
 """What is known of the cities, as the room asks for it, and the phrasings that are declared for it.
 
-Ours. `Cities` gives attributes and columns as claims. The lexicon has the phrasings of `envs/data/city_phrases.txt`; what
-a city has or is known for beyond them is looked up in the words of what it is known for.
+Ours. `Cities` gives attributes and columns as claims. The lexicon has the phrasings of `envs/data/city_phrases.txt`;
+what a city has or is known for beyond them is looked up in the words of what it is known for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ..meaning.lexicon import PREPOSITIONS, Lexicon, Line, lines
 from ..meaning.room import content
 from . import places
 from .atlas import atlas, plain
-from .readers import COLUMNS, SLOTS, Some, spellings
+from .columns import COLUMNS, spellings
+from .readers import SLOTS, Some
 from .sets import Known, sets
 
 
@@ -48,7 +49,9 @@ def _of_name(name: str) -> Known | None:
     if name in letters:
         return COLUMNS["begins"](Some((letters[name],), "any"))
     if name == "name_words_one":
-        return places.where(lambda c: len({len(s.split()) == 1 for s in spellings(c)}) == 1 and len(spellings(c)[0].split()) == 1)
+        return places.where(
+            lambda c: len({len(s.split()) == 1 for s in spellings(c)}) == 1 and len(spellings(c)[0].split()) == 1
+        )
     return None
 
 
@@ -67,14 +70,16 @@ def declared() -> Mapping[str, str]:
 
 
 def _things(text: str) -> list[Line]:
-    """The lines of things: to be known for one is its attribute, and so is to have a famous one; merely to have one says
-    less, so that of it there is no No."""
+    """The lines of things: to be known for one is its attribute, and so is to have a famous one; merely to have one
+    says less, so that of it there is no No."""
     found: list[Line] = []
     for row in text.splitlines():
         name, _, nouns = row.partition(":")
         attribute, same = name.rstrip("!"), name.endswith("!")
         rows = [noun.strip() for noun in nouns.split(";")]
-        strong = [f"{frame} {noun}" for noun in rows for frame in ("known", "has famous", "is famous for", "is center of")]
+        strong = [
+            f"{frame} {noun}" for noun in rows for frame in ("known", "has famous", "is famous for", "is center of")
+        ]
         weak = [f"{frame} {noun}" for noun in rows for frame in ("has",)]
         found.append(Line(attribute, "", strong))
         found.append(Line(attribute if same else f"{attribute}?", "", weak))
@@ -90,24 +95,68 @@ class CityLexicon(Lexicon):
             return found
         frame, _, rest = k.partition(":")
         if frame in ("known", "do") and words is not None:
-            rest = rest.removeprefix("have ").removeprefix("famous ") if frame == "do" and rest.startswith("have ") else rest if frame == "known" else ""
+            rest = (
+                rest.removeprefix("have ").removeprefix("famous ")
+                if frame == "do" and rest.startswith("have ")
+                else rest
+                if frame == "known"
+                else ""
+            )
             return fame(rest, frame == "known") if rest else None
         return None
 
 
-_LOOSE = frozenset("famous known city town center area people country one thing place site well big large old great new in on of at by near from to with and that next come".split())
+_LOOSE = frozenset(
+    [
+        "famous",
+        "known",
+        "city",
+        "town",
+        "center",
+        "area",
+        "people",
+        "country",
+        "one",
+        "thing",
+        "place",
+        "site",
+        "well",
+        "big",
+        "large",
+        "old",
+        "great",
+        "new",
+        "in",
+        "on",
+        "of",
+        "at",
+        "by",
+        "near",
+        "from",
+        "to",
+        "with",
+        "and",
+        "that",
+        "next",
+        "come",
+    ]
+)
 
 
 @cache
 def _fame() -> Sequence[tuple[int, frozenset[str]]]:
     """A bit of a city, and the words of one thing that it is known for, in base form."""
-    rows = ((c, phrase) for c in atlas().cities for phrase in (*c.known, *c.food, c.sport or "", c.industry or "", c.university or ""))
+    rows = (
+        (c, phrase)
+        for c in atlas().cities
+        for phrase in (*c.known, *c.food, c.sport or "", c.industry or "", c.university or "")
+    )
     return [(1 << c.id, frozenset(base(w) for w in plain(phrase).split())) for c, phrase in rows if phrase]
 
 
 def fame(phrase: str, known_for: bool) -> Claim | None:
-    """The cities that are known for a phrase: those of which one thing has all of its words. It is not known of those that
-    share some of them, and false of all others where two words at least, or what it is known for, are asked."""
+    """The cities that are known for a phrase: those of which one thing has all of its words. It is not known of those
+    that share some of them, and false of all others where two words at least, or what it is known for, are asked."""
     words = frozenset(base(w) for w in phrase.split()) - word_set("dropped") - word_set("empty")
     core = words - _LOOSE
     if not core:

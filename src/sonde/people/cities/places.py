@@ -51,7 +51,13 @@ def areas() -> Mapping[str, Known]:
     found: dict[str, Known] = {}
     for name in ("Africa", "Asia", "Europe", "North America", "South America", "Oceania", "Antarctica"):
         found[plain(name)] = where(lambda c, name=name: None if _split(c, name) else name in c.continents)
-    adjectives = {"african": "africa", "european": "europe", "asian": "asia", "north american": "north america", "south american": "south america"}
+    adjectives = {
+        "african": "africa",
+        "european": "europe",
+        "asian": "asia",
+        "north american": "north america",
+        "south american": "south america",
+    }
     found |= {word: found[name] for word, name in adjectives.items()}
     found["america"] = found["americas"] = either((found["north america"], found["south america"]))
     found["eurasia"] = either((found["europe"], found["asia"]))
@@ -89,8 +95,15 @@ def _of_states(world: Atlas, names: Iterable[str]) -> int:
 def _states(world: Atlas) -> dict[str, Known]:
     """The United States: states, and parts of the country."""
     more = world.more
-    found = {plain(s): certain(_of_states(world, [s])) for s in {*more["states"].values(), *listed(more["parts"]["other_states"])}}
-    found |= {plain(k): certain(_of_states(world, listed(v))) for k, v in more["parts"].items() if k not in ("other_states", "South")}
+    found = {
+        plain(s): certain(_of_states(world, [s]))
+        for s in {*more["states"].values(), *listed(more["parts"]["other_states"])}
+    }
+    found |= {
+        plain(k): certain(_of_states(world, listed(v)))
+        for k, v in more["parts"].items()
+        if k not in ("other_states", "South")
+    }
     for side in ("east", "west"):
         found[f"{side} coast of united states"] = found[f"{side} coast in united states"] = found[f"{side} coast"]
     for name in ("dc", "d c", "washington dc", "washington d c"):
@@ -104,7 +117,11 @@ def _states(world: Atlas) -> dict[str, Known]:
 def _regions(world: Atlas) -> dict[str, Known]:
     found: dict[str, Known] = {}
     unions: Mapping[str, Any] = world.more["unions"]
-    named = {name for land in world.countries.values() for name in land.regions} - {"Arctic", "North Atlantic", "Northern America"}
+    named = {name for land in world.countries.values() for name in land.regions} - {
+        "Arctic",
+        "North Atlantic",
+        "Northern America",
+    }
     for name in sorted(named | set(unions)):
         row = unions.get(name, {})
         inside = set(row.get("add", "").split())
@@ -135,7 +152,8 @@ def _region(name: str, inside: set[str], unsure: set[str]) -> Known:
 
 @cache
 def ranges() -> Mapping[str, Known]:
-    """Mountains -> the cities in or at the foot of them; those more than 1000 km away from all of these are not near."""
+    """Mountains -> the cities in or at the foot of them; those more than 1000 km away from all of these are not
+    near."""
     found: dict[str, Known] = {}
     for name, text in atlas().more["ranges"].items():
         mask = atlas().chosen(text)
@@ -144,7 +162,12 @@ def ranges() -> Mapping[str, Known]:
         word = plain(name)
         for form in {word, word.removesuffix(" mountains"), f"{word} mountains", word.removesuffix("s")}:
             found[form] = Known(mask, far.no)
-    for other, name in (("rockies", "rocky mountains"), ("himalayan", "himalayas"), ("andean", "andes"), ("alpine", "alps")):
+    for other, name in (
+        ("rockies", "rocky mountains"),
+        ("himalayan", "himalayas"),
+        ("andean", "andes"),
+        ("alpine", "alps"),
+    ):
         found[other] = found[name]
     return found
 
@@ -225,7 +248,9 @@ def islands() -> Mapping[str, Known]:
     """Islands -> the cities on them."""
     names = {c.island for c in atlas().cities if isinstance(c.island, str)}
     return {
-        form: where(lambda c, n=name: c.island == n if isinstance(c.island, str) else None if c.island is not False else False)
+        form: where(
+            lambda c, n=name: c.island == n if isinstance(c.island, str) else None if c.island is not False else False
+        )
         for name in names
         for form in forms(name)
     }
@@ -236,7 +261,9 @@ _SIDES: Mapping[str, Callable[[float, float], Truth]] = {
     "south": lambda y, x: True if y < 0.36 else False if y > 0.48 else None,
     "east": lambda y, x: True if x > 0.64 else False if x < 0.52 else None,
     "west": lambda y, x: True if x < 0.36 else False if x > 0.48 else None,
-    "center": lambda y, x: True if 0.3 < y < 0.7 and 0.3 < x < 0.7 else None if 0.2 < y < 0.8 and 0.2 < x < 0.8 else False,
+    "center": lambda y, x: (
+        True if 0.3 < y < 0.7 and 0.3 < x < 0.7 else None if 0.2 < y < 0.8 and 0.2 < x < 0.8 else False
+    ),
 }
 
 

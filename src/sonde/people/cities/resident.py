@@ -1,8 +1,8 @@
 """Somebody who lives in a city: what they say to a message, for every city at once.
 
-Ours. A message is a guess, a question to be answered by yes or no, an open question, or not understood; whatever it is,
-`heard_as` gives its replies and the cities of which each is true. So the rule user, the posterior over the cities and the
-judge go by the same reading, and a message has one reply per city.
+Ours. A message is a guess, a question to be answered by yes or no, an open question, or not understood; whatever it
+is, `heard_as` gives its replies and the cities of which each is true. So the rule user, the posterior over the cities
+and the judge go by the same reading, and a message has one reply per city.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ HEARD = 2_000
 
 
 class Heard(NamedTuple):
-    """A message as it was read: its topic, the guess that it makes, and its replies with the cities of which each is true.
-    To all other cities the reply is that it is not known."""
+    """A message as it was read: its topic, the guess that it makes, and its replies with the cities of which each is
+    true. To all other cities the reply is that it is not known."""
 
     topic: str
     replies: Mapping[str, int]
@@ -49,7 +49,7 @@ def heard_as(said: str) -> Heard:
     """How a message is read.
 
     >>> lisbon = next(c for c in atlas().cities if c.name == "Lisbon")
-    >>> [heard_as(m).reply(lisbon) for m in ("Is your city by the sea?", "What language do people speak?", "Is it Lisbon?")]
+    >>> [heard_as(m).reply(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
     ['Yes, that is true of my city.', 'I do not know.', 'Goal reached']
     """
     said = said[:HEARD]
@@ -79,7 +79,8 @@ def _to_guess(guess: Guess) -> Mapping[str, int]:
 
 
 class _Way(NamedTuple):
-    """A way to ask for a fact: the words it demands, each with its alternatives, and those that may stand beside them."""
+    """A way to ask for a fact: the words it demands, each with its alternatives, and those that may stand beside
+    them."""
 
     fact: str
     words: Sequence[frozenset[str]]
@@ -99,11 +100,97 @@ def _ways() -> Sequence[_Way]:
 
 
 _ORDERS = (["tell"], ["describe"], ["name"], ["give"], ["say"])
-_ASKING = frozenset("what which how where when who whose whom".split())
+_ASKING = frozenset(["what", "which", "how", "where", "when", "who", "whose", "whom"])
 _EMPTY = frozenset(
-    "what which how where when who whom whose it you your kind type sort be do have can could would will may much many so say tell describe "
-    "give me about please city home town main typical usual exact approximately roughly is are was were does did has in on of at to the a an "
-    "from with by for and or there their its we people local any some most very also that this would i know specific call they live locate situate lie find could".split()
+    [
+        "what",
+        "which",
+        "how",
+        "where",
+        "when",
+        "who",
+        "whom",
+        "whose",
+        "it",
+        "you",
+        "your",
+        "kind",
+        "type",
+        "sort",
+        "be",
+        "do",
+        "have",
+        "can",
+        "could",
+        "would",
+        "will",
+        "may",
+        "much",
+        "many",
+        "so",
+        "say",
+        "tell",
+        "describe",
+        "give",
+        "me",
+        "about",
+        "please",
+        "city",
+        "home",
+        "town",
+        "main",
+        "typical",
+        "usual",
+        "exact",
+        "approximately",
+        "roughly",
+        "is",
+        "are",
+        "was",
+        "were",
+        "does",
+        "did",
+        "has",
+        "in",
+        "on",
+        "of",
+        "at",
+        "to",
+        "the",
+        "a",
+        "an",
+        "from",
+        "with",
+        "by",
+        "for",
+        "and",
+        "or",
+        "there",
+        "their",
+        "its",
+        "we",
+        "people",
+        "local",
+        "any",
+        "some",
+        "most",
+        "very",
+        "also",
+        "that",
+        "this",
+        "would",
+        "i",
+        "know",
+        "specific",
+        "call",
+        "they",
+        "live",
+        "locate",
+        "situate",
+        "lie",
+        "find",
+        "could",
+    ]
 )
 
 
@@ -115,7 +202,11 @@ def opened(said: str) -> str | None:
         return None
     held = {base(w) for w in words if w != ","}
     content = held - word_set("dropped") - _EMPTY
-    fits = [way for way in _ways() if all(held & word for word in way.words) and not content - way.beside - frozenset[str]().union(*way.words)]
+    fits = [
+        way
+        for way in _ways()
+        if all(held & word for word in way.words) and not content - way.beside - frozenset[str]().union(*way.words)
+    ]
     if not fits:
         return None
     best = max(len(way.words) for way in fits)

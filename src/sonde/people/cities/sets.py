@@ -37,7 +37,7 @@ class Sets:
         self._world = world
         text = files("sonde.envs").joinpath("data", "city_sets.txt").read_text("utf-8")
         rows = (line.split(" = ", 1) for line in text.splitlines() if " = " in line and not line.startswith("#"))
-        self._texts: Mapping[str, str] = {name: row for name, row in rows}
+        self._texts: Mapping[str, str] = dict(rows)
         self._known: dict[str, Known] = {}
         self._tested: dict[str, Known] = {}
 
@@ -93,17 +93,21 @@ class Sets:
             if text not in self._tested:
                 self._tested[text] = self._where(lambda c: _TESTS[word](c, rest))
             return self._tested[text]
+        return self._certain(self._listed(text, word, rest))
+
+    def _listed(self, text: str, word: str, rest: str) -> int:
+        """The cities of a table of `cities_more.toml`, or the one that is named."""
         if word == "group":
-            return self._certain(self._world.within(set(self._world.more["lands"][rest].split())))
+            return self._world.within(set(self._world.more["lands"][rest].split()))
         if word == "cities":
-            return self._certain(self._world.chosen(self._world.more["cities"][rest]))
+            return self._world.chosen(self._world.more["cities"][rest])
         if word == "olympics":
             rows = self._world.more["olympics"].items()
-            return self._certain(self._world.chosen(";".join(name for name, years in rows if rest in years)))
+            return self._world.chosen(";".join(name for name, years in rows if rest in years))
         mask = self._world.named(text)
         if not mask:
             raise KeyError(f"city_sets.txt: {text!r} is no city, no country, no attribute and no test")
-        return self._certain(mask)
+        return mask
 
     def _certain(self, mask: int) -> Known:
         return Known(mask, self._world.all & ~mask)
@@ -276,4 +280,3 @@ _TESTS: Mapping[str, Callable[[City, str], Truth]] = {
 def sets() -> Sets:
     """The only one; loaded when first asked for."""
     return Sets(atlas())
-

@@ -107,7 +107,9 @@ class Subject:
             rest = words[at + 1 :]
             inside = rest[-2:-1] in (["in"], ["on"], ["inside"], ["for"]) and rest[-1] in ("it", "them")
             return Clause("do", ("have", *(rest[:-2] if inside else rest)))
-        back = next((i for i in range(at + 1, len(words) - 1) if words[i] in _ITS and self.end(words, i) == len(words)), 0)
+        back = next(
+            (i for i in range(at + 1, len(words) - 1) if words[i] in _ITS and self.end(words, i) == len(words)), 0
+        )
         if aux in BE and back and words[back - 1] not in word_set("prepositional"):
             return Clause("be", tuple(words[at:back]))
         group, end = self.people(words, at)

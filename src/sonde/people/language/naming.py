@@ -131,7 +131,9 @@ def only_names(said: str, names: Names) -> bool:
 
 
 _PAST = _words("have has had was were did does")
-_DESCRIBING = _words("also known often sometimes formerly which that who where famous home capital because since as being")
+_DESCRIBING = _words(
+    "also known often sometimes formerly which that who where famous home capital because since as being"
+)
 """What begins a description behind a name."""
 
 
@@ -158,7 +160,12 @@ def proposals(
         if not mentions or any(_set_aside(around, m) for m in mentions):
             continue
         first = mentions[0]
-        if "not" in around[: first.start] or around[0] in _PAST or "capital" in around[first.end : first.end + 2] or aside(around[first.start - 1] if first.start else "", _joined(sentence[first.start : first.end])):
+        if (
+            "not" in around[: first.start]
+            or around[0] in _PAST
+            or "capital" in around[first.end : first.end + 2]
+            or aside(around[first.start - 1] if first.start else "", _joined(sentence[first.start : first.end]))
+        ):
             continue
         end = _described(around, first.end)
         meant = [m for m in mentions if m.start < end]
