@@ -194,13 +194,13 @@ class GuessMyCity(Dialogue):
         city, found = self.city(state), proposed(state.said)
         if city is None:
             return names_it(state.said, str(state.world))
-        return found is not None and found.count == 1 and bool(found.cities >> city.id & 1)
+        return found is not None and found.named == 1 and bool(found.cities >> city.id & 1)
 
     def candidates(self, said: str) -> int:
         from sonde.people.cities.guesses import proposed
 
         found = proposed(said)
-        return 0 if found is None else found.count
+        return 0 if found is None else found.named
 
     def understood(self, state: Talk) -> Verdict | None:
         from sonde.people.cities.resident import UNKNOWN, heard_as

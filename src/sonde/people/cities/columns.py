@@ -46,6 +46,10 @@ def independence() -> Mapping[str, int]:
     return {code: int(year) for code, year in rows}
 
 
+def _exactly(n: int) -> tuple[float, float]:
+    return float(n), float(n)
+
+
 def _independent(c: City) -> tuple[float, float] | None:
     year = independence().get(c.land.code)
     return None if year is None else (year - 0.5, year + 0.5)
@@ -220,7 +224,7 @@ COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     "believes": lambda asked: Known(*(sets().attribute(asked) or (0, 0))),
     "pays": _pays,
     "flag": lambda asked: places.where(lambda c: None if c.land.flag is None else _holds(asked, c.land.flag)),
-    "flag_colours": lambda asked: within(lambda c: c.land.flag and (float(len(c.land.flag)),) * 2, asked),
+    "flag_colours": lambda asked: within(lambda c: _exactly(len(c.land.flag)) if c.land.flag else None, asked),
     "sea": lambda asked: asked,
     "near": _near,
     "distance": _away,
@@ -235,7 +239,7 @@ COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     "borders": _borders,
     "capital_of": _capital_of,
     "biggest_of": _biggest_of,
-    "neighbours": lambda asked: within(lambda c: (float(len(c.land.neighbours)),) * 2, asked),
+    "neighbours": lambda asked: within(lambda c: _exactly(len(c.land.neighbours)), asked),
     "ruled": _ruled,
     "begins": lambda asked: _name(lambda name: any(name[0] in x for x in asked.values)),
     "ends": lambda asked: _name(lambda name: any(name[-1] in x for x in asked.values)),

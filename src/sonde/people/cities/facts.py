@@ -7,219 +7,14 @@ less, or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 
-from . import places
+from . import geography
 from .atlas import City, atlas, listed, plain
 from .columns import founded, independence, spellings
-from .sets import land_people, script, sets
-
-Fact = Callable[[City], "str | None"]
-
-
-def joined(items: Sequence[str]) -> str:
-    """ "a, b and c"."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
-
-
-def _safe(c: City, phrase: str | None) -> str | None:
-    """The phrase, unless it reveals the city or country."""
-    return None if not phrase or c.reveals(phrase) else phrase
-
-
-def _list(c: City, items: Iterable[str], words: str, most: int = 4) -> str | None:
-    held = [x for x in items if not c.reveals(x)][:most]
-    return words.format(joined(held)) if held else None
-
-
-def _true(c: City, names: str) -> list[str]:
-    """Those of the attributes that are true of a city."""
-    return [name for name in names.split() if (found := sets().attribute(name)) and found.yes >> c.id & 1]
-
-
-# --- places ----------------------------------------------------------------------------------------------------------
-
-
-def _named(c: City, names: Iterable[str]) -> list[str]:
-    """The parts of the world that may be told: those whose name does not hold the country's."""
-    return [name for name in names if f" {plain(c.land.name)} " not in f" {plain(name)} "]
-
-
-def _continent(c: City) -> str | None:
-    names = _named(c, c.continents)
-    return f"My city is in {joined(names)}" if names else None
-
-
-def _region(c: City) -> str | None:
-    names = [r for r in _named(c, c.land.regions) if r.endswith("America") or not c.reveals(r)]
-    return f"My city is in this part of the world: {joined(names)}" if names else _continent(c)
-
-
-def _part(c: City) -> str | None:
-    held = [side for side in ("north", "south", "east", "west") if places.side_of_land(c, side)]
-    if not held:
-        return "My city is in the middle of its country" if places.side_of_land(c, "center") else None
-    return f"My city is in the {'-'.join(held)} of its country"
-
-
-def _hemisphere(c: City) -> str | None:
-    if abs(c.lat) < 0.2 or abs(c.lon) < 0.2:
-        return None
-    north, east = "northern" if c.lat > 0 else "southern", "eastern" if c.lon > 0 else "western"
-    return f"My city is in the {north} and {east} hemisphere"
-
-
-def _latitude(c: City) -> str | None:
-    low = int(abs(c.lat)) // 10 * 10
-    return f"My city is between {low} and {low + 10} degrees {'north' if c.lat > 0 else 'south'}"
-
-
-def _longitude(c: City) -> str | None:
-    low = int(abs(c.lon)) // 20 * 20
-    return f"My city is between {low} and {low + 20} degrees {'east' if c.lon > 0 else 'west'}"
-
-
-def _timezone(c: City) -> str | None:
-    if c.utc == 0:
-        return "In winter our clocks are on Greenwich time"
-    hours = f"{abs(c.utc):g} hour{'' if abs(c.utc) == 1 else 's'}"
-    return f"Our standard time is {hours} {'ahead of' if c.utc > 0 else 'behind'} Greenwich time"
-
-
-def _neighbours(c: City) -> str | None:
-    names = [n for n in _named(c, c.land.neighbours) if not c.reveals(n)]
-    if not c.land.neighbours:
-        return "My country has no land borders"
-    if not names:
-        return f"My country has a land border with {len(c.land.neighbours)} other"
-    more = " and another whose name would tell too much" if len(names) < len(c.land.neighbours) else ""
-    return f"My country borders {joined(names)}{more}"
-
-
-def _coast(c: City) -> str | None:
-    water = _safe(c, c.water)
-    if c.shore == "sea":
-        return f"My city is on the {water}" if water else "My city is on the sea"
-    if c.shore == "lake":
-        return f"My city is on a lake, {water}" if water else "My city is on a lake"
-    if c.shore == "inland" and c.sea_km and c.sea_km[0] >= 50:
-        return f"My city lies inland, at least {c.sea_km[0]} km from the sea"
-    return (
-        "My city lies inland"
-        if c.shore == "inland"
-        else "My city lies close to the sea"
-        if c.shore is None and _true(c, "near_sea")
-        else None
-    )
-
-
-def _island(c: City) -> str | None:
-    name = _safe(c, c.island) if isinstance(c.island, str) else None
-    if c.island is None:
-        return None
-    return f"My city is on the island {name}" if name else f"My city is {'on' if c.island else 'not on'} an island"
-
-
-def _elevation(c: City) -> str | None:
-    if c.elevation is None:
-        return None
-    for most, words in (
-        (0, "below sea level"),
-        (60, "close to sea level"),
-        (250, "about 100 to 200 metres above sea level"),
-    ):
-        if c.elevation < most:
-            return f"My city lies {words}"
-    step = 250 if c.elevation < 1000 else 500
-    low = c.elevation // step * step
-    return f"My city lies roughly {low} to {low + step} metres above sea level"
-
-
-def _river(c: City) -> str | None:
-    if not c.river:
-        found = sets().attribute("by_river")
-        return "No river runs through my city" if found is not None and found.no >> c.id & 1 else None
-    name = _safe(c, c.river)
-    return f"My city is on the {name}" if name else "My city is on a river whose name would tell too much"
-
-
-# --- air -------------------------------------------------------------------------------------------------------------
-
-
-def _climate(c: City) -> str | None:
-    return (
-        " or ".join(
-            f"{'The climate is ' if not i else ''}{atlas().climates[code][0]}" for i, code in enumerate(c.climate)
-        )
-        or None
-    )
-
-
-def _season(name: str, yes: str, no: str, between: str) -> Fact:
-    def fact(c: City) -> str | None:
-        found = sets().attribute(name)
-        return None if found is None else yes if found.yes >> c.id & 1 else no if found.no >> c.id & 1 else between
-
-    return fact
-
-
-# --- size ------------------------------------------------------------------------------------------------------------
-
-_BANDS = (
-    (0, 60),
-    (30, 120),
-    (60, 250),
-    (120, 500),
-    (250, 1000),
-    (500, 2000),
-    (1000, 4000),
-    (2000, 8000),
-    (4000, 16000),
-    (8000, 32000),
-    (16000, 64000),
-)
-
-
-def _population(c: City) -> str | None:
-    if c.people is None:
-        return None
-    low, _, high = c.people
-    least, most = next((a, b) for a, b in _BANDS if a <= low and high <= b)
-    if not least:
-        return f"Fewer than {_thousands(most)} people live in my city"
-    return f"Between {_thousands(least)} and {_thousands(most)} people live in my city and its suburbs"
-
-
-def _thousands(n: int) -> str:
-    return f"{n // 1000} million" if n >= 1000 and n % 1000 == 0 else f"{n},000" if n < 1000 else f"{n:,},000"
-
-
-def _land_people(c: City) -> str | None:
-    found = land_people(c)
-    if found is None:
-        return None
-    limits = (0.1, 0.5, 1, 3, 10, 20, 50, 100, 200, 500, 2000)
-    at = next(i for i, n in enumerate(limits) if found[1] <= n)
-    return (
-        f"Between {limits[at - 1]:g} and {limits[at]:g} million people live in my country"
-        if at
-        else "Fewer than 100,000 people live in my country"
-    )
-
-
-def _capital(c: City) -> str | None:
-    if c.capital is None:
-        return None
-    if c.capital:
-        return atlas().more["capitals"].get(c.name, "My city is the capital of its country")
-    part = isinstance(c.seat, str)
-    return (
-        "My city is the capital of a part of its country, not of the country"
-        if part
-        else "My city is not the capital of its country"
-    )
-
+from .geography import Fact, joined, listing, safe, season, true_of
+from .sets import script, sets
 
 # --- people ----------------------------------------------------------------------------------------------------------
 
@@ -256,7 +51,7 @@ def _currency(c: City) -> str | None:
 
 def _cuisine(c: City) -> str | None:
     own = list(c.food)
-    return _list(c, [*own, *(d for d in c.land.food if not any(d.startswith(x) for x in own))], "Typical food: {}")
+    return listing(c, [*own, *(d for d in c.land.food if not any(d.startswith(x) for x in own))], "Typical food: {}")
 
 
 def _table(name: str, words: str) -> Fact:
@@ -271,9 +66,9 @@ def _table(name: str, words: str) -> Fact:
 
 
 def _sport(c: City) -> str | None:
-    own = _safe(c, c.sport)
+    own = safe(c, c.sport)
     popular = _table("sport", "The most popular sport here: {}")(c) or (
-        "The most popular sport here: football" if _true(c, "football_land") else None
+        "The most popular sport here: football" if true_of(c, "football_land") else None
     )
     return f"In sport my city is known for this: {own}" if own else popular
 
@@ -288,7 +83,7 @@ def _rulers(c: City) -> str | None:
     names = [kind.title() for kind in held if not c.reveals(table[kind]["words"].replace("|", " "))]
     if names:
         return f"My country was once under {joined(names)} rule"
-    return "My country was never a colony" if _true(c, "never_colonised") else None
+    return "My country was never a colony" if true_of(c, "never_colonised") else None
 
 
 def _history(c: City) -> str | None:
@@ -308,7 +103,7 @@ def _history(c: City) -> str | None:
 def _independence(c: City) -> str | None:
     year = independence().get(c.land.code)
     if year is None:
-        return "My country was never a colony" if _true(c, "never_colonised") else None
+        return "My country was never a colony" if true_of(c, "never_colonised") else None
     return f"My country became independent {'in the 18th century' if year < 1800 else f'in the {year // 10 * 10}s'}"
 
 
@@ -321,7 +116,7 @@ def _kinds(name: str) -> Fact:
     kinds = dict(item.split(": ") for item in listed(row["kinds"]))
 
     def fact(c: City) -> str | None:
-        held = [kinds[attribute] for attribute in _true(c, " ".join(kinds))][: row["most"]]
+        held = [kinds[attribute] for attribute in true_of(c, " ".join(kinds))][: row["most"]]
         return row["say"].format(joined(held)) if held else row.get("none")
 
     return fact
@@ -338,7 +133,7 @@ def _religion_of_land(c: City) -> str | None:
 
 
 def _own_industry(c: City) -> str | None:
-    return f"My city is known for {c.industry}" if _safe(c, c.industry) else None
+    return f"My city is known for {c.industry}" if safe(c, c.industry) else None
 
 
 def _no_metro(c: City) -> str | None:
@@ -358,8 +153,8 @@ def _festivals(c: City) -> str | None:
             for word in ("festival", "carnival", "fair", "parade", "fallas", "oktoberfest")
         )
     ]
-    return _list(c, held, "A festival here: {}", 1) or (
-        "There is a well-known festival" if _true(c, "carnival") else None
+    return listing(c, held, "A festival here: {}", 1) or (
+        "There is a well-known festival" if true_of(c, "carnival") else None
     )
 
 
@@ -374,7 +169,7 @@ def _culture(c: City) -> str | None:
 
 
 def _geography(c: City) -> str | None:
-    held = [x for x in (_coast(c), _river(c), _elevation(c)) if x]
+    held = [x for x in (geography.coast(c), geography.river(c), geography.elevation(c)) if x]
     return ". ".join(held) or None
 
 
@@ -394,41 +189,56 @@ def _word_count(c: City) -> str | None:
     return None if found else f"The name has {n} word{'' if n == 1 else 's'}"
 
 
+_PLACES = (
+    "continent region part hemisphere latitude longitude timezone neighbours coast island elevation river"
+    " climate population capital"
+)
+"""Facts of `geography.py`."""
+
+
 @cache
 def facts() -> Mapping[str, Fact]:
     """Name of a fact, as the phrasings have it -> what is told."""
     return {
-        "continent": _continent, "region": _region, "part": _part, "hemisphere": _hemisphere, "latitude": _latitude,
-        "longitude": _longitude, "timezone": _timezone, "neighbours": _neighbours, "coast": _coast, "island":
-        _island, "elevation": _elevation, "river": _river, "climate": _climate, "population": _population,
-        "land_people": _land_people, "capital": _capital, "language": _language, "official": _official, "script":
-        _script, "currency": _currency, "cuisine": _cuisine, "sport": _sport, "rulers": _rulers, "history":
-        _history, "independence": _independence, "festivals": _festivals, "nickname": _nickname, "culture":
-        _culture, "geography": _geography,
-        "terrain": _either(_kinds("ground"), _elevation),
+        **{name: getattr(geography, name) for name in _PLACES.split()},
+        "land_people": geography.land_population,
+        "language": _language,
+        "official": _official,
+        "script": _script,
+        "currency": _currency,
+        "cuisine": _cuisine,
+        "sport": _sport,
+        "rulers": _rulers,
+        "history": _history,
+        "independence": _independence,
+        "festivals": _festivals,
+        "nickname": _nickname,
+        "culture": _culture,
+        "geography": _geography,
+        "terrain": _either(_kinds("ground"), geography.elevation),
         "border": _kinds("border"),
-        "winter": _season("snow", "Winters are cold, with snow", "There is no snow in winter", "Winters are cool, with snow now and then"),
-        "summer": _season("hot_summer", "Summers are hot", "Summers are mild", "Summers are warm"),
+        "winter": season("snow", "Winters are cold, with snow", "There is no snow in winter", "Now and then it snows"),
+        "summer": season("hot_summer", "Summers are hot", "Summers are mild", "Summers are warm"),
         "religion": _either(_kinds("faith"), _religion_of_land),
-         "government": _kinds("government"),
+        "government": _kinds("government"),
         "wealth": _kinds("wealth"),
         "export": _table("export", "My country sells {} above all"),
         "dress": _table("dress", "People wear {}"),
-        "university": lambda c: f"My city has this: {c.university}" if _safe(c, c.university) else None,
+        "university": lambda c: f"My city has this: {c.university}" if safe(c, c.university) else None,
         "flag": lambda c: f"The colours of our flag: {joined(list(c.land.flag))}" if c.land.flag else None,
         "drives": lambda c: f"People drive on the {c.land.drives}",
         "fame": _kinds("fame"),
         "sights": _kinds("sights"),
-        "visit": _kinds("visit"),  "industry": _either(_own_industry, _kinds("work")),
+        "visit": _kinds("visit"),
+        "industry": _either(_own_industry, _kinds("work")),
         "transport": _either(_kinds("ways"), _no_metro),
         "architecture": _kinds("architecture"),
-
         "letters": _letters(lambda name: sum(ch.isalpha() for ch in name), "The name has {} letters"),
         "words": _word_count,
         "initial": _letters(lambda name: name[0].upper(), "The name begins with the letter {}"),
         "final": _letters(lambda name: name[-1].upper(), "The name ends with the letter {}"),
-        "place": lambda c: ". ".join(x for x in (_continent(c), _coast(c)) if x) or None,
-    }  # fmt: skip
+        "place": lambda c: ". ".join(x for x in (geography.continent(c), geography.coast(c)) if x) or None,
+    }
 
 
 @cache

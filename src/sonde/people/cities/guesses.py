@@ -26,7 +26,7 @@ class Guess(NamedTuple):
     """The cities that a message may mean, how many different ones it names, and a name that is no city of the list."""
 
     cities: int
-    count: int
+    named: int
     strange: str = ""
 
 
@@ -72,7 +72,7 @@ def cities_named(name: str) -> int:
 def proposed(said: str) -> Guess | None:
     """The cities that a message proposes; None if it proposes none.
 
-    >>> [proposed(m).count for m in ("I think the city you are thinking of is Lima, Peru.", "Is it Rome or Oslo?")]
+    >>> [proposed(m).named for m in ("I think the city you are thinking of is Lima, Peru.", "Is it Rome or Oslo?")]
     [1, 2]
     >>> [proposed(m) for m in ("Is it near Rome?", "Is it not Rome?", "Is it in Singapore?")]
     [None, None, None]

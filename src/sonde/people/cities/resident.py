@@ -67,7 +67,7 @@ def heard_as(said: str) -> Heard:
 
 
 def _to_guess(guess: Guess) -> Mapping[str, int]:
-    if guess.count > 1:
+    if guess.named > 1:
         return {SEVERAL: atlas().all}
     if not guess.strange:
         return {RIGHT: guess.cities, WRONG: atlas().all & ~guess.cities}
@@ -237,8 +237,12 @@ class Knowledge:
         self.cities: tuple[City, ...] = tuple(c for c in atlas().cities if preset == "paprika" or c.lmrl)
         self._whole = len(self.cities) == len(atlas().cities)
 
-    @cached_property
+    @property
     def names(self) -> Sequence[str]:
+        return self._names
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
         return tuple(c.title for c in self.cities)
 
     @cached_property
