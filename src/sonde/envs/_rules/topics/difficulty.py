@@ -7,9 +7,9 @@ turns are measured: those that the reference solver, asking plainly, needs among
 most, cut where the shares together come nearest to the paper's; what few people know is hard too, since a solver that
 knows everything cannot tell. Turns are whole numbers, so the shares differ from the paper's. Over all splits:
 
-    paprika        easy: at most 4 turns, hard: 7 or more      easy 465, medium 892, hard 509 (25, 48, 27 %)
-    delta_belief   easy: at most 7 turns, hard: 9 or more      easy 466, medium 1,050, hard 456 (24, 53, 23 %)
-    lmrl           easy: at most 5 turns, hard: 7 or more      easy 72, medium 83, hard 3 (46, 53, 2 %)
+    paprika        easy: at most 4 turns, hard: 7 or more      easy 496, medium 879, hard 491 (27, 47, 26 %)
+    delta_belief   easy: at most 7 turns, hard: 9 or more      easy 454, medium 1,064, hard 454 (23, 54, 23 %)
+    lmrl           easy: at most 5 turns, hard: 7 or more      easy 70, medium 81, hard 7 (44, 51, 4 %)
 """
 
 from __future__ import annotations

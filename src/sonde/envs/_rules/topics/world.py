@@ -74,8 +74,7 @@ class Topics:
 
     def lived(self, when: Interval) -> Claim:
         """People whose life overlaps the years well, and those whose life does not at all."""
-        span = min(when.high, NOW) - max(when.low, -9999)
-        well = min(20.0, span / 2)
+        well = min(20.0, (when.high - when.low) / 2) if math.isfinite(when.high - when.low) else 5.0
         early = years("born").within(Interval(-math.inf, when.high - well), "born").yes
         alive = knowledge().known("alive_now").yes if when.high >= NOW or when.low < NOW - 20 else 0
         late = years("died").within(Interval(when.low + well, math.inf), "died").yes | alive
