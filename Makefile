@@ -3,16 +3,20 @@
 #   make test      every test that takes a moment            make test-all  all tests, the slow ones too
 #   make test-thorough  those that take seconds, which `make ci` runs as well
 #   make ci        what .ci/run checks                       make docs      the pages, into site/
+#   make lint      also: types, layers
 #   make test-core what needs no extra, on another Python    CORE_PYTHON=python3.13 names it
 #   make clean     removes .venv and everything built; run folders stay
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer), JOBS the number of test processes.
 
 export OMP_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Some images forbid byte code; without it every process compiles and rewrites everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install -c constraints.txt
+# What is imported is compiled then; compiling all of torch at once would be half of the set-up.
+INSTALL := python -m pip install --no-compile -c constraints.txt
 PYTHON ?= python3 python3.13 python3.12 python3.11
 JOBS ?= 2
 
@@ -20,7 +24,7 @@ CORE := .venv-core
 CORE_PYTHON ?= python3.13
 CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_rollout_failures.py test_run.py test_evaluate.py)
 
-.PHONY: demo test test-thorough test-all test-core ci docs install dev clean
+.PHONY: demo test test-thorough test-all test-core ci lint types layers docs install dev clean
 .DEFAULT_GOAL := demo
 
 demo: install
@@ -29,8 +33,9 @@ demo: install
 test: dev
 	$(BIN)/python -m pytest -m "not slow and not thorough" -n $(JOBS)
 
+# Only the files that hold some are read.
 test-thorough: dev
-	$(BIN)/python -m pytest -m "thorough and not slow" -n $(JOBS)
+	$(BIN)/python -m pytest -m "thorough and not slow" -n $(JOBS) $$(grep -rl --include='*.py' 'mark\.thorough' tests)
 
 test-all: dev
 	$(BIN)/python -m pytest -n $(JOBS)
@@ -40,6 +45,16 @@ test-core: $(CORE)/installed
 
 ci:
 	.ci/run
+
+lint: dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: dev
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+layers: dev
+	$(BIN)/lint-imports
 
 docs: dev
 	$(BIN)/python -m mkdocs build --strict
@@ -52,14 +67,14 @@ clean:
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
-	@start=$$(date +%s); $(INSTALL) -e '.[train]' && touch $@ && echo "set-up: $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); $(BIN)/$(INSTALL) -e '.[train]' && touch $@ && echo "set-up: $$(( $$(date +%s) - start )) s"
 
-$(VENV)/installed-dev: $(VENV)/installed
-	@start=$$(date +%s); $(INSTALL) -e '.[train,dev]' && touch $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
+$(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
+	@start=$$(date +%s); $(BIN)/$(INSTALL) -e '.[train,dev]' && touch $(VENV)/installed $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
 
 $(CORE)/installed: pyproject.toml constraints.txt
 	rm -rf $(CORE); $(CORE_PYTHON) -m venv $(CORE)
-	$(CORE)/bin/python -m pip install --quiet -c constraints.txt -e '.[test]' && touch $@
+	$(CORE)/bin/$(INSTALL) --quiet -e '.[test]' && touch $@
 
 # Missing, or dangling since the interpreter it pointed to was removed: either way what is left of the old one goes first.
 $(BIN)/python:

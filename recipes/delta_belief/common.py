@@ -27,7 +27,7 @@ from sonde.train.folder import MODEL
 from sonde.train.gather import Game
 from sonde.train.learn import learn_online
 from sonde.train.presets import Training, preset
-from sonde.train.rewarders import BeliefGain
+from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 
 FOLDER = Path("runs/delta_belief")
@@ -63,6 +63,19 @@ def delta_belief(**changes: Any) -> Training:
     return with_online(preset("tiny_delta_belief"), rewarders=(replace(BELIEF, **changes),))
 
 
+def weighted(weight: float) -> Training:
+    """Equation 3 with another weight of ΔBelief; without beliefs where it is 0."""
+    mix = RewardMix({**PENALTIES, **({"belief": weight} if weight else {})}, every=END)
+    training = with_online(delta_belief(), rewards=mix)
+    return training if weight else with_online(training, rewarders=())
+
+
+def exact_turnwise() -> Training:
+    """Equations 3 and 4 with the exact gain (bits of the truth, nothing clipped) in ΔBelief's place."""
+    mix = RewardMix({**PENALTIES, "truth_gain": 0.1}, every=END)
+    return with_online(delta_belief(), rewarders=(ExactGain(),), rewards=mix)
+
+
 def to_go(weight: float = 0.1, **changes: Any) -> Training:
     """The same rewards, each once and on its turn, under `ReturnToGo`."""
     mix = RewardMix({**END, **PENALTIES, **({"belief": weight} if weight else {})})
@@ -77,6 +90,8 @@ ARMS: Mapping[str, Callable[[], Training]] = {
     "exact": lambda: preset("tiny_exact_gain"),
     "published": lambda: with_online(delta_belief(), credit=TurnWise(as_published=True)),
     "among": lambda: delta_belief(among=8),
+    "outcome_turnwise": lambda: weighted(0.0),
+    "exact_turnwise": exact_turnwise,
     "outcome_to_go": lambda: to_go(0.0),
 }
 """Those that `compare.py` compares; other scripts have more."""
@@ -88,11 +103,11 @@ ARMS: Mapping[str, Callable[[], Training]] = {
 @dataclass(frozen=True, kw_only=True)
 class Lab:
     """What a script runs with: the base model, optimizer steps of 64 games, training seeds, the learning rate, samples
-    of each held-out task, and where rows go."""
+    of each task that is tested, and where rows go."""
 
     base: str
     out: Path
-    steps: int = 30
+    steps: int = 50
     seeds: int = 5
     lr: float = 1e-3
     samples: int = 4
@@ -150,7 +165,7 @@ def rows(folder: Path) -> list[Row]:
 
 
 def trained(lab: Lab, arm: str, training: Training, seed: int, tasks: Sequence[Task] | None = None) -> Row:
-    """One training under an arm (on these tasks, or the train split) and how its model plays the held-out tasks."""
+    """One training under an arm (on these tasks, or the train split) and how its model plays."""
     key = {"measure": "training", "arm": arm, "seed": seed, **lab.known}
     return kept(lab.out, key, lambda: _train(lab, training, seed, lab.folder(arm, seed), tasks))
 
@@ -190,18 +205,20 @@ def every(lab: Lab, arms: Mapping[str, Callable[[], Training]]) -> dict[str, lis
 
 
 def tested(lab: Lab, model: str, seed: int) -> dict[str, Any]:
-    """How a model plays held-out tasks: greedily, one game each, and at temperature 1."""
-    return {"greedy": play(model, 0.0, 1, seed), "drawn": play(model, 1.0, lab.samples, seed)}
+    """New games of the things that are secrets in training (`met`, temperature 1), and of those held out: greedily, one
+    game each, and at temperature 1 (`drawn`)."""
+    played = {"greedy": play(model, 0.0, 1, seed), "drawn": play(model, 1.0, lab.samples, seed)}
+    return {**played, "met": play(model, 1.0, lab.samples, seed, split="train")}
 
 
-def play(model: str, temperature: float, k: int, seed: int, *, tasks: Sequence[Task] | None = None, **changes: Any
-) -> dict[str, Any]:  # fmt: skip
-    """k games of every held-out task (or of these): the turn of each that won (None: lost), by task, and means over
+def play(model: str, temperature: float, k: int, seed: int, *, split: str = "test", tasks: Sequence[Task] | None = None,
+         **changes: Any) -> dict[str, Any]:  # fmt: skip
+    """k games of every task of a split (or of these): the turn of each that won (None: lost), by task, and means over
     games. `changes` are those of the game."""
     env = game(**changes)
     backend = sonde.make("models:hf", model=model, max_batch=256)
     agent = sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=LONGEST)
-    games = collect(env, {AGENT: agent}, tasks or env.tasks("test"), Plan(k=k, seed=seed))
+    games = collect(env, {AGENT: agent}, tasks or env.tasks(split), Plan(k=k, seed=seed))
     won = [_won(t) for t in games]
     means = {name: sum(len(called(t).get(name, ())) for t in games) / len(games) for name in CALLED}
     turns = sum(len(t.turns) for t in games) / len(games)
@@ -216,12 +233,12 @@ def _won(t: Trajectory) -> int | None:
 
 
 def wins(row: Row, how: str) -> list[list[float]]:
-    """1 for every game that was won, by held-out task."""
+    """1 for every game that was won, by task."""
     return [[float(turn is not None) for turn in games] for games in row[how]["won"]]
 
 
 def success(found: Sequence[Row], how: str) -> Estimate:
-    """Of all seeds together; the 95 % interval is clustered by held-out task."""
+    """Of all seeds together; the 95 % interval is clustered by task."""
     tables = [wins(row, how) for row in found]
     return rate([[value for table in tables for value in table[i]] for i in range(len(tables[0]))])
 
@@ -231,15 +248,20 @@ def more(found: Sequence[Row], than: Sequence[Row], how: str) -> Estimate:
     return difference_over_seeds([wins(row, how) for row in found], [wins(row, how) for row in than])
 
 
+PLAYED = {"met": "things met, T=1", "drawn": "held out, T=1", "greedy": "held out, T=0"}
+
+
 def compared(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, Any]]:
     """What a table says of each arm; differences are to the arm `than`."""
     out: list[dict[str, Any]] = []
     for name, mine in found.items():
         row: dict[str, Any] = {"arm": name, "seeds": len(mine)}
-        for how in ("greedy", "drawn"):
-            row[how] = success(mine, how)
-            row[f"{how}_more"] = None if name == than else more(mine, found[than][: len(mine)], how)
-        row |= {name: sum(r["drawn"][name] for r in mine) / len(mine) for name in ("turns", *CALLED)}
+        for how in PLAYED:
+            if all(how in r for r in mine):
+                row[how] = success(mine, how)
+                row[f"{how}_more"] = None if name == than else more(mine, found[than][: len(mine)], how)
+        counted = [r.get("met", r["drawn"]) for r in mine]
+        row |= {name: sum(r[name] for r in counted) / len(mine) for name in ("turns", *CALLED)}
         out.append({**row, "cpu_seconds": sum(r["cpu_seconds"] for r in mine) / len(mine)})
     return out
 
@@ -250,10 +272,11 @@ def show(table: Sequence[Mapping[str, Any]], than: str, json_: bool) -> None:
         plain = [{k: asdict(v) if isinstance(v, Estimate) else v for k, v in row.items()} for row in table]
         print(json.dumps(plain))
         return
-    print(f"| arm | T=0 | more than {than} | T=1 | more than {than} | turns | invalid | repeated | CPU s |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    played = [how for how in PLAYED if how in table[0]]
+    heads = ["arm", *(head for how in played for head in (PLAYED[how], f"more than {than}")), "turns", *CALLED, "CPU s"]
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for row in table:
-        estimates = [written(row[name]) for name in ("greedy", "greedy_more", "drawn", "drawn_more")]
+        estimates = [written(row[name]) for how in played for name in (how, f"{how}_more")]
         counts = [f"{row[name]:.2f}" for name in ("turns", *CALLED)]
         cells = [row["arm"], *estimates, *counts, f"{row['cpu_seconds']:.0f}"]
         print(f"| {' | '.join(cells)} |")

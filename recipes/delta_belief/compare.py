@@ -9,11 +9,13 @@ truth too. Every arm trains it on its own play of the train split, with as many 
     delta_belief    ΔBelief-RL, equations 3 and 4: turn by turn; games that are over are left out
     published       the same with zeros in their place, as in the paper's code
     among           as delta_belief, belief as the truth's share among eight candidates
+    outcome_turnwise, exact_turnwise    as delta_belief, without gains and with exact ones: what is due to belief
     to_go           the same rewards, each once, under `ReturnToGo`
     exact           as to_go, gains in bits of the exact posterior: what ΔBelief is an estimate of
     outcome_to_go   as to_go, no gains
 
-Success is that of things that were no secret in training, which the base model knows like all the others.
+Success is that of new games of the things that were secrets in training (40 of 64), and of the other 24, which the base
+model knows as well, but which training teaches are never the secret.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def without(name: str) -> Training:
 
 ARMS: Mapping[str, Callable[[], Training]] = {
     WHOLE: delta_belief,
-    "weight-0": partial(without, "belief"),
+    "outcome_turnwise": partial(without, "belief"),
     **{f"no-{name}": partial(without, name) for name in ("extra_turns", "repeated", "invalid")},
     "win-alone": lambda: of({}, {"success": 2.0}),
 }

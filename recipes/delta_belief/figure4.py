@@ -1,6 +1,6 @@
 """Turns, invalid and repeated questions, and success, over training (ΔBelief-RL, figure 4, for a tiny model).
 
-    python recipes/delta_belief/figure4.py [--arms ARM ...] [--every 4] [--quick] [--json]
+    python recipes/delta_belief/figure4.py [--arms ARM ...] [--every 5] [--quick] [--json]
 
 Means over the games that the steps were trained on, of the train split, and over seeds. The trainings are those of
 `compare.py`, made where they are missing.
@@ -27,7 +27,7 @@ def course(found: Sequence[Row], name: str, every: int) -> list[float]:
 def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
-    parser.add_argument("--every", type=int, default=4, help="steps that a column averages over (default 4)")
+    parser.add_argument("--every", type=int, default=5, help="steps that a column averages over (default 5)")
     args = parser.parse_args()
     found = common.every(common.lab_of(args), {name: ARMS[name] for name in args.arms})
     table = {name: {what: course(mine, what, args.every) for what in DRAWN} for name, mine in found.items()}

@@ -1,9 +1,10 @@
-"""pass@k of held-out things, k up to 128 (ΔBelief-RL, figure 6, for a tiny model).
+"""pass@k, k up to 128 (ΔBelief-RL, figure 6, for a tiny model).
 
     python recipes/delta_belief/figure6.py [--arms ARM ...] [--samples 128] [--quick] [--json]
 
 The unbiased estimator (`metrics.pass_at`) over `samples` games of every thing at temperature 1, a mean over things and
-seeds. The models are those of `compare.py`, trained where they are missing.
+seeds: of those that were secrets in training, and with `--split test` of those held out. The models are those of
+`compare.py`, trained where they are missing.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from common import ARMS, Lab, Row
 from sonde.metrics import pass_at
 
 
-def many(lab: Lab, arm: str, seed: int, samples: int) -> Row:
-    """`samples` games of every held-out thing, by the base model or by a trained one."""
+def many(lab: Lab, arm: str, seed: int, samples: int, split: str) -> Row:
+    """`samples` games of every thing of a split, by the base model or by a trained one."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
-    key: dict[str, Any] = {"measure": "pass", "arm": arm, "seed": seed, "samples": samples, **lab.known}
-    return common.kept(lab.out, key, partial(_many, model, samples, seed))
+    key: dict[str, Any] = {"measure": "pass", "arm": arm, "seed": seed, "samples": samples, "split": split, **lab.known}
+    return common.kept(lab.out, key, partial(_many, model, samples, seed, split))
 
 
-def _many(model: str, samples: int, seed: int) -> dict[str, Any]:
-    return {"drawn": common.play(model, 1.0, samples, seed + 1000)}
+def _many(model: str, samples: int, seed: int, split: str) -> dict[str, Any]:
+    return {"drawn": common.play(model, 1.0, samples, seed + 1000, split=split)}
 
 
 def passes(row: Row, ks: list[int]) -> list[float]:
@@ -40,6 +41,7 @@ def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
     parser.add_argument("--samples", type=int, default=128)
+    parser.add_argument("--split", choices=("train", "test"), default="train", help="things met, or held out")
     args = parser.parse_args()
     lab = common.lab_of(args)
     samples = 4 if args.quick else args.samples
@@ -47,7 +49,9 @@ def main() -> None:
     common.every(lab, {name: ARMS[name] for name in args.arms})
     table: dict[str, list[float]] = {}
     for arm in ("base", *args.arms):
-        seeds = [passes(many(lab, arm, seed, samples), ks) for seed in range(1 if arm == "base" else lab.seeds)]
+        seeds = [
+            passes(many(lab, arm, seed, samples, args.split), ks) for seed in range(1 if arm == "base" else lab.seeds)
+        ]
         table[arm] = [sum(column) / len(column) for column in zip(*seeds, strict=True)]
     if args.json:
         print(json.dumps({"k": ks, **table}))

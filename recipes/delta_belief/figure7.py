@@ -13,27 +13,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import common
-from common import END, PENALTIES, Lab, delta_belief, with_online
+from common import ARMS, Lab, delta_belief, weighted
 
 from sonde.train.presets import Training
-from sonde.train.rewards import RewardMix
 
 SHAPINGS = ("tanh", "sigmoid", "min_max", "group_min_max", "group_centring", "episode_centring")
 BEST = "delta_belief"
 """Weight .1, `relu`."""
 
 
-def weighted(weight: float) -> Training:
-    """Equation 3 with another weight; without beliefs where it is 0."""
-    mix = RewardMix({**PENALTIES, **({"belief": weight} if weight else {})}, every=END)
-    training = with_online(delta_belief(), rewards=mix)
-    return training if weight else with_online(training, rewarders=())
-
-
 Arms = Mapping[str, Callable[[], Training]]
 PARTS: Mapping[str, Arms] = {
     "weight": {
-        "weight-0": partial(weighted, 0.0),
+        "outcome_turnwise": ARMS["outcome_turnwise"],
         "weight-0.05": partial(weighted, 0.05),
         BEST: delta_belief,
         "weight-0.5": partial(weighted, 0.5),

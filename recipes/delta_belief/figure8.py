@@ -20,7 +20,7 @@ from sonde.metrics import within
 
 
 def long(lab: Lab, arm: str, seed: int, turns: int) -> Row:
-    """Games of every held-out thing with so many turns."""
+    """Games, with so many turns, of every thing that was a secret in training."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     samples = min(lab.samples, 4)
     key: dict[str, Any] = {"measure": "long", "arm": arm, "seed": seed, "turns": turns, **lab.known}
@@ -28,7 +28,7 @@ def long(lab: Lab, arm: str, seed: int, turns: int) -> Row:
 
 
 def _long(model: str, samples: int, seed: int, turns: int) -> dict[str, Any]:
-    return {"drawn": common.play(model, 1.0, samples, seed, max_turns=turns)}
+    return {"drawn": common.play(model, 1.0, samples, seed, split="train", max_turns=turns)}
 
 
 def main() -> None:

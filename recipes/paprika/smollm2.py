@@ -5,9 +5,10 @@
 `best_arm`, preset `small`. Told the rules alone, SmolLM2-135M-Instruct chats, and the game ends at its first reply.
 With two games that somebody else won in front of its own (without thinking, which it only copies) it plays, and wins
 about as often as chance would. The won games are kept, their texts are encoded again as if no example had been shown
-(`Learning(encode=True)`), and the model learns them by SFT with an adapter of rank 16 in bfloat16 autocast. Before and
-after, it plays the same test tasks without an example. Every turn is shown as a message of its own (`context=render`):
-with the whole chat in view the model repeats its first reply eleven times.
+(`Learning(encode=True)`), and the model learns them by SFT with an adapter of rank 16, in bfloat16 autocast where the
+processor computes in it. Before and after, it plays the same test tasks without an example, at the paper's temperature
+and greedily. Every turn is shown as a message of its own (`context=render`): with the whole chat in view the model
+repeats its first reply eleven times.
 
 Source: PAPRIKA (arXiv 2502.17543), sections 3.2 and 4: training data at temperature 1.5 and min-p 0.3, evaluation at
 0.7 and 0.3. Departures: the examples (the paper's models know the format); all won games are learnt from
@@ -28,6 +29,7 @@ from sonde.core import AGENT, Task, Trajectory, make
 from sonde.evaluate import Evaluation, evaluate
 from sonde.metrics import Estimate, difference, rate
 from sonde.models.fetch import fetch
+from sonde.models.hf import native_dtype
 from sonde.rollout import Plan, collect
 from sonde.train.learn import Learning, learn
 from sonde.train.presets import Training
@@ -38,6 +40,8 @@ NAME = "smollm2"
 REPLY = 16
 """Tokens of the longest answer; a legal one has about 9."""
 UNREAD = ("format", "invalid")
+AT = (0.7, 0.0)
+"""The temperatures of the tests: the paper's, and greedy play, which shows what sharpening alone would bring."""
 
 
 class Size(NamedTuple):
@@ -69,16 +73,17 @@ def trained(out: Path) -> Path:
 
 def player(model: str, *, examples: int, temperature: float) -> Any:
     """The model in the agent's seat."""
-    backend = make("models:hf", model=model, dtype="bfloat16", max_batch=32)
+    backend = make("models:hf", model=model, dtype=native_dtype(), max_batch=32)
     return make(
         "agents:llm", model=backend, context=BEST_ARM.context, examples=examples, answer_only=True,
         temperature=temperature, min_p=0.3, max_new_tokens=REPLY,
     )  # fmt: skip
 
 
-def test(model: str, tasks: Sequence[Task], label: str) -> Shown:
-    """One game of each task, without an example."""
-    return shown(collect(BEST_ARM.game, {AGENT: player(model, examples=0, temperature=0.7)}, tasks, Plan()), label)
+def test(model: str, tasks: Sequence[Task], label: str) -> dict[float, Shown]:
+    """One game of each task at each temperature, without an example."""
+    return {at: shown(collect(BEST_ARM.game, {AGENT: player(model, examples=0, temperature=at)}, tasks, Plan()),
+                      f"{label}, T={at:g}") for at in AT}  # fmt: skip
 
 
 def shown(played: Sequence[Trajectory], label: str) -> Shown:
@@ -92,7 +97,8 @@ def shown(played: Sequence[Trajectory], label: str) -> Shown:
 
 def training(folder: Path) -> Training:
     settings = TrainSettings(
-        folder=str(folder), lr=1e-3, epochs=1.0, batch_size=1, micro_batch=1, bf16=True,
+        folder=str(folder), lr=1e-3, epochs=1.0, batch_size=1, micro_batch=1,
+        bf16=native_dtype() == "bfloat16",
         lora=LoraSettings(r=16, alpha=32.0),
     )  # fmt: skip
     rules = Learning(encode=True, sft=SFTRule(distinct=False), context=BEST_ARM.context)
@@ -119,12 +125,14 @@ def experiment(size: Size, out: Path) -> dict[str, Any]:
     after = timed("test after", test, str(found.model), tests, "after SFT, zero-shot")
     random = shown(collect(game, {AGENT: make("agents:random")}, tests, Plan()), "random")
     return {
-        "tests": {s.evaluation.label: s for s in (random, before, after)},
+        "random": random,
+        "before": before,
+        "after": after,
         "play": shown(played, "SmolLM2 with examples, training tasks"),
         "steps": found.steps,
         "loss": [found.history[0]["loss"], found.history[-1]["loss"]],
         "cpu": cpu,
-        "gain": difference(wins(after.evaluation), wins(before.evaluation)),
+        "gain": {at: difference(wins(after[at].evaluation), wins(before[at].evaluation)) for at in AT},
     }
 
 
@@ -135,13 +143,13 @@ def row(s: Shown) -> list[Any]:
 
 def report(found: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
     """The tables, and the same as numbers."""
-    shows: list[Shown] = [*found["tests"].values(), found["play"]]
+    shows: list[Shown] = [found["random"], *found["before"].values(), *found["after"].values(), found["play"]]
     heads = ["", "success", "episodes read", "turns read", "machines named"]
     played = found["play"].evaluation.rows
     learned = [["training games that were won", f"{sum(r.win for r in played)} of {len(played)}"],
                ["steps", found["steps"]],
                ["loss, first and last step", " ".join(f"{x:.4f}" for x in found["loss"])],
-               ["success after minus before, by task", str(found["gain"])]]  # fmt: skip
+               *([f"success after minus before, by task, T={at:g}", str(found["gain"][at])] for at in AT)]  # fmt: skip
     parts = [
         Part("SmolLM2-135M-Instruct in best_arm, preset small", heads, [row(s) for s in shows]),
         Part("SFT on its own won games", ["", ""], learned),
@@ -157,11 +165,8 @@ def report(found: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
 
 
 def draw(found: dict[str, Any], folder: Path) -> Path:
-    tests: dict[str, Shown] = found["tests"]
-    names = {"random": "random", "SmolLM2, zero-shot": "before", "after SFT, zero-shot": "after SFT"}
-    series = {
-        short: [_known(tests[label].evaluation.metrics["success"]), tests[label].fine] for label, short in names.items()
-    }
+    tests = {"random": found["random"], "before": found["before"][AT[0]], "after SFT": found["after"][AT[0]]}
+    series = {name: [_known(s.evaluation.metrics["success"]), s.fine] for name, s in tests.items()}
     return charts.bars(folder / NAME / f"{NAME}.png", ["success", "could be read"], series, ylabel="episodes (%)")
 
 

@@ -36,6 +36,7 @@ COMPLETION = {
     "finish": "text",
     "reasoning": "text",
     "name": "text",
+    "unread": "text",
     "model": "text",
     "weights": "text",
     "usage": "list<int64>",

@@ -30,11 +30,11 @@ class Counted(Protocol):
 
 
 def count(trajectory: Trajectory) -> Replies:
-    """The counts of an episode; names of sub-calls as in `agents/_calls.py`."""
+    """The counts of an episode."""
     said = [c for turn in trajectory.turns for c in turn.acts[0].action.completions]
     return Replies(
-        malformed=sum(c.name.endswith(":malformed") for c in said),
-        fallbacks=sum(c.name.endswith(":fallback") for c in said),
+        malformed=sum(c.unread == "malformed" for c in said),
+        fallbacks=sum(c.unread == "fallback" for c in said),
         cut=sum(c.finish == "length" for c in said),
         thoughts=sum(map(_only_thought, said)),
     )

@@ -25,11 +25,9 @@ import yaml
 
 from .core import (
     AGENT,
-    EMPTY,
     AnyPolicy,
     Env,
     EpisodePolicy,
-    Frozen,
     Policy,
     StoreError,
     Task,
@@ -37,11 +35,8 @@ from .core import (
     UserError,
     build,
     content_hash,
-    find,
     identity,
     invalid,
-    names,
-    unknown,
 )
 from .core.checked import Checked, checked
 from .core.types import Json
@@ -85,22 +80,6 @@ class RunConfig(Checked):
 
     def plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How a suite is evaluated unless one says otherwise: samples of each task, and settings of the agent if it has
-    them."""
-
-    k: int = RunConfig.k
-    agent: Mapping[str, Json] = EMPTY
-
-
-PROTOCOLS: Mapping[str, Protocol] = {"delta_belief": Protocol(8, Frozen(temperature=0.7, top_p=0.8, min_p=0.0))}
-"""Those of suites whose paper does not evaluate as PAPRIKA does.
-
-Of ΔBelief-RL (by its code) top-k 20 is left out, which `Sampling` does not have, and so is its user, a language model
-at the same temperature: users are the environments' own rules unless there is a `--user`."""
 
 
 @dataclass(frozen=True)
@@ -150,26 +129,6 @@ class Prepared:
     def folder_name(self) -> str:
         """A readable name that only equal configurations share, wherever their endpoints are."""
         return f"{self.env.spec.name}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
-
-
-ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = Frozen(
-    lmrl=Frozen(chess=("full", "endgames"), maze=("lmrl_partial",), text_nav=("fo", "po"))
-)
-"""Presets of a suite that have other names: tasks that its paper has in two forms."""
-
-
-def suite(name: str) -> tuple[tuple[str, str], ...]:
-    """The environments of a suite and their presets: all presets of this name, and those in `ALSO`.
-
-    >>> ("word_guess", "mtp") in suite("mtp"), [p for env, p in suite("lmrl") if env == "maze"]
-    (True, ['lmrl', 'lmrl_partial'])
-    """
-    presets: dict[str, Sequence[str]] = {env: getattr(find(env), "presets", ()) for env in names("envs")}
-    also = ALSO.get(name, EMPTY)
-    found = tuple((env, p) for env, known in presets.items() for p in known if p == name or p in also.get(env, ()))
-    if not found:
-        raise unknown("suite", name, sorted({preset for known in presets.values() for preset in known}))
-    return found
 
 
 @checked

@@ -112,7 +112,7 @@ def test_an_unreadable_reply_is_asked_for_again_in_the_same_conversation() -> No
     model = Scripted(replies=("no idea", "<think>hm</think>Action: A"))
     found, calls = ask(model, retries=2)
     assert found == "A"
-    assert [c.name for c in calls.completions] == ["policy:malformed", "policy"]
+    assert [(c.name, c.unread) for c in calls.completions] == [("policy", "malformed"), ("policy", "")]
     assert calls.completions[1].reasoning == "hm"
     assert calls.counts == {"policy:fallback": 1, "policy:malformed": 1}
     (first, one), (second, two) = model.asked
@@ -124,7 +124,7 @@ def test_an_unreadable_reply_is_asked_for_again_in_the_same_conversation() -> No
 def test_a_call_that_is_given_up_is_counted_by_name() -> None:
     found, calls = ask(Scripted(replies=("?", "??", "???")), retries=2)
     assert found is None
-    assert [c.name for c in calls.completions] == ["policy:malformed", "policy:malformed", "policy:fallback"]
+    assert [c.unread for c in calls.completions] == ["malformed", "malformed", "fallback"]
     assert calls.counts == {"policy:fallback": 2, "policy:malformed": 2}
 
 

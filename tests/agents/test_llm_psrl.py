@@ -27,7 +27,9 @@ def made(**config: Any) -> LLMPSRL:
 
 
 def names(trajectory: Trajectory) -> Counter[str]:
-    return Counter(c.name for turn in trajectory.turns for c in turn.acts[0].action.completions)
+    """How often each sub-call was made, and, after a colon, how often for nothing."""
+    said = [c for turn in trajectory.turns for c in turn.acts[0].action.completions]
+    return Counter(f"{c.name}:{c.unread}" if c.unread else c.name for c in said)
 
 
 def play(env: Env[Any], agent: Policy, n_acts: int, task: int = 0) -> Episode:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import sonde
 from sonde.cli.app import app
 from sonde.core import UserError
-from sonde.run import suite
+from sonde.suites import suite
 
 MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
 DELTA_BELIEF = ("customer_service", "guess_my_city", "murder_mystery", "twenty_questions", "user_personalization")
@@ -90,6 +90,23 @@ def test_the_suite_of_delta_belief_samples_as_its_paper_does() -> None:
         "environments"
     ]
     assert (first["k"], first["agent"]["top_p"], first["agent"]["min_p"]) == (1, 0.9, 0.1), "so does a file"
+
+
+def test_the_suite_of_lmrl_gym_is_played_and_scaled_as_its_paper_does() -> None:
+    """Appendix F: 32 rollouts from each of 25 places, 4,096 games of Wordle (29 x 143), 1,000 of chess, 645 ends."""
+    planned = as_json("--suite", "lmrl", "--model", "fake", "--no-gains", "--dry-run", *SAYS)
+    episodes = [(row["environment"], row["episodes"]) for row in planned]
+    assert [n for name, n in episodes if name == "maze"] == [25 * 32, 25 * 32], "fully and partially observed"
+    assert [n for name, n in episodes if name == "chess"] == [1000, 645], "whole games and endgames"
+    assert dict(episodes)["wordle"] == 29 * 143 >= 4096
+    found = as_json("--suite", "lmrl", "--agent", "random", *SHORT)["environments"]
+    scaled = {(e["env_name"], e["preset"]): (e["metrics"]["score"]["mean"], e["paper_score"]) for e in found}
+    assert scaled["car_dealer", "lmrl"][1] is None, "the paper prints no scale for it"
+    returned, scale = scaled["maze", "lmrl"]
+    below, above = 50 * (returned + 101) / (101 - 83), 50 + 50 * (returned + 83) / (83 - 6.84)
+    assert scale == pytest.approx(below if returned < -83 else above)
+    table = run("--suite", "lmrl", "--agent", "random", *SHORT)
+    assert "0-100" in table and "inv. %" in table and all(len(line) <= 80 for line in table.splitlines()[:14])
 
 
 def test_other_suites_keep_the_defaults() -> None:

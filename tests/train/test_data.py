@@ -90,7 +90,13 @@ def test_unknown_log_probabilities_are_nan_or_left_out() -> None:
 
 
 SUB_CALLS = [
-    [act(call([3], [9], name="note"), call([4], [8], name="policy:malformed"), call([5], [7], 2, name="policy"))],
+    [
+        act(
+            call([3], [9], name="note"),
+            call([4], [8], name="policy", unread="malformed"),
+            call([5], [7], 2, name="policy"),
+        )
+    ],
     [act(call([6], [8, 8], name="policy"))],
 ]
 
@@ -338,9 +344,9 @@ def test_an_agent_of_sub_calls_that_asks_again() -> None:
     found, report = samples(played)
     assert report.agent_tokens == sum(len(c.ids) for c in said)
     assert report.rows == sum(c.shared == 0 for c in said) < len(said)
-    chosen, kept = samples(played, names=("policy", "policy:fallback"))
-    named = [c for c in said if c.name in ("policy", "policy:fallback")]
-    assert kept.agent_tokens == sum(len(c.ids) for c in named) < report.agent_tokens
+    chosen, kept = samples(played, names=("policy",))
+    named = [c for c in said if c.name == "policy" and not c.unread]
+    assert 0 < kept.agent_tokens == sum(len(c.ids) for c in named) < report.agent_tokens
     assert sum(len(s.rows) for s in chosen) < sum(len(s.rows) for s in found)
 
 

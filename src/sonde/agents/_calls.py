@@ -2,9 +2,9 @@
 
 A *role* is a sub-call with a name, a model and a temperature of its own. A reply that cannot be read is asked for again
 in the same conversation, at most `retries` times; after that the agent does what its docstring says (its fallback).
-Nothing of this is silent: an accepted reply is recorded as `Completion.name == "policy"` (say), one that could not be
-read as `"policy:malformed"`, and the last one of a call that was given up as `"policy:fallback"`. The same names are
-counted over the episode in the agent's memory under `"calls"`.
+Nothing of this is silent: every reply is recorded under its role's name, one that could not be read as
+`Completion.unread == "malformed"`, and the last one of a call that was given up as `"fallback"`. They are counted over
+the episode in the agent's memory under `"calls"`, as `"policy:malformed"` (say).
 
 Prompts live in `agents/prompts/NAME.md`; a line `## name` begins the piece called `name`. What a program could need of
 a prompt (the situation, what was observed, a belief) stands in fenced JSON blocks, which models read as well.
@@ -35,7 +35,6 @@ Reader = Callable[[str], T | None]
 KEPT = 24_000
 """Bytes of JSON that one text in a memory may take; two of them and what else is kept fit into `MEMORY_LIMIT`."""
 
-MALFORMED, FALLBACK = "malformed", "fallback"
 _BRANCH = 10_000
 """Call numbers that one branch of an act may use."""
 _NUMBER = re.compile(r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?")
@@ -66,9 +65,11 @@ class Calls:
             completion, text = await self._generate(role, messages)
             value = read(text)
             if value is not None:
-                self._keep(completion, role.name)
+                self.completions.append(replace(completion, name=role.name))
                 return value
-            self._keep(completion, f"{role.name}:{MALFORMED if left else FALLBACK}")
+            unread = "malformed" if left else "fallback"
+            self.completions.append(replace(completion, name=role.name, unread=unread))
+            self._count(f"{role.name}:{unread}", 1)
             messages = (*messages, Message("assistant", completion.text, completion), Message("user", again()))
         return None
 
@@ -80,10 +81,8 @@ class Calls:
         reasoning, text = split_reasoning(completion.text)
         return (replace(completion, reasoning=reasoning) if reasoning else completion), text
 
-    def _keep(self, completion: Completion, name: str) -> None:
-        self.completions.append(replace(completion, name=name))
-        if ":" in name:
-            self.counts[name] = self.counts.get(name, 0) + 1
+    def _count(self, name: str, n: int) -> None:
+        self.counts[name] = self.counts.get(name, 0) + n
 
     async def together(self, works: Iterable[Callable[[Calls], Awaitable[T]]]) -> list[T]:
         """Independent pieces of work at the same time, each with call numbers of its own, recorded in their order."""
@@ -93,7 +92,7 @@ class Calls:
         for branch in branches:
             self.completions += branch.completions
             for name, n in branch.counts.items():
-                self.counts[name] = self.counts.get(name, 0) + n
+                self._count(name, n)
         return list(found)
 
 

@@ -12,7 +12,8 @@ from sonde.core.checked import check_types
 from sonde.core.errors import near
 from sonde.core.types import Json
 from sonde.models.fetch import known
-from sonde.run import RunConfig, config_from, override, read_config, suite
+from sonde.run import RunConfig, config_from, override, read_config
+from sonde.suites import suite
 
 NAMED = ("hf", "http")
 """Backends that a name belongs to."""

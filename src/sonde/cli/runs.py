@@ -15,9 +15,10 @@ from sonde.core import build
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
 from sonde.rollout import OnDone
-from sonde.run import PROTOCOLS, Prepared, Protocol, load_evaluation, missing, reopen
+from sonde.run import Prepared, load_evaluation, missing, reopen
 from sonde.run import play as play_run
 from sonde.store import Run
+from sonde.suites import ANCHORS, PROTOCOLS, Protocol, paper_score
 
 from . import tables
 from .estimate import estimate
@@ -59,7 +60,7 @@ def evaluate(
     protocol = PROTOCOLS.get(suite or "", Protocol())
     settings = {"max_turns": max_turns, "gains": gains, "label": playing.agent if playing.agent in ROLES else None}
     prepared = [
-        playing.prepared(env, preset, defaults={"k": protocol.k}, agent=protocol.agent, **settings)
+        playing.prepared(env, preset, defaults={"k": protocol.samples(env)}, agent=protocol.agent, **settings)
         for env, preset in environments(envs, suite, playing.preset)
     ]
     if dry_run:
@@ -93,7 +94,8 @@ def _show(
 
         write_report(folders, report)
     if as_json:
-        found = [{**e.summary(), "folder": str(f)} for e, f in zip(done, folders, strict=True)]
+        paper = [{"paper_score": paper_score(suite, e)} if suite in ANCHORS else {} for e in done]
+        found = [{**e.summary(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
         mean = {name: value and asdict(value) for name, value in macro(done).items()}
         out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
         return

@@ -16,6 +16,7 @@ from sonde.curves import MANY, passes
 from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
 from sonde.paprika import Outcome
+from sonde.suites import ANCHORS, paper_score
 
 NOT_AVAILABLE = "n/a"
 _LONG = 20
@@ -59,7 +60,8 @@ def audit(found: Audit) -> Group:
 
 def suite(name: str, rows: Sequence[Evaluation]) -> Group:
     """One line per environment of a suite that one agent has played, their mean, and what the columns mean."""
-    names = ["tasks", "success %", "pass@k", "return", "score", "played", "fmt %"]
+    own = _OWN if name in ANCHORS else ()
+    names = ["tasks", "success %", *([] if own else ["pass@k"]), "return", "score", "played", *(own or ["fmt %"])]
     table = _table(names, rows, agent=False)
     table.add_section()
     mean = macro(rows)
@@ -72,7 +74,8 @@ def suite(name: str, rows: Sequence[Evaluation]) -> Group:
     notes = _notes(
         rows,
         "return: mean reward of an episode. played: mean turns, won or not.",
-        "fmt %: episodes without a readable answer. mean: over the environments.",
+        *(_OWN_MEANS if own else ["fmt %: episodes without a readable answer."]),
+        "mean: over the environments.",
     )
     return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *_samples(rows, agent=False), *notes)
 
@@ -167,7 +170,15 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "fmt %": _format_failures,
     "cut %": lambda e: _share(e, "cut"),
     "mute %": lambda e: _share(e, "reasoning_only"),
+    "0-100": lambda e: NOT_AVAILABLE if (found := paper_score("lmrl", e)) is None else f"{found:.0f}",
+    "inv. %": lambda e: _share(e, "invalid"),
 }
+_OWN = ("0-100", "inv. %")
+_OWN_MEANS = (
+    "0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean.",
+    "inv. %: turns that were invalid, as illegal moves are.",
+)
+"""Columns of the suite whose paper has a scale of its own, LMRL-Gym's."""
 _IF_ANY = {"cut %": "cut", "mute %": "reasoning_only"}
 """Columns that are shown only where something was wrong, with their metrics."""
 _IF_ANY_MEANS = {

@@ -15,7 +15,7 @@ from .errors import ReplayError
 from .frozen import frozen
 from .types import EMPTY, Act, Action, Completion, Json, Outcome, Task, Turn, Usage
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the JSON form; readers refuse a newer one."""
 
 
@@ -137,6 +137,7 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
         "finish": c.finish,
         "reasoning": c.reasoning,
         "name": c.name,
+        "unread": c.unread,
         "model": c.model,
         "weights": c.weights,
         "usage": list(c.usage),

@@ -112,7 +112,8 @@ class Completion:
     call (its prompt and completion), followed by `prompt_ids`. `ids` includes the end-of-turn token when sampled.
     `logprobs` are natural logarithms of the probabilities at `temperature` (at 1 where that is 0), before truncation,
     one per id. `temperature` is what the logits were divided by, None where that is not known; `truncated` says that
-    top-p or min-p cut the distribution that was drawn from.
+    top-p or min-p cut the distribution that was drawn from. `name` is that of a sub-call; `unread` marks a reply that
+    could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up.
 
     >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
     'blue'
@@ -128,6 +129,7 @@ class Completion:
     finish: Literal["stop", "length", "filter"] = "stop"
     reasoning: str = ""
     name: str = ""
+    unread: Literal["", "malformed", "fallback"] = ""
     model: str = ""
     weights: str = ""
     usage: Usage = NO_USAGE

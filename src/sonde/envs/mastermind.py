@@ -12,9 +12,10 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
+from operator import eq
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid
+from sonde.core import AGENT, EMPTY, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -40,9 +41,8 @@ def score(code: str, guess: str) -> tuple[int, int]:
     >>> score("0427", "4420")
     (2, 1)
     """
-    exact = common = 0
-    for mine, theirs in zip(guess, code, strict=True):
-        exact += mine == theirs
+    exact = sum(map(eq, guess, code))
+    common = 0
     for digit in set(guess):
         if digit in code:
             common += min(code.count(digit), guess.count(digit))
@@ -152,13 +152,19 @@ class Mastermind(TabularEnv[State]):
         return self._next(state, say["counts"].format(guess=guess, exact=exact, partial=partial), info)
 
     def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
-        after, say = State(state.code, state.turn + 1), pieces("mastermind")
+        after = State(state.code, state.turn + 1)
         left = self.max_turns - after.turn
         if left == 0:
-            told = f"{told}\n{say['timeout']}"
+            told = f"{told}\n{pieces('mastermind')['timeout']}"
             return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
-        told = f"{told}\n{say['next'].format(left=left, length=self.length)}"
-        return Step(after, Frozen({AGENT: told}), info=info)
+        before, behind = self._asked
+        return Step(after, Frozen({AGENT: f"{told}\n{before}{left}{behind}"}), EMPTY, info)
+
+    @cached_property
+    def _asked(self) -> tuple[str, str]:
+        """What stands before and behind the number of guesses left."""
+        before, _, behind = pieces("mastermind")["next"].partition("{left}")
+        return before, behind.format(length=self.length)
 
     def actions(self, state: State) -> Sequence[str] | None:
         return _all(self.length, self.digits)

@@ -44,7 +44,7 @@ _PRESETS = {
 }
 _WIN, _MISS, _FREE = Frozen({AGENT: 1.0}), Frozen({AGENT: -1.0}), Frozen({AGENT: 0.0})
 _SAID = {"g": "right place", "y": "other place", "b": "absent"}
-_LINES = {(letter, mark): f"{letter}: {said}" for letter in ascii_lowercase for mark, said in _SAID.items()}
+_LINES = {mark: {letter: f"{letter}: {said}" for letter in ascii_lowercase} for mark, said in _SAID.items()}
 
 
 class State(NamedTuple):
@@ -182,18 +182,25 @@ class Wordle(TabularEnv[State]):
     def _feedback(self, guess: str, seen: str) -> str:
         if self._lmrl:
             return " ".join(seen)
-        return "\n".join([_LINES[pair] for pair in zip(guess, seen, strict=True)])
+        return "\n".join([_LINES[mark][letter] for letter, mark in zip(guess, seen, strict=True)])
 
     def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
-        after, say = State(state.word, state.turn + 1), pieces("wordle")
-        left = self.turns - after.turn
+        after = State(state.word, state.turn + 1)
         reward = _MISS if self._lmrl else EMPTY
+        left = self.turns - after.turn
         if left == 0:
-            told = f"{told}\n{say['lmrl_timeout' if self._lmrl else 'timeout']}"
+            told = f"{told}\n{pieces('wordle')['lmrl_timeout' if self._lmrl else 'timeout']}"
             return Step(after, Frozen({AGENT: told}), reward, info, Outcome("timeout", truncated="turns"))
         if not self._lmrl:
-            told = f"{told}\n{say['next'].replace('{left}', str(left))}"
+            before, behind = self._asked
+            told = f"{told}\n{before}{left}{behind}"
         return Step(after, Frozen({AGENT: told}), reward, info)
+
+    @cached_property
+    def _asked(self) -> tuple[str, str]:
+        """What stands before and behind the number of guesses left."""
+        before, _, behind = pieces("wordle")["next"].partition("{left}")
+        return before, behind
 
     def actions(self, state: State) -> Sequence[str] | None:
         return self._words(len(state.word))

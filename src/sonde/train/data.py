@@ -69,7 +69,7 @@ def samples(
     of more than `max_tokens` is left out whole. With `by_turn` every completion is a sample with a row of its own, in
     which all that came before is context, and is left out alone where it is too long. Agents of several sub-calls:
     every completion of the seat is trained, replies that could not be read included; `names` keeps those of these names
-    only (`Completion.name`; `""` is that of agents with one call), the others remain context.
+    that could be read (`Completion.name`; `""` is that of agents with one call), the others remain context.
     """
     maker = _Maker(seat, max_tokens, by_turn, None if names is None else frozenset(names))
     found = [sample for t in trajectories for sample in maker.make(t)]
@@ -223,7 +223,7 @@ def _drafts(
                 drafts.append(_Draft(context, forked=bool(drafts) and not extends))
             else:
                 drafts[-1].hear(c.prompt_ids)
-            trained = names is None or c.name in names
+            trained = names is None or (c.name in names and not c.unread)
             drafts[-1].say(c, turn, trained)
             models |= {c.model} if trained else set()
     if len(models) > 1:
@@ -247,7 +247,7 @@ class Chain:
         del self.ids[c.shared :]
         self.ids += c.prompt_ids
         self.ids += c.ids
-        self._known, self._name = bool(c.ids), _call(c)
+        self._known, self._name = bool(c.ids), c.name
         return extends
 
     def _check(self, c: Completion, first: bool) -> None:
@@ -258,16 +258,11 @@ class Chain:
         if not self._known or not 0 <= c.shared <= len(self.ids):
             known = len(self.ids) if self._known else 0
             raise invalid("completion.shared", c.shared, f"0 to {known}, the known tokens of the call before")
-        if not first and _call(c) != self._name:
+        if not first and c.name != self._name:
             raise UserError(
                 f"completion.name: got {c.name!r}, which shares tokens with call {self._name!r} of the same act, or "
                 "with one of an earlier act; allowed: sub-calls that begin conversations of their own"
             )
-
-
-def _call(c: Completion) -> str:
-    """The sub-call that a completion is of: a reply that is asked for again has the same."""
-    return c.name.partition(":")[0]
 
 
 class _Draft:

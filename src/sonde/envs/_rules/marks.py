@@ -22,6 +22,8 @@ def standard(secret: str, guess: str) -> str:
     >>> standard("those", "geese")
     'bbbgg'
     """
+    if len(set(guess)) == len(guess):
+        return membership(secret, guess)  # the rules differ for guesses that repeat a letter
     left = marks = ""
     for s, g in zip(secret, guess, strict=True):
         if s != g:
@@ -44,7 +46,7 @@ def membership(secret: str, guess: str) -> str:
     'byygg'
     """
     pairs = zip(secret, guess, strict=True)
-    return "".join("g" if s == g else "y" if g in secret else "b" for s, g in pairs)
+    return "".join(["g" if s == g else "y" if g in secret else "b" for s, g in pairs])
 
 
 def number(marks: str) -> int:
