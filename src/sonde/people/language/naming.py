@@ -144,12 +144,12 @@ def proposals(
     aside: Callable[[str, str], bool] = lambda before, name: False,
     begins: Callable[[str], bool] = bool,
 ) -> Sequence[int]:
-    """The candidates that a message proposes: those whose sentence says nothing but that they are it, descriptions behind
-    the names cut off. `aside` tells, by the word before a name, where it names no candidate, `begins` with which words
-    names may begin.
+    """The candidates that a message proposes: those whose sentence says nothing but that they are it, descriptions
+    behind the names cut off. `aside` tells, by the word before a name, where it names no candidate, `begins` with
+    which words names may begin.
 
-    >>> known = {"rome": 1, "oslo": 2}
-    >>> [proposals(m, lambda name: known.get(name, 0), 1) for m in ("It's Rome, also called Oslo.", "A city like Rome?")]
+    >>> find = lookup({"rome": 1, "oslo": 2})
+    >>> [proposals(said, find, 1) for said in ("It's Rome, also called Oslo.", "A city like Rome?")]
     [[1], []]
     """
     words, names = tokens(said), Names(find, longest, 0)
@@ -186,12 +186,8 @@ def _sentences(words: Sequence[str]) -> list[Sequence[str]]:
 
 def _described(words: Sequence[str], at: int) -> int:
     """Where a description begins that stands behind a name."""
-    for i in range(at, len(words)):
-        if words[i] in _DESCRIBING and _NAME not in words[i - 1 : i]:
-            return i
-        if words[i] in _DESCRIBING and words[i] not in ("as", "that") and words[i] != "or":
-            return i
-    return len(words)
+    starts = (i for i in range(at, len(words)) if words[i] in _DESCRIBING)
+    return next((i for i in starts if words[i - 1] != _NAME or words[i] not in ("as", "that")), len(words))
 
 
 def reported(said: str) -> bool:
