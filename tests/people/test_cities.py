@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.people.cities.atlas import City, atlas
+from sonde.people.cities.columns import COLUMNS
+from sonde.people.cities.facts import facts
 from sonde.people.cities.guesses import cities_named, name_key, proposed
 from sonde.people.cities.hearing import asked
+from sonde.people.cities.knowing import Cities, declared
 from sonde.people.cities.resident import (
     NO,
     REFUSED,
@@ -25,6 +29,7 @@ from sonde.people.cities.resident import (
     reply,
 )
 from sonde.people.cities.sets import sets
+from sonde.people.meaning.lexicon import lines
 
 
 def city(title: str) -> City:
@@ -218,6 +223,21 @@ def test_every_attribute_is_decided_for_every_city() -> None:
         assert found is not None
         assert not found.yes & found.no, name
         assert not (found.yes | found.no) & ~atlas().all, name
+
+
+def test_every_phrasing_means_something_that_is_known() -> None:
+    """No line of the declarations names an attribute, column, slot or fact that there is not."""
+    parts = declared()
+    for line in lines("\n".join(parts[name] for name in ("city", "country", "land"))):
+        name, slot = (line.meaning.split(" <")[0], "<" in line.meaning) if line.meaning else ("", False)
+        if slot:
+            assert name in COLUMNS, line
+        else:
+            assert all(Cities().attribute(n) for n in re.findall(r"\w+", name)), line
+    assert all(Cities().attribute(row.partition(":")[0].strip("!?")) for row in parts["things"].splitlines())
+    named = {row.partition(":")[0] for row in parts["open"].splitlines()}
+    assert named - {"refuse"} <= facts().keys()
+    assert all(sets().attribute(name) for name in atlas().more["faiths"])
 
 
 def test_yes_and_no_come_with_their_contraries() -> None:
