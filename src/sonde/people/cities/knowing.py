@@ -154,6 +154,15 @@ def _fame() -> Sequence[tuple[int, frozenset[str]]]:
     return [(1 << c.id, frozenset(base(w) for w in plain(phrase).split())) for c, phrase in rows if phrase]
 
 
+@cache
+def _fame_by_word() -> Mapping[str, Sequence[tuple[int, frozenset[str]]]]:
+    found: dict[str, list[tuple[int, frozenset[str]]]] = {}
+    for bit, held in _fame():
+        for word in held:
+            found.setdefault(word, []).append((bit, held))
+    return found
+
+
 def fame(phrase: str, known_for: bool) -> Claim | None:
     """The cities that are known for a phrase: those of which one thing has all of its words. It is not known of those
     that share some of them, and false of all others where two words at least, or what it is known for, are asked."""
@@ -162,10 +171,10 @@ def fame(phrase: str, known_for: bool) -> Claim | None:
     if not core:
         return None
     yes = some = 0
-    for bit, held in _fame():
+    for bit, held in (row for word in core for row in _fame_by_word().get(word, ())):
         if core <= held:
             yes |= bit
-        elif core & held:
+        else:
             some |= bit
     if not yes:
         return None

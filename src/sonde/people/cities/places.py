@@ -235,12 +235,19 @@ def rivers() -> Mapping[str, Known]:
     return found
 
 
+@cache
 def lakes() -> Mapping[str, Known]:
     """Lakes -> the cities on them."""
     names = {c.water for c in atlas().cities if c.water and c.shore == "lake"}
     found = {plain(n): certain(sum(1 << c.id for c in atlas().cities if c.water == n)) for n in names}
     great = either(found[name] for name in ("lake michigan", "lake erie", "lake ontario"))
     return found | dict.fromkeys(("great lakes", "great lake", "one of great lakes"), great)
+
+
+@cache
+def waters() -> Mapping[str, Known]:
+    """Rivers and lakes."""
+    return {**rivers(), **lakes()}
 
 
 @cache

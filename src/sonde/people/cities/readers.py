@@ -160,11 +160,15 @@ def money(words: Words) -> str | None:
     )
     same: Mapping[str, str] = atlas().more["same_money"]
     name = same.get(name, name)
-    return (
-        name
-        if any(f" {name} " in f" {plain(x.currency)} " for x in atlas().countries.values()) and name != "and"
-        else None
-    )
+    return name if name in _currencies() else None
+
+
+@cache
+def _currencies() -> frozenset[str]:
+    """All that a part of a currency's name may be: "us dollar", "dollar"."""
+    names = [plain(x.currency).split() for x in atlas().countries.values()]
+    parts = (" ".join(words[i:j]) for words in names for i in range(len(words)) for j in range(i + 1, len(words) + 1))
+    return frozenset(parts) - {"and"}
 
 
 _COLOURS = frozenset(
@@ -260,10 +264,14 @@ def ruler(words: Words) -> str | None:
     name = text_of(words)
     for suffix in ("", " empire", " rule", " crown", " colonial empire"):
         bare = name.removesuffix(suffix)
-        for key, row in atlas().more["ruled"].items():
-            if bare in row["words"].split("|") or name in row["words"].split("|"):
-                return key
+        if bare in _powers():
+            return _powers()[bare]
     return None
+
+
+@cache
+def _powers() -> Mapping[str, str]:
+    return {word: key for key, row in atlas().more["ruled"].items() for word in row["words"].split("|")}
 
 
 _METRES = {
@@ -297,7 +305,7 @@ SLOTS: Mapping[str, Callable[[Words], Any]] = {
     "time": _TIMES.read,
     "sea": lambda words: _names(words, places.seas()),
     "land_sea": lambda words: _names(words, places.land_coasts()),
-    "water": lambda words: _names(words, {**places.rivers(), **places.lakes()}),
+    "water": lambda words: _names(words, places.waters()),
     "range": lambda words: _names(words, places.ranges()),
     "island": lambda words: _names(words, places.islands()),
 }
