@@ -7,9 +7,14 @@ import pytest
 from sonde.envs._rules.topics.answering import article, verdict_on
 from sonde.envs._rules.topics.knowledge import knowledge
 from sonde.envs._rules.topics.regions import CONTINENTS, within
-from sonde.envs._rules.topics.room import read, sense
+from sonde.envs._rules.topics.room import declared, read, sense
 from sonde.envs._rules.topics.rules import ruled, rules
+from sonde.envs._rules.topics.world import SLOTS, Topics
 from sonde.envs.twenty_questions import TwentyQuestions
+from sonde.people.language.acts import heard
+from sonde.people.language.clauses import Subject
+from sonde.people.meaning.grammar import Grammar
+from sonde.people.meaning.lexicon import Lexicon, lines
 
 
 def reply(topic: str, question: str) -> str:
@@ -157,3 +162,48 @@ def test_other_names_are_legal_and_win() -> None:
     assert env.say(name).startswith("Is it a")
     assert query is not None
     assert query.goal >> topic & 1
+
+
+def test_one_line_teaches_every_wording() -> None:
+    """The example of docs/users.md."""
+    line = lines("snack: ob serve on (a stick|sticks); is on a stick; ob eat off a stick")
+    taught = Grammar(Lexicon([*declared(), *line], Topics(), SLOTS), Subject(), lambda words, article: None)
+    told, every = ruled("snack"), knowledge().all
+    for said in (
+        "Do people serve it on a stick?",
+        "Is it usually served on sticks?",
+        "Is it something you eat off a stick?",
+        "Would you say it is served on a stick?",
+    ):
+        claim = taught.sentence(heard(said).words)
+        assert claim is not None, said
+        assert (claim.yes & every, claim.no & every) == (told.yes, told.no), said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm confident the topic is Marie Curie.",
+        "I'm going to guess that it's Marie Curie.",
+        "Could it be Marie Curie?",
+        "I think the person you are thinking of is Marie Curie.",
+        "Is the person Marie Curie (also known as Maria Skłodowska)?",
+        "Is this person the scientist Marie Curie?",
+        "Is it Marie Curie, the physicist?",
+        "Is the topic Marie Curie, who won two Nobel Prizes?",
+        "Based on your answers, I believe the topic is Marie Curie.",
+        "Is Marie Curie the answer?",
+    ],
+)
+def test_a_guess_is_what_a_message_names_in_any_frame(said: str) -> None:
+    assert reply("Marie Curie", said) == "goal"
+    assert reply("Albert Einstein", said) == "no"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["It isn't Marie Curie.", "Is it Marie Curie or Albert Einstein?", "Somebody said Marie Curie.",
+     "Did this person know Marie Curie?", "Is it the painter Marie Curie?"],
+)  # fmt: skip
+def test_what_is_no_guess(said: str) -> None:
+    assert reply("Marie Curie", said) != "goal"

@@ -37,7 +37,8 @@ _NUMBERING = re.compile(
 _SHORT = re.compile(r"\b(st|mr|mrs|ms|dr|jr|sr|vs|prof|e|i|g|[a-z]|no(?=\.\s*\d))\.")
 _MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
 _EXAMPLES = re.compile(
-    r"[\[(]\s*(?:e\.?g|i\.?e|like|such as|for (?:example|instance)|including|or similar|meaning|also|aka|a\.k\.a)\b[^)\]]*[)\]]",
+    r"[\[(]\s*(?:e\.?g|i\.?e|like|such as|for (?:example|instance)|including|or similar|meaning|also|aka|a\.k\.a)\b"
+    r"[^)\]]*[)\]]",
     re.I,
 )
 _SEVERAL = re.compile(r"\?(?=[^?]*\w[^?]*\?)")

@@ -96,8 +96,8 @@ class Subject:
         return Clause("bare", tuple(words))
 
     def _asked(self, words: list[str]) -> Clause:
-        """As in "is it ...", "does this animal ...", "can you ... it", "is its colour ...", "is there ... in it", "is Rome
-        the answer"."""
+        """As in "is it ...", "does this animal ...", "can you ... it", "is its colour ...", "is there ... in it", "is
+        Rome the answer"."""
         aux = words[0]
         at = 2 if words[1] == "not" and len(words) > 2 else 1
         end = self.end(words, at)
@@ -107,9 +107,8 @@ class Subject:
             rest = words[at + 1 :]
             inside = rest[-2:-1] in (["in"], ["on"], ["inside"], ["for"]) and rest[-1] in ("it", "them")
             return Clause("do", ("have", *(rest[:-2] if inside else rest)))
-        back = next(
-            (i for i in range(at + 1, len(words) - 1) if words[i] in _ITS and self.end(words, i) == len(words)), 0
-        )
+        last = range(at + 1, len(words) - 1)
+        back = next((i for i in last if words[i] in _ITS and self.end(words, i) == len(words)), 0)
         if aux in BE and back and words[back - 1] not in word_set("prepositional"):
             return Clause("be", tuple(words[at:back]))
         group, end = self.people(words, at)

@@ -71,8 +71,8 @@ def _topics(text: str) -> list[str]:
 
 
 def _true(expression: str) -> int:
-    """The topics of which an expression is true, by what is known without rules: `!x` are those that are not known to be
-    x. Names that have no other knowledge stand for their rules."""
+    """The topics of which an expression is true, by what is known without rules: `!x` are those that are not known
+    to be x. Names that have no other knowledge stand for their rules."""
     found = 0
     for option in expression.split("|"):
         told = knowledge().all
