@@ -76,6 +76,13 @@ def exact_turnwise() -> Training:
     return with_online(delta_belief(), rewarders=(ExactGain(),), rewards=mix)
 
 
+def win_turnwise(weight: float = 0.0) -> Training:
+    """Equation 4 for the win on every turn, without penalties; and so much of ΔBelief."""
+    mix = RewardMix({"belief": weight} if weight else {}, every={"success": 2.0})
+    training = with_online(delta_belief(), rewards=mix)
+    return training if weight else with_online(training, rewarders=())
+
+
 def to_go(weight: float = 0.1, **changes: Any) -> Training:
     """The same rewards, each once and on its turn, under `ReturnToGo`."""
     mix = RewardMix({**END, **PENALTIES, **({"belief": weight} if weight else {})})
@@ -93,6 +100,9 @@ ARMS: Mapping[str, Callable[[], Training]] = {
     "outcome_turnwise": lambda: weighted(0.0),
     "exact_turnwise": exact_turnwise,
     "outcome_to_go": lambda: to_go(0.0),
+    "win": lambda: with_online(preset("tiny_starpo"), rewards=RewardMix({"success": 2.0})),
+    "win_turnwise": win_turnwise,
+    "win_belief": lambda: win_turnwise(0.1),
 }
 """Those that `compare.py` compares; other scripts have more."""
 

@@ -13,6 +13,7 @@ truth too. Every arm trains it on its own play of the train split, with as many 
     to_go           the same rewards, each once, under `ReturnToGo`
     exact           as to_go, gains in bits of the exact posterior: what ΔBelief is an estimate of
     outcome_to_go   as to_go, no gains
+    win, win_turnwise, win_belief       no penalties: starpo and delta_belief for the win alone, and with ΔBelief
 
 Success is that of new games of the things that were secrets in training (40 of 64), and of the other 24, which the base
 model knows as well, but which training teaches are never the secret.

@@ -35,7 +35,7 @@ ARMS: Mapping[str, Callable[[], Training]] = {
     WHOLE: delta_belief,
     "outcome_turnwise": partial(without, "belief"),
     **{f"no-{name}": partial(without, name) for name in ("extra_turns", "repeated", "invalid")},
-    "win-alone": lambda: of({}, {"success": 2.0}),
+    "win_turnwise": lambda: of({}, {"success": 2.0}),
 }
 
 
