@@ -9,11 +9,11 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, UserError
-from sonde.envs._rules.checks import mentions
-from sonde.envs._rules.cities.game import canonical, knowledge, leaks, reply
+from sonde.envs._rules.checks import gives_away, mentions
 from sonde.envs._rules.dialogue import RETRIES, USER, Talk
 from sonde.envs._rules.partition import PartitionFilter
 from sonde.envs.guess_my_city import GuessMyCity
+from sonde.people.cities.resident import canonical, knowledge, reply
 from sonde.users.resident import Resident, replied
 
 ENV = GuessMyCity()
@@ -163,7 +163,12 @@ def test_a_wrong_country_is_a_wrong_guess() -> None:
 
 @pytest.mark.thorough
 def test_no_reply_names_the_city_or_its_country() -> None:
-    found = [(c.title, q, reply(c, q)) for c in ENV.known.cities for q in canonical() if leaks(c, q, reply(c, q))]
+    found = [
+        (c.title, q, reply(c, q))
+        for c in ENV.known.cities
+        for q in canonical()
+        if gives_away(reply(c, q), q, c.secrets)
+    ]
     assert found == []
 
 
@@ -244,6 +249,21 @@ def test_a_leak_is_asked_for_again_and_withheld() -> None:
     ep = ep.step("The Tagus.")
     assert "Lisbon" not in told(ep)
     assert (ep.turns[0].info["leaks"], ep.turns[0].info["reply"]) == (1, "The Tagus.")
+
+
+@pytest.mark.parametrize(
+    ("hidden", "said", "leak"),
+    [
+        ({"city": "Auckland", "country": "New Zealand"}, "We New Zealanders love rugby.", True),
+        ({"city": "Auckland", "country": "New Zealand"}, "It is spelt A-u-c-k-l-a-n-d.", True),
+        ({"city": "Lyon", "country": "France"}, "We speak French.", False),
+        ({"city": "Hamburg", "country": "Germany"}, "We Germans drive on the right.", True),
+        ({"city": "Hamburg", "country": "Germany"}, "We speak German.", False),
+    ],
+)
+def test_people_and_spelt_names_are_leaks_and_languages_are_not(hidden: Any, said: str, leak: bool) -> None:
+    ep = begin(ENV, hidden).step("What are you like?").step(said)
+    assert (ep.to_act == USER) is leak
 
 
 def test_what_is_never_readable_becomes_a_default() -> None:

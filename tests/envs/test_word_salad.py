@@ -11,10 +11,10 @@ import pytest
 
 import sonde
 from sonde.core import Episode
-from sonde.envs._rules.cities.questions import query
 from sonde.envs._rules.diagnosis.products import products
 from sonde.envs._rules.diagnosis.reading import read as read_customer
 from sonde.envs._rules.topics.room import read as read_answerer
+from sonde.people.cities.resident import heard_as
 from sonde.people.language.lists import word_list
 
 GLUE = re.findall(
@@ -46,7 +46,7 @@ def salad(env: str, seed: int) -> str:
 
 READERS: dict[str, Callable[[str], object]] = {
     "twenty_questions": read_answerer,
-    "guess_my_city": query,
+    "guess_my_city": heard_as,
     "customer_service": lambda said: [read_customer(name, said) for name in sorted(products())[:3]],
 }
 

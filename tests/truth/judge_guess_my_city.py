@@ -23,10 +23,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.envs._rules.cities.atlas import City, atlas
-from sonde.envs._rules.cities.questions import query
-from sonde.envs._rules.cities.replies import REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG, Asked, Query
-from sonde.envs._rules.cities.words import guessed
+from sonde.people.cities.atlas import City, atlas
+from sonde.people.cities.guesses import cities_named, name_key
+from sonde.people.cities.resident import NO, REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG, YES, heard_as
 
 CLOSE = (
     {"continent", "region", "country"},
@@ -44,14 +43,41 @@ CLOSE = (
     {"distance", "hemisphere", "latitude", "longitude"},
     {"population", "capital"},
 )
-OF_ITSELF = ("Yes, that is true of my city.", "No, that is not true of my city.")
+OF_ITSELF = (YES, NO)
+FILED = {
+    "land_people": ["population"],
+    "part": ["region"],
+    "place": ["continent", "coast"],
+    "winter": ["climate"],
+    "summer": ["climate"],
+    "terrain": ["elevation", "coast"],
+    "geography": ["coast", "elevation"],
+    "fame": ["landmarks", "culture"],
+    "sights": ["landmarks"],
+    "visit": ["landmarks"],
+    "architecture": ["landmarks"],
+    "festivals": ["culture"],
+    "dress": ["culture"],
+    "nickname": ["culture"],
+    "export": ["industry"],
+    "rulers": ["history"],
+    "independence": ["history"],
+    "government": ["wealth", "history"],
+    "official": ["language"],
+    "script": ["language"],
+    "drives": ["drives_on"],
+    "words": ["letters"],
+    "initial": ["letters"],
+    "final": ["letters"],
+}
+"""What the resident calls a fact -> the topics under which the readers filed it."""
 NOTHING = ("unknown", "invalid", "refuse")
 
 
 def city(item: dict[str, Any]) -> City:
-    found = guessed(f"{item['city']} , {item['country']}".lower(), True)
-    assert found is not None and len(found.cities) == 1, item
-    return atlas().cities[min(found.cities)]
+    mask = cities_named(f"{name_key(item['city'])} {name_key(item['country'])}")
+    assert mask and not mask & (mask - 1), item
+    return atlas().cities[mask.bit_length() - 1]
 
 
 def answerable(item: dict[str, Any]) -> bool:
@@ -71,8 +97,8 @@ def _truth(expect: dict[str, Any]) -> object:
 
 
 def verdict(item: dict[str, Any]) -> str:
-    asked = query(item["question"])
-    reply = asked.reply(asked.value(city(item)))
+    asked = heard_as(item["question"])
+    reply = asked.reply(city(item))
     if reply in (UNKNOWN, SEVERAL):
         return "silent"
     expected = item["expect"]
@@ -80,11 +106,7 @@ def verdict(item: dict[str, Any]) -> str:
         return "right" if expected["topic"] in NOTHING else "silent"
     if expected["topic"] in NOTHING:
         return "wrong"
-    return "right" if _right(item, expected, _topics(asked), reply) else "wrong"
-
-
-def _topics(asked: Query) -> list[str]:
-    return [claim.topic for claim in asked.claims] if isinstance(asked, Asked) else [asked.topic]
+    return "right" if _right(item, expected, FILED.get(asked.topic, [asked.topic]), reply) else "wrong"
 
 
 def _right(item: dict[str, Any], expected: dict[str, Any], topics: list[str], reply: str) -> bool:

@@ -11,7 +11,7 @@ Sources and presets:
                   "Goal reached" to a message that does not name the city does not end the game (exact match). Replies
                   come bare, without the turns left; 100 new tokens
 
-Ours: the cities and all facts about them (`_rules/cities/atlas.py`; both papers' lists are of their own); the split of
+Ours: the cities and all facts about them (`people/cities/`; both papers' lists are of their own); the split of
 the 100, 73 to 27; and the default user, `users:resident`, a program that answers truthfully what it understands as a
 whole and says "I do not know." to all else. With it the filter is exact: every city has one reply to every message. The
 prior is uniform over all cities of the preset, of both splits: 758, or 100. ΔBelief-RL only tests on this game; the
@@ -37,11 +37,11 @@ from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict, lookup, name_key
 
 from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.partition import PartitionFilter
+from ._rules.partition import PartitionFilter, bits
 
 if TYPE_CHECKING:
-    from ._rules.cities.atlas import City
-    from ._rules.cities.game import Knowledge
+    from sonde.people.cities.atlas import City
+    from sonde.people.cities.resident import Knowledge
 
 _NAME = "guess_my_city"
 _SIZES = {"paprika": (500, 185), "lmrl": (73, 27), "delta_belief": (500, 185)}
@@ -77,7 +77,7 @@ class GuessMyCity(Dialogue):
         lmrl = self.preset == "lmrl"
         return Spec(
             name=_NAME,
-            version="2",
+            version="3",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
             max_turns=self.turns,
@@ -103,7 +103,7 @@ class GuessMyCity(Dialogue):
     @cached_property
     def known(self) -> Knowledge:
         """The cities of the preset and what is known about them."""
-        from ._rules.cities.game import knowledge  # the facts and the parser are read when they are first used
+        from sonde.people.cities.resident import knowledge  # the facts and phrasings are read when they are first used
 
         return knowledge("lmrl" if self.preset == "lmrl" else "paprika")
 
@@ -131,10 +131,10 @@ class GuessMyCity(Dialogue):
 
     def _title(self, city: str, country: str) -> str:
         """The title of the list for whatever name of a city of the preset; for others the two names."""
-        from ._rules.cities.words import guessed
+        from sonde.people.cities.guesses import cities_named, name_key
 
-        found = guessed(f"{city} , {country}".lower(), True)
-        rows = [c for c in self.known.cities if found is not None and found.count == 1 and c.id in found.cities]
+        found = cities_named(f"{name_key(city)} {name_key(country)}")
+        rows = [c for c in self.known.cities if found >> c.id & 1]
         return rows[0].title if len(rows) == 1 else f"{city}, {country}"
 
     def _task(self, title: str, split: str, index: int) -> Task:
@@ -189,60 +189,53 @@ class GuessMyCity(Dialogue):
     # --- what a message is -------------------------------------------------------------------------------------------
 
     def solves(self, state: Talk) -> bool:
-        from ._rules.cities.proposals import names_it, proposed
+        from sonde.people.cities.guesses import names_it, proposed
 
-        city = self.city(state)
+        city, found = self.city(state), proposed(state.said)
         if city is None:
-            name, _, country = str(state.world).rpartition(", ")
-            return self.candidates(state.said) <= 1 and names_it(state.said, name, country)
-        found = proposed(state.said)
-        return found is not None and found.count == 1 and city.id in found.cities
+            return names_it(state.said, str(state.world))
+        return found is not None and found.named == 1 and bool(found.cities >> city.id & 1)
 
     def candidates(self, said: str) -> int:
-        from ._rules.cities.proposals import proposed
+        from sonde.people.cities.guesses import proposed
 
         found = proposed(said)
-        return 0 if found is None else found.count
+        return 0 if found is None else found.named
 
     def understood(self, state: Talk) -> Verdict | None:
-        from ._rules.cities.proposals import names_another
-        from ._rules.cities.questions import query
-        from ._rules.cities.replies import Guess
+        from sonde.people.cities.resident import UNKNOWN, heard_as
 
-        city, found = self.city(state), query(state.said)
-        if isinstance(found, Guess):
-            return "unclear" if city is not None and found.value(city) is None else "wrong"
-        if found.topic != "unknown":
-            return "nothing"
-        return "wrong" if city is None and names_another(state.said) else None
+        city, found = self.city(state), heard_as(state.said)
+        if found.guess is not None:
+            return "unclear" if city is not None and found.reply(city) == UNKNOWN else "wrong"
+        return None if found.topic == "unknown" else "nothing"
 
     def names(self, state: Talk) -> Names:
-        from ._rules.cities.words import LONGEST_NAME, cities_named
+        from sonde.people.cities.guesses import cities_named, longest
 
         city = self.city(state)
         if city is None:
-            return Names(lookup({name_key(str(state.world).rpartition(", ")[0]): 1}), LONGEST_NAME, 1)
+            return Names(lookup({name_key(str(state.world).rpartition(", ")[0]): 1}), longest(), 1)
         land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
-        beside = cities_named(land)
-        for word in land.split():
+        beside = cities_named(name_key(land))
+        for word in name_key(land).split():
             beside |= cities_named(word)
-        return Names(cities_named, LONGEST_NAME, 1 << city.id, beside)
+        return Names(cities_named, longest(), 1 << city.id, beside)
 
     def secrets(self, state: Talk) -> Sequence[str]:
         city = self.city(state)
-        return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.secrets
+        return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.leaks
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        from ._rules.cities.proposals import proposed
-        from ._rules.cities.questions import query
+        from sonde.people.cities.resident import heard_as
 
-        found = proposed(state.said)
-        named = {} if found is None else {"guess": self._titles(found.cities)}
-        return Frozen[Any]({"topic": query(state.said).topic, **named})
+        found = heard_as(state.said)
+        named = {} if found.guess is None else {"guess": self._titles(found.guess.cities)}
+        return Frozen[Any]({"topic": found.topic, **named})
 
-    def _titles(self, ids: frozenset[int]) -> tuple[str, ...]:
+    def _titles(self, cities: int) -> tuple[str, ...]:
         titles = self.known.titles
-        return tuple(titles[i] for i in sorted(ids) if i in titles)
+        return tuple(titles[i] for i in bits(cities) if i in titles)
 
     def earned(self, state: Talk, won: bool) -> float:
         if self.preset == "lmrl":

@@ -1,7 +1,7 @@
 """Somebody who lives in a city and answers questions about it truthfully; the default user of guess_my_city.
 
 It understands a question as a whole or says "I do not know."; what it knows and how it says it is in
-`envs/_rules/cities/facts.py`. Nothing in a message matters but the question, and no reply names the city or its
+`people/cities/`. Nothing in a message matters but the question, and no reply names the city or its
 country. It is what the filter of the environment takes for granted.
 """
 
@@ -38,9 +38,9 @@ def replied(title: str, said: str) -> str:
     """The reply of whoever lives there. Of a city that is in no list nothing is known.
 
     >>> replied("Lisbon, Portugal", "Is it on the sea?"), replied("", "Is it on the sea?")
-    ('Yes, my city is on the sea.', 'I do not know.')
+    ('Yes, that is true of my city.', 'I do not know.')
     """
-    from sonde.envs._rules.cities.game import UNKNOWN, knowledge, reply  # read when first used: the facts take a moment
+    from sonde.people.cities.resident import UNKNOWN, knowledge, reply  # read when first used: the facts take a moment
 
     city = knowledge("paprika").by_title.get(title)
     return UNKNOWN if city is None else reply(city, said)

@@ -75,7 +75,8 @@ def heard(said: str) -> Act:
     act = _unframed(parts[asked])
     if not act.words:
         return Act("unclear")
-    return Act("open") if any(_is_open(_unframed(part).words) for part in parts[: asked + 1]) else act
+    opened = [act for part in parts[: asked + 1] if _is_open((act := _unframed(part)).words)]
+    return opened[-1]._replace(kind="open") if opened else act
 
 
 def _sentences(said: str) -> tuple[list[list[str]], int]:

@@ -130,6 +130,66 @@ def only_names(said: str, names: Names) -> bool:
     return verdict_on(said, names) == "right" and _is_frame(_around(words, _mentions(words, names)))
 
 
+_PAST = _words("have has had was were did does")
+_DESCRIBING = _words(
+    "also known often sometimes formerly which that who where famous home capital because since as being"
+)
+"""What begins a description behind a name."""
+
+
+def proposals(
+    said: str,
+    find: Callable[[str], int],
+    longest: int,
+    aside: Callable[[str, str], bool] = lambda before, name: False,
+    begins: Callable[[str], bool] = bool,
+) -> Sequence[int]:
+    """The candidates that a message proposes: those whose sentence says nothing but that they are it, descriptions
+    behind the names cut off. `aside` tells, by the word before a name, where it names no candidate, `begins` with
+    which words names may begin.
+
+    >>> find = lookup({"rome": 1, "oslo": 2})
+    >>> [proposals(said, find, 1) for said in ("It's Rome, also called Oslo.", "A city like Rome?")]
+    [[1], []]
+    """
+    words, names = tokens(said), Names(find, longest, 0)
+    found: list[int] = []
+    for sentence in _sentences(words):
+        mentions = _mentions(sentence, names, begins)
+        around = _around(sentence, mentions)
+        if not mentions or any(_set_aside(around, m) for m in mentions):
+            continue
+        first = mentions[0]
+        if (
+            "not" in around[: first.start]
+            or around[0] in _PAST
+            or "capital" in around[first.end : first.end + 2]
+            or aside(around[first.start - 1] if first.start else "", _joined(sentence[first.start : first.end]))
+        ):
+            continue
+        end = _described(around, first.end)
+        meant = [m for m in mentions if m.start < end]
+        if _is_frame(around[:end]) and (around[:1] != ["what"] or len(sentence) > 3):
+            found += [m.who for m in meant]
+    return found
+
+
+def _sentences(words: Sequence[str]) -> list[Sequence[str]]:
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word in _STOPS or word == ";":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [part for part in found if part]
+
+
+def _described(words: Sequence[str], at: int) -> int:
+    """Where a description begins that stands behind a name."""
+    starts = (i for i in range(at, len(words)) if words[i] in _DESCRIBING)
+    return next((i for i in starts if words[i - 1] != _NAME or words[i] not in ("as", "that")), len(words))
+
+
 def reported(said: str) -> bool:
     """Whether a message hands on, before a colon, what somebody else says.
 
@@ -154,10 +214,13 @@ def tokens(said: str) -> list[str]:
     return _TOKEN.findall(_BUT.sub("not", _CERTAIN.sub(" ", _SHORT.sub(r"\1 ", low))))
 
 
-def _mentions(words: Sequence[str], names: Names) -> list[_Mention]:
-    """The names in a message, the longest at every place."""
+def _mentions(words: Sequence[str], names: Names, begins: Callable[[str], bool] = bool) -> list[_Mention]:
+    """The names in a message, the longest at every place; `begins` tells what a name may begin with."""
     found, at = list[_Mention](), 0
     while at < len(words):
+        if not begins(words[at]):
+            at += 1
+            continue
         ends = [i + 1 for i in range(at, _end(words, at, names.longest)) if words[at] != "," != words[i]]
         rows = ((end, _who(words[at:end], names)) for end in reversed(ends))
         end, who = next((row for row in rows if row[1]), (at + 1, 0))

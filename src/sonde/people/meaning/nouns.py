@@ -76,7 +76,8 @@ class Nouns:
     def _apposed(self, words: Words) -> Claim | None:
         """As in "the physicist Marie Curie", "Marie Curie, the physicist": a name, and what it is the name of."""
         at = next((i for i, w in enumerate(words) if w == ","), 0)
-        if at and words[at + 1] in word_set("apposed") and harmless(words[at + 2 :]) and not is_joined(words[at + 1 :]):
+        apposed = 0 < at < len(words) - 1 and words[at + 1] in word_set("apposed")
+        if apposed and harmless(words[at + 2 :]) and not is_joined(words[at + 1 :]):
             found = self.named(words[:at])
             return found if found is not None and found.named and found.goal else None
         for at in range(1, min(len(words), 6)) if words[0] not in PREPOSITIONS else ():

@@ -1,0 +1,254 @@
+"""The cities and countries of guess_my_city: their facts as the tables have them, and their names.
+
+Facts: `envs/data/cities.json` and `envs/data/cities_more.toml`. A fact that is not certain is None or "unsure".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+from ..language.letters import unaccented
+from ..language.naming import name_key
+
+Truth = bool | None
+"""Yes, no, or not known."""
+
+_VAGUE = frozenset(("America", "US", "U.S.", "the States", "CAR"))
+"""Names of countries that are also words for something else."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Country:
+    """A row of `countries`; the fields are those of the file."""
+
+    code: str
+    name: str
+    aliases: Sequence[str]
+    people: Sequence[str]
+    continents: Sequence[str]
+    regions: Sequence[str]
+    languages: Sequence[str]
+    currency: str
+    drives: str
+    religion: str | None
+    food: Sequence[str]
+    flag: Sequence[str] | None
+    traits: Sequence[str]
+    neighbours: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class City:
+    """A row of `cities`; `land` is its country, `id` its place in the list, `state` one of the United States."""
+
+    id: int
+    name: str
+    aliases: Sequence[str]
+    land: Country = field(repr=False)
+    nation: str | None
+    continents: Sequence[str]
+    lat: float
+    lon: float
+    people: tuple[int, int, int] | None
+    capital: Truth
+    seat: str | bool | None
+    shore: str | None
+    water: str | None
+    sea_km: tuple[int, int | None] | None
+    island: str | bool | None
+    elevation: int | None
+    climate: tuple[str, ...]
+    river: str | None
+    age: str | None
+    colonial: Truth
+    utc: float
+    known: Sequence[str]
+    food: Sequence[str]
+    sport: str | None
+    industry: str | None
+    university: str | None
+    split: str
+    lmrl: bool
+    state: str | None
+
+    @property
+    def title(self) -> str:
+        """ "City, Country", as a guess names it."""
+        return f"{self.name}, {self.land.name}"
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the city and of its country, but those that are also words for something else."""
+        names = (self.name, *self.aliases, self.land.name, *self.land.aliases)
+        return tuple(name for name in names if name not in _VAGUE)
+
+    @cached_property
+    def leaks(self) -> tuple[str, ...]:
+        """What a person must not say: the names, also letter by letter, and the people; a word that is a language as
+        well, as "French" is, only where it stands for people."""
+        spelt = [" ".join(plain(name).replace(" ", "")) for name in (self.name, self.land.name)]
+        spoken = {plain(x) for x in self.land.languages}
+        people = [f"{x}s" if plain(x) in spoken else x for x in self.land.people if x not in _VAGUE]
+        return (*self.secrets, *(x for x in spelt if len(x) > 5), *people)
+
+    @cached_property
+    def _stems(self) -> tuple[str, ...]:
+        """Beginnings of words that would give the city or its country away, people and derivatives included."""
+        names = (self.name, *self.aliases, self.land.name, *self.land.aliases, *self.land.people)
+        bare = [plain(name) for name in names]
+        return tuple(f" {name[:-1] if len(name) > 5 else name if len(name) > 3 else name + ' '}" for name in bare)
+
+    def reveals(self, phrase: str) -> bool:
+        """Whether a phrase names the city, its country or its people, or has a word that begins like them."""
+        words = f" {plain(phrase)} "
+        return any(stem in words for stem in self._stems)
+
+
+class Atlas:
+    """All cities and countries."""
+
+    def __init__(self) -> None:
+        source = files("sonde.envs").joinpath("data")
+        raw: dict[str, Any] = json.loads(source.joinpath("cities.json").read_text("ascii"))
+        self.more: dict[str, Any] = tomllib.loads(source.joinpath("cities_more.toml").read_text("ascii"))
+        self.climates: Mapping[str, Sequence[Any]] = raw["climates"]
+        self.countries: dict[str, Country] = {k: Country(code=k, **row) for k, row in raw["countries"].items()}
+        names = raw["fields"]
+        rows = [dict(zip(names, row, strict=True)) for row in raw["cities"]]
+        self.cities: tuple[City, ...] = tuple(self._city(i, row) for i, row in enumerate(rows))
+        self.all = (1 << len(self.cities)) - 1
+
+    def _city(self, i: int, row: dict[str, Any]) -> City:
+        code, name = row.pop("country"), row["name"]
+        known = {plain(n) for n in (name, *row["aliases"])}
+        more = listed(self.more["names"].get(name, ""))
+        people, sea_km = row.pop("people"), row.pop("sea_km")
+        return City(
+            id=i,
+            aliases=[*row.pop("aliases"), *(a for a in more if plain(a) not in known)],
+            land=self.countries[code],
+            state=self.more["states"].get(name) if code == "US" else None,
+            people=people and (people[0], people[1], people[2]),
+            sea_km=sea_km and (sea_km[0], sea_km[1]),
+            climate=tuple((row.pop("climate") or self.more["climates"].get(name, "")).split()),
+            **row,
+        )
+
+    @cached_property
+    def by_name(self) -> Mapping[str, int]:
+        """Plain name of a city -> the cities that have it, as a mask."""
+        found: dict[str, int] = {}
+        for city in self.cities:
+            names = (city.name, *city.aliases)
+            for name in {form for n in names for form in forms(n)} | {name_key(n) for n in names}:
+                found[name] = found.get(name, 0) | 1 << city.id
+        return found
+
+    @cached_property
+    def lands(self) -> Mapping[str, frozenset[str]]:
+        """Plain name of a country -> codes."""
+        found: dict[str, set[str]] = {}
+        for land in self.countries.values():
+            for name in (land.name, *land.aliases):
+                for form in forms(name) | {name_key(name)}:
+                    found.setdefault(form, set()).add(land.code)
+        for name, code in (pair.split(":") for pair in self.more["words"]["lands"].split(";")):
+            found.setdefault(name.strip(), set()).add(code)
+        return {name: frozenset(codes) for name, codes in found.items()}
+
+    @cached_property
+    def peoples(self) -> Mapping[str, frozenset[str]]:
+        """Adjective of a country ("french") -> codes."""
+        found: dict[str, set[str]] = {}
+        for land in self.countries.values():
+            for name in land.people:
+                found.setdefault(plain(name), set()).add(land.code)
+        for pair in self.more["words"]["peoples"].split():
+            word, code = pair.split(":")
+            found.setdefault(word, set()).add(code)
+        return {name: frozenset(codes) for name, codes in found.items()}
+
+    @cached_property
+    def by_code(self) -> Mapping[str, int]:
+        """Code of a country -> its cities, as a mask."""
+        found: dict[str, int] = {}
+        for city in self.cities:
+            found[city.land.code] = found.get(city.land.code, 0) | 1 << city.id
+        return found
+
+    def within(self, codes: frozenset[str] | set[str]) -> int:
+        """The cities of some countries, as a mask."""
+        mask = 0
+        for code in codes:
+            mask |= self.by_code.get(code, 0)
+        return mask
+
+    def named(self, text: str) -> int:
+        """The city of a list entry such as "Vienna" or "London/GB", as a mask; 0 where there is none."""
+        name, _, code = text.partition("/")
+        return self._entries.get((name, code), 0)
+
+    @cached_property
+    def _entries(self) -> Mapping[tuple[str, str], int]:
+        found: dict[tuple[str, str], int] = {}
+        for c in self.cities:
+            for key in ((c.name, c.land.code), (c.name, "")):
+                found[key] = found.get(key, 0) | 1 << c.id
+        return found
+
+    def chosen(self, text: str) -> int:
+        """The cities of a list such as "Vienna; London/GB", as a mask."""
+        mask = 0
+        for item in listed(text):
+            mask |= self.named(item)
+        return mask
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def plain(text: str) -> str:
+    """Lower case, without accents, words apart by one blank.
+
+    >>> plain("São  Paulo, Brazil!")
+    'sao paulo brazil'
+    """
+    return " ".join(_WORD.findall(text.lower() if text.isascii() else unaccented(text).casefold()))
+
+
+def forms(name: str) -> set[str]:
+    """The plain forms of a name: with and without articles, "saint" and "st".
+
+    >>> sorted(forms("The Hague")), sorted(forms("St. Louis"))
+    (['hague', 'the hague'], ['saint louis', 'st louis'])
+    """
+    text = plain(name)
+    bare = " ".join(w for w in text.split() if w not in ("the", "a", "an"))
+    words = bare.split()
+    other = {"st": "saint", "saint": "st"}.get(words[0] if words else "")
+    return {text, bare, *([" ".join([other, *words[1:]])] if other else [])}
+
+
+def listed(text: str, mark: str = ";") -> list[str]:
+    return [part.strip() for part in text.split(mark) if part.strip()]
+
+
+def kilometres(a: City, b: City) -> float:
+    """The great-circle distance; the places are rounded to about 10 km."""
+    p, q = math.radians(a.lat), math.radians(b.lat)
+    cosine = math.sin(p) * math.sin(q) + math.cos(p) * math.cos(q) * math.cos(math.radians(a.lon - b.lon))
+    return 6371.0 * math.acos(max(-1.0, min(1.0, cosine)))
+
+
+@cache
+def atlas() -> Atlas:
+    """The only one; loaded when first asked for."""
+    return Atlas()

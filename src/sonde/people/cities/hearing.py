@@ -1,0 +1,132 @@
+"""What somebody who lives in a city is asked: from a message to a claim about the city.
+
+Ours. The room takes off politeness and finds the sentence that asks (`language/acts.py`). The declared turns bring it
+into the form of the phrasings; it is then about the city or about its country. A tail that only describes what has
+been named ("in Kerala, known for its backwaters") does not matter; one that says more is a further condition, and
+where it is not understood the answer is No where the rest is false, and else not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from ..language.acts import heard
+from ..language.words import base
+from ..meaning.claims import Claim, all_of, negated, not_read, weak
+from .knowing import declared, of_city, of_country
+
+_TAIL = re.compile(
+    r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|specifically|particularly|especially|perhaps|located|"
+    r"situated|and) )|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )"
+)
+_EXAMPLES = re.compile(r" (?:, )?(?:such as|like|for example|for instance|including|e g) (?!to\b).*$")
+_ECHOED = re.compile(
+    r"(?:n't|\bnot)\b(.*?), ?(?:is|are|was|were|does|do|did|has|have) (?:it|they|you|there|he|she) ?\?$", re.I
+)
+"""A denial that expects one: "It isn't in Asia, is it?" asks whether it is."""
+_LED = re.compile(r"^\W*(?:please )?tell me[:,]\s+(?!what|which|how|where|when)", re.I)
+_OF_ASKER = (("am", "i"), ("was", "i"), ("are", "we"))
+_PAST = re.compile(r"(?:\W*\w+,? )?(?:was|were|did|had|(?:has|have) (?:it|your \w+|your home \w+) (?:ever )?been)\b")
+
+
+@cache
+def _turns() -> Sequence[tuple[re.Pattern[str], str]]:
+    rows = (line.partition(" =>") for line in declared()["turns"].splitlines())
+    return [(re.compile(expression), words.strip()) for expression, _, words in rows]
+
+
+@lru_cache(maxsize=1 << 14)
+def turned(text: str) -> str:
+    """A sentence in the form of the phrasings.
+
+    >>> turned("is your home city located near the coast")
+    'is it near the coast'
+    """
+    for pattern, words in _turns():
+        if pattern.search(text) is not None:
+            text = " ".join(pattern.sub(f" {words} ", text).split())
+    return text
+
+
+@lru_cache(maxsize=1 << 14)
+def asked(said: str) -> Claim | None:
+    """The claim of a yes/no question; None where it is none, or not understood."""
+    act = heard(_LED.sub("", _ECHOED.sub(r" \1?", said)))
+    if act.kind != "asks" or act.words[:2] in _OF_ASKER:
+        return None
+    claim = meant(" ".join(act.words))
+    if claim is None or not claim.known:
+        return None
+    claim = _in_the_past(claim) if _PAST.match(said.lower()) else claim
+    return negated(claim) if act.denied else claim
+
+
+def _in_the_past(claim: Claim) -> Claim:
+    """What is false today may have been true."""
+    names = {name.strip("?(),") for name in claim.text.split()}
+    return claim if names & _of_the_past() else weak(claim, "once")
+
+
+@cache
+def _of_the_past() -> frozenset[str]:
+    return frozenset(declared()["past"].split())
+
+
+@lru_cache(maxsize=1 << 14)
+def meant(text: str) -> Claim | None:
+    """What a sentence claims, with its tail or without."""
+    text = turned(text)
+    found = _whole(text)
+    if found is not None and (not found.unread or found.text.startswith("or(")):
+        return found
+    bare = _EXAMPLES.sub("", text)
+    if bare != text and (found := _whole(bare)) is not None:
+        return found
+    for cut in list(_TAIL.finditer(text))[::-1]:
+        head = _whole(text[: cut.start()])
+        if head is not None:
+            return _with_tail(head, text[: cut.start()], text[cut.end() :])
+    return None
+
+
+def _with_tail(head: Claim, said: str, tail: str) -> Claim:
+    """A description of what was named adds nothing; any other tail is a condition."""
+    first = tail.split(maxsplit=1)[0]
+    if head.text.startswith(("in ", "sea ")) and first in (
+        "the",
+        "a",
+        "an",
+        "known",
+        "which",
+        "famous",
+        "home",
+        "with",
+        "where",
+    ):
+        return head
+    rest = " ".join(w for w in tail.split() if w not in ("which", "that"))
+    verb, _, behind = rest.partition(" ")
+    more = _whole(turned(f"is it {rest}")) or _whole(turned(f"does it {base(verb)} {behind}"))
+    if more is None and first in ("specifically", "particularly", "especially", "perhaps", "and"):
+        more = _whole(f"is it {tail.split(' ', 1)[-1]}")
+    return all_of([head, more or not_read(tail)])
+
+
+def _whole(text: str) -> Claim | None:
+    """What a sentence claims of the city or of its country."""
+    words = text.split()
+    if not words:
+        return None
+    if "country" in words and "it" not in words:
+        found = of_country().sentence(_as_it(text).split())
+        if found is not None:
+            return found
+    return of_city().sentence(words)
+
+
+def _as_it(text: str) -> str:
+    """With the country as what is spoken of."""
+    text = re.sub(r" (?:in|within|across|throughout|of) (?:the )?country$", "", text)
+    return re.sub(r"\b(?:the )?country\b", "it", text, count=1)

@@ -1,0 +1,298 @@
+"""Somebody who lives in a city: what they say to a message, for every city at once.
+
+Ours. A message is a guess, a question to be answered by yes or no, an open question, or not understood; whatever it
+is, `heard_as` gives its replies and the cities of which each is true. So the rule user, the posterior over the cities
+and the judge go by the same reading, and a message has one reply per city.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from ..language.acts import heard
+from ..language.lists import word_set
+from ..language.words import base
+from .atlas import City, atlas
+from .facts import told
+from .guesses import Guess, proposed, resembles
+from .hearing import asked, turned
+from .knowing import declared
+
+UNKNOWN = "I do not know."
+REFUSED = "I cannot tell you that: naming it is your part of the game."
+WRONG = "No, that is not my city."
+SEVERAL = "Propose one city at a time, please."
+RIGHT = "Goal reached"
+YES, NO = "Yes, that is true of my city.", "No, that is not true of my city."
+HEARD = 2_000
+"""Characters of a message that are heard at all."""
+
+
+class Heard(NamedTuple):
+    """A message as it was read: its topic, the guess that it makes, and its replies with the cities of which each is
+    true. To all other cities the reply is that it is not known."""
+
+    topic: str
+    replies: Mapping[str, int]
+    guess: Guess | None = None
+
+    def reply(self, city: City) -> str:
+        return next((text for text, mask in self.replies.items() if mask >> city.id & 1), UNKNOWN)
+
+
+@lru_cache(maxsize=1 << 13)
+def heard_as(said: str) -> Heard:
+    """How a message is read.
+
+    >>> lisbon = next(c for c in atlas().cities if c.name == "Lisbon")
+    >>> [heard_as(m).reply(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
+    ['Yes, that is true of my city.', 'I do not know.', 'Goal reached']
+    """
+    said = said[:HEARD]
+    guess = proposed(said)
+    if guess is not None:
+        return Heard("guess", _to_guess(guess), guess)
+    claim = asked(said)
+    if claim is not None and claim.known:
+        yes, no = claim.true & atlas().all, claim.no & atlas().all
+        return Heard(claim.text.split()[0].strip("?(,"), {YES: yes, NO: no})
+    found = opened(said)
+    if found is None:
+        return Heard("unknown", {})
+    return Heard("refuse", {REFUSED: atlas().all}) if found == "refuse" else Heard(found, told(found))
+
+
+def _to_guess(guess: Guess) -> Mapping[str, int]:
+    if guess.named > 1:
+        return {SEVERAL: atlas().all}
+    if not guess.strange:
+        return {RIGHT: guess.cities, WRONG: atlas().all & ~guess.cities}
+    silent = sum(1 << c.id for c in atlas().cities if resembles(guess.strange, c))
+    return {WRONG: atlas().all & ~silent}
+
+
+# --- open questions --------------------------------------------------------------------------------------------------
+
+
+class _Way(NamedTuple):
+    """A way to ask for a fact: the words it demands, each with its alternatives, and those that may stand beside
+    them."""
+
+    fact: str
+    words: Sequence[frozenset[str]]
+    beside: frozenset[str]
+
+
+@cache
+def _ways() -> Sequence[_Way]:
+    found: list[_Way] = []
+    for line in declared()["open"].splitlines():
+        fact, _, rest = line.partition(":")
+        for way in rest.split(";"):
+            words, _, beside = way.strip().partition("[")
+            demanded = [frozenset(map(base, word.split("/"))) for word in words.split()]
+            found.append(_Way(fact, demanded, frozenset(map(base, beside.rstrip("]").split()))))
+    return found
+
+
+_ORDERS = (["tell"], ["describe"], ["name"], ["give"], ["say"])
+_ASKING = frozenset(["what", "which", "how", "where", "when", "who", "whose", "whom"])
+_EMPTY = frozenset(
+    [
+        "what",
+        "which",
+        "how",
+        "where",
+        "when",
+        "who",
+        "whom",
+        "whose",
+        "it",
+        "you",
+        "your",
+        "kind",
+        "type",
+        "sort",
+        "be",
+        "do",
+        "have",
+        "can",
+        "could",
+        "would",
+        "will",
+        "may",
+        "much",
+        "many",
+        "so",
+        "say",
+        "tell",
+        "describe",
+        "give",
+        "me",
+        "about",
+        "please",
+        "city",
+        "home",
+        "town",
+        "main",
+        "typical",
+        "usual",
+        "exact",
+        "approximately",
+        "roughly",
+        "is",
+        "are",
+        "was",
+        "were",
+        "does",
+        "did",
+        "has",
+        "in",
+        "on",
+        "of",
+        "at",
+        "to",
+        "the",
+        "a",
+        "an",
+        "from",
+        "with",
+        "by",
+        "for",
+        "and",
+        "or",
+        "there",
+        "their",
+        "its",
+        "we",
+        "people",
+        "local",
+        "any",
+        "some",
+        "most",
+        "very",
+        "also",
+        "that",
+        "this",
+        "would",
+        "i",
+        "know",
+        "specific",
+        "call",
+        "they",
+        "live",
+        "locate",
+        "situate",
+        "lie",
+        "find",
+        "could",
+    ]
+)
+
+
+def opened(said: str) -> str | None:
+    """The fact that an open question asks for."""
+    act = heard(said)
+    words = turned(" ".join(act.words)).split()
+    if act.kind != "open" and _ASKING.isdisjoint(words[:6]) and words[:1] not in _ORDERS:
+        return None
+    held = {base(w) for w in words if w != ","}
+    content = held - word_set("dropped") - _EMPTY
+    fits = [
+        way
+        for way in _ways()
+        if all(held & word for word in way.words) and not content - way.beside - frozenset[str]().union(*way.words)
+    ]
+    if not fits:
+        return None
+    best = max(len(way.words) for way in fits)
+    first = [way for way in fits if len(way.words) == best]
+    return first[0].fact
+
+
+# --- the game --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def canonical() -> tuple[str, ...]:
+    """The questions that are worth asking, open ones first (`envs/data/city_canonical.txt`)."""
+    text = files("sonde.envs").joinpath("data", "city_canonical.txt").read_text("utf-8")
+    found: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        frame, bar, words = line.partition(" | ")
+        found += [frame.replace("<>", word) for word in words.split("; ")] if bar else [line]
+    return tuple(found)
+
+
+class Knowledge:
+    """The cities of a preset and their replies: `Answers` of `envs/_rules/partition.py`."""
+
+    def __init__(self, preset: str) -> None:
+        self.cities: tuple[City, ...] = tuple(c for c in atlas().cities if preset == "paprika" or c.lmrl)
+        self._whole = len(self.cities) == len(atlas().cities)
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(c.title for c in self.cities)
+
+    @cached_property
+    def titles(self) -> Mapping[int, str]:
+        """City number -> its name and country."""
+        return {c.id: c.title for c in self.cities}
+
+    @cached_property
+    def by_title(self) -> Mapping[str, City]:
+        return {c.title: c for c in self.cities}
+
+    @property
+    def questions(self) -> Sequence[str]:
+        return canonical()
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        """The questions and the cities."""
+        return (*canonical(), *self.proposals)
+
+    @cached_property
+    def proposals(self) -> Mapping[str, str]:
+        """The name of every city, with its country where that is needed to tell it from another -> the city in full."""
+        count = Counter(c.name for c in self.cities)
+        return {c.name if count[c.name] == 1 else c.title: c.title for c in self.cities}
+
+    @cached_property
+    def _proposed(self) -> tuple[str, ...]:
+        return tuple(self.proposals)
+
+    def guess(self, index: int) -> str:
+        return self._proposed[index]
+
+    @lru_cache(maxsize=4096)  # noqa: B019 - there are two of these, for as long as the process lives
+    def split(self, said: str) -> Mapping[str, int]:
+        """Reply -> the cities of which it is true, as a mask over those of the preset."""
+        left, found = (1 << len(self.cities)) - 1, dict[str, int]()
+        for text, mask in heard_as(said).replies.items():
+            own = mask if self._whole else sum((mask >> c.id & 1) << i for i, c in enumerate(self.cities))
+            if own:
+                found[text] = own
+                left &= ~own
+        return {**found, UNKNOWN: left | found.get(UNKNOWN, 0)} if left else found
+
+
+@cache
+def knowledge(preset: str) -> Knowledge:
+    return Knowledge(preset)
+
+
+def reply(city: City, said: str) -> str:
+    """What the resident of a city says to a message."""
+    return heard_as(said).reply(city)
