@@ -7,9 +7,9 @@ import pytest
 from sonde.agents.random import Random
 from sonde.agents.traveller import Traveller, worded, wordings
 from sonde.core import Episode, ProgramPolicy, Rng, UserError
-from sonde.people.cities.resident import canonical, knowledge
 from sonde.envs.guess_my_city import GuessMyCity
 from sonde.envs.mastermind import Mastermind
+from sonde.people.cities.resident import canonical, knowledge
 from sonde.users.resident import Resident
 
 ENV = GuessMyCity()

@@ -7,8 +7,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
 from sonde.agents.human import untagged
+from sonde.cli.app import app
 from sonde.core import Episode
 
 ENV = sonde.make("mastermind")
