@@ -10,7 +10,7 @@ import pytest
 
 import sonde
 
-NEEDS_WEIGHTS = ("sonde.models.", "sonde.train.", "sonde.elicit", "sonde.interop.")
+NEEDS_WEIGHTS = ("sonde.models.", "sonde.train.", "sonde.elicit", "sonde.interop.", "sonde.on_ray")
 """Left to their own tests: importing them loads torch, or somebody else's library."""
 
 MODULES = [

@@ -50,8 +50,9 @@ def checked() -> list[type]:
         if not module.name.endswith(("__main__", "demo")) and not module.name.startswith("sonde.interop."):
             try:
                 importlib.import_module(module.name)
-            except ModuleNotFoundError as error:  # an extra that is not installed
-                if error.name not in extras():
+            except (ModuleNotFoundError, UserError) as error:  # an extra that is not installed, or said to be lacking
+                absent = error.__cause__ if isinstance(error, UserError) else error
+                if not isinstance(absent, ModuleNotFoundError) or absent.name not in extras():
                     raise
     return sorted(
         {cls for cls in subclasses(Checked) if cls.__module__.startswith("sonde.")}, key=lambda cls: cls.__qualname__

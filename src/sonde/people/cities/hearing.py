@@ -42,7 +42,7 @@ def turned(text: str) -> str:
     """A sentence in the form of the phrasings.
 
     >>> turned("is your home city located near the coast")
-    'is it near the coast'
+    'is it near coast'
     """
     for pattern, words in _turns():
         if pattern.search(text) is not None:
