@@ -94,11 +94,11 @@ def test_unreadable_estimates_are_the_safe_ones_and_counted() -> None:
     replies = ("who knows", "Expected regret: 0.1", "Information gain: 0.5", "Information gain: many")
     agent = made(model=Scripted(replies=replies), retries=0)
     action = asyncio.run(agent.act(Episode.begin(env, env.tasks("train")[0]).view()))
-    assert [c.name for c in action.completions] == [
-        "expected_regret:fallback",
-        "expected_regret",
-        "information_gain",
-        "information_gain:fallback",
+    assert [(c.name, c.unread) for c in action.completions] == [
+        ("expected_regret", "fallback"),
+        ("expected_regret", ""),
+        ("information_gain", ""),
+        ("information_gain", "fallback"),
     ]
     assert action.memory["calls"] == {"expected_regret:fallback": 1, "information_gain:fallback": 1}
 

@@ -60,13 +60,13 @@ def test_a_price_with_cents_is_known() -> None:
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ("Isnt it on a river?", "Yes, my city is on a river."),
-        ("Its on a river, isnt it?", "Yes, my city is on a river."),
-        ("Your city isnt on a river?", "No, my city is on a river."),
-        ("Hasnt your city hosted the Olympic Games?", "No, my city has not hosted the Olympic Games."),
-        ("Dont people drive on the left?", "No, people in my country do not drive on the left."),
-        ("Does your city have more than 0.25 million inhabitants?", "Yes, my city has more than 250,000 people."),
-        ("Is it bigger than Łódź?", "Yes, my city is bigger than Lodz."),
+        ("Isnt it on a river?", "Yes, that is true of my city."),
+        ("Its on a river, isnt it?", "Yes, that is true of my city."),
+        ("Your city isnt on a river?", "No, that is not true of my city."),
+        ("Hasnt your city hosted the Olympic Games?", "No, that is not true of my city."),
+        ("Dont people drive on the left?", "No, that is not true of my city."),
+        ("Does your city have more than 0.25 million inhabitants?", "Yes, that is true of my city."),
+        ("Is it bigger than Łódź?", "Yes, that is true of my city."),
     ],
 )
 def test_a_city(said: str, answer: str) -> None:

@@ -120,8 +120,7 @@ def test_forms_of_a_guess(form: str) -> None:
 
 @pytest.mark.parametrize(
     ("topic", "message"),
-    [("teacher", "Does it have to do with politics?"),
-     ("spider", "Is it a bug that isn't an insect?"), ("car", "Is it bigger than a small car?"),
+    [("spider", "Is it a bug that isn't an insect?"), ("car", "Is it bigger than a small car?"),
      ("New York City", "Is it bigger than the Big Apple?")],
 )  # fmt: skip
 def test_what_the_knowledge_does_not_settle_is_not_known(topic: str, message: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from ..language.acts import heard
+from ..language.lists import word_set
 from ..language.words import base
 from ..meaning.claims import Claim, all_of, negated, not_read, weak
 from .knowing import declared, of_city, of_country
@@ -56,7 +57,10 @@ def asked(said: str) -> Claim | None:
     act = heard(_LED.sub("", _ECHOED.sub(r" \1?", said)))
     if act.kind != "asks" or act.words[:2] in _OF_ASKER:
         return None
-    claim = meant(" ".join(act.words))
+    words = act.words
+    if words[1:2] == ("not",) and words[0] in word_set("aux"):  # "hasn't it ...?" asks whether it has
+        words = (words[0], *words[2:])
+    claim = meant(" ".join(words))
     if claim is None or not claim.known:
         return None
     claim = _in_the_past(claim) if _PAST.match(said.lower()) else claim

@@ -56,6 +56,10 @@ def _pattern(name: str, form: str) -> re.Pattern[str]:
     return re.compile(form.format(f"(?:{parts})"))
 
 
+_ITS = re.compile(r"\bits(?= (?:on|in|at|near|by|an?|the|not)\b)")
+"""What lacks its apostrophe: nothing that belongs to it begins with these."""
+
+
 @lru_cache(maxsize=1 << 13)
 def heard(said: str) -> Act:
     """What a message does, and the words of its question.
@@ -83,7 +87,7 @@ def _sentences(said: str) -> tuple[list[list[str]], int]:
     """The sentences of a message, and which of them asks: the one with the question mark, else the last that says
     anything."""
     text = _MARKUP.sub(" ", _EXAMPLES.sub(" ", ascii_lower(said)))
-    text = _SHORT.sub(r"\1 ", _NUMBERING.sub("", text))
+    text = _ITS.sub("it is", _SHORT.sub(r"\1 ", _NUMBERING.sub("", text)))
     head, mark, tail = text.partition("?")
     first = [words for part in _SENTENCE.split(head) if (words := tokens(part.replace(" - ", " , ")))]
     more = [words for part in _SENTENCE.split(tail) if (words := tokens(part))]

@@ -137,6 +137,10 @@ _DESCRIBING = _words(
 """What begins a description behind a name."""
 
 
+MOST_QUESTIONS = 2
+"""A message that asks more lists what might be, and proposes nothing."""
+
+
 def proposals(
     said: str,
     find: Callable[[str], int],
@@ -152,6 +156,8 @@ def proposals(
     >>> [proposals(said, find, 1) for said in ("It's Rome, also called Oslo.", "A city like Rome?")]
     [[1], []]
     """
+    if said.count("?") > MOST_QUESTIONS:
+        return []
     words, names = tokens(said), Names(find, longest, 0)
     found: list[int] = []
     for sentence in _sentences(words):
