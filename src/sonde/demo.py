@@ -50,7 +50,7 @@ class Size:
     tests: int
 
 
-SHORT = Size(("wordle", "twenty_questions"), tasks=4, lessons=600, k=1, tests=100)
+SHORT = Size(("wordle", "twenty_questions"), tasks=4, lessons=300, k=1, tests=100)
 FULL = Size(
     (
         "wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata", "twenty_questions",
