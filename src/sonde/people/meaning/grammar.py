@@ -51,6 +51,8 @@ class Grammar(Forms):
     def clause(self, clause: Clause) -> Claim | None:
         """What a clause claims."""
         words = clause.words
+        if not words:
+            return None
         if clause.frame == "be":
             return self.be(words)
         if clause.frame == "do":
