@@ -60,7 +60,7 @@ class Grammar(Forms):
         if clause.frame == "done":
             return self.people(words, clause.who)
         if clause.frame == "part":
-            return self._of_part(clause.who.split()[-1], words)
+            return self._of_part(clause.who.split()[-1], words) if clause.who.strip() else None
         return self._by(words) if clause.frame == "by" else self._fragment(words)
 
     def _fragment(self, words: Words) -> Claim | None:
