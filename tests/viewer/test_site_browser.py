@@ -240,7 +240,7 @@ def test_new_episodes_appear_without_a_reload(tab: Tab, served: Served, tmp_path
             assert page.locator("[data-swap=headline] b").first.inner_text() == "4"
             assert page.evaluate("window.mark") == 1
             assert page.locator("[data-swap=figures]").inner_text().startswith("This run was not evaluated")
-            rescore(reopen(Run.load(tmp_path / "growing")), Run.load(tmp_path / "growing"), tmp_path / "growing")
+            rescore(reopen(Run.load(tmp_path / "growing")), tmp_path / "growing")
             page.locator("[data-swap=figures] figure svg").first.wait_for(timeout=60_000)
             assert page.locator("[data-swap=status]").inner_text().startswith("evaluated")
             assert page.evaluate("window.mark") == 1
