@@ -24,7 +24,7 @@ from typing import Any
 from sonde.core import Env, invalid
 from sonde.core.extras import lacking
 
-from .session import Session, environment
+from .session import Session, places
 
 try:
     from resources_servers.gymnasium import GymnasiumServer, extract_text
@@ -58,9 +58,6 @@ def rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
     """n lines of a data set, of the worlds from `seed` on; nothing in them is hidden from the model."""
-    made = environment(env, config)
-    arguments = json.dumps({key: value for key, value in made.config.items() if key != "name"})
-    for world in range(seed, seed + n):
-        place = {"env": made.name, "config": arguments, "seed": world, "split": split}
+    for place in places(env, n, seed=seed, split=split, **config):
         agent = {"type": "responses_api_agents", "name": "sonde_agent"}
         yield {"responses_create_params": {"input": []}, "sonde": place, "agent_ref": agent}

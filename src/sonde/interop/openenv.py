@@ -23,7 +23,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.core import EMPTY, AnyPolicy, Env
+from sonde.core import EMPTY, AnyPolicy, Env, run_sync
 from sonde.core.extras import lacking
 
 from .session import Heard, Session, environment
@@ -94,10 +94,10 @@ class SondeEnvironment(Environment[Say, Told, Where]):
         return _told(heard, self._where.step_count)
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Told:
-        raise NotImplementedError("the server calls reset_async")
+        return run_sync(self.reset_async(seed, episode_id, **more))
 
     def step(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
-        raise NotImplementedError("the server calls step_async")
+        return run_sync(self.step_async(action, timeout_s, **more))
 
     @property
     def state(self) -> Where:

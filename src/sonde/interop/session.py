@@ -20,7 +20,8 @@ player. The hidden setup itself stays in the episode.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,16 @@ def task_of(env: Env[Any], split: str, seed: int, index: int | None = None) -> T
     if type(index) is not int or not 0 <= index < len(tasks):
         raise invalid("index", index, f"0 to {len(tasks) - 1}, the tasks of split {split!r} of {env.name}")
     return tasks[index]
+
+
+def places(
+    env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
+) -> Iterator[dict[str, Any]]:
+    """Where n episodes are, of the worlds from `seed` on, as rows of a data set: plain values, nothing hidden."""
+    made = environment(env, config)
+    arguments = json.dumps({key: value for key, value in made.config.items() if key != "name"})
+    for world in range(seed, seed + n):
+        yield {"env": made.name, "config": arguments, "seed": world, "split": split}
 
 
 class Session:

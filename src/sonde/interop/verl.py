@@ -31,7 +31,7 @@ from sonde.agents.llm import split_reasoning
 from sonde.core import Action, Completion, Env
 from sonde.core.extras import lacking
 
-from .session import Heard, Session, environment
+from .session import Heard, Session, places
 
 try:
     from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput, register
@@ -120,17 +120,18 @@ def _said(text: str) -> Action:
     return Action(answer, completions=(Completion(text=text, reasoning=reasoning),))
 
 
+def _name(place: Mapping[str, Any]) -> str:
+    return f"{place['env']}, world {place['seed']}"
+
+
 def rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
     """n rows of a data set for verl, of the worlds from `seed` on; nothing in them is hidden from the model."""
-    made = environment(env, config)
-    arguments = json.dumps({key: value for key, value in made.config.items() if key != "name"})
-    for world in range(seed, seed + n):
-        place = {"env": made.name, "config": arguments, "seed": world, "split": split}
+    for place in places(env, n, seed=seed, split=split, **config):
         yield {
-            "prompt": [{"role": "user", "content": f"{made.name}, world {world}"}],  # the loop tells the real one
+            "prompt": [{"role": "user", "content": _name(place)}],  # the loop tells the real one
             "agent_name": AGENT_NAME,
-            "data_source": f"sonde/{made.name}",
+            "data_source": f"sonde/{place['env']}",
             "extra_info": {"index": None, **place},
         }
