@@ -1,4 +1,4 @@
-"""The recipes of recipes/lmrl: the maze as a table, and the paper's own trainings."""
+"""The recipes of recipes/lmrl: the maze as a table, a cell of table 2 run small, and the paper's own trainings."""
 
 from __future__ import annotations
 
@@ -73,6 +73,17 @@ def test_the_symbolic_maze_is_learned() -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.slow
+def test_a_table_in_small_is_kept_and_not_made_again(tmp_path: Path) -> None:
+    args = ("--tasks", "maze", "--methods", "%BC", "--quick", "--out", str(tmp_path))
+    found = run("table2.py", *args)["maze"]
+    assert [row["method"] for row in found] == ["dataset", "floor", "reference", "BC", "%BC"]
+    scores = {row["method"]: row["score"]["mean"] for row in found}
+    assert scores["dataset"] == pytest.approx(50.0) and scores["reference"] == pytest.approx(100.0)
+    assert run("table2.py", *args)["maze"] == found
+    assert len((tmp_path / "quick" / "results.jsonl").read_text().splitlines()) == 5
+
+
 def test_the_papers_trainings_resolve_to_its_numbers() -> None:
     """Table 5, where each task has its own."""
     names = ("maze-bc", "maze-ilql", "wordle-mc", "car_dealer-ilql", "endgames-ppo", "text_nav-filtered_bc")

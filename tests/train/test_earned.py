@@ -81,6 +81,8 @@ def test_returns_run_through_all_rows() -> None:
     assert to_go(line).tolist() == [[0.5 * (1 + 15), 1 + 15, 30, 60, 100]]
     per_turn = in_lines(batch(FORKED), discount=0.5, per="turn", limit="end")
     assert to_go(per_turn).tolist() == [[31, 31, 60, 60, 100]]
+    scaled = in_lines(batch(FORKED), discount=0.5, per="turn", limit="end", scale=0.25)
+    assert to_go(scaled).tolist() == [[7.75, 7.75, 15, 15, 25]]
 
 
 def test_what_follows_the_last_token() -> None:

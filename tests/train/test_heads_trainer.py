@@ -181,6 +181,7 @@ def test_bad_heads_of_a_checkpoint_are_named(tmp_path: Path) -> None:
         (lambda: MC(cql=-1.0), "mc: cql"), (lambda: MC(trunk="detached"), "mc: trunk: got 'detached'"),
         (lambda: ILQL(trunk="frozen", bc=1.0), "ilql: trunk: got 'frozen'"), (lambda: ILQL(per="word"), "ilql: per"),
         (lambda: ILQL(polyak=0.0), "heads: polyak"), (lambda: ILQL(limit="stop"), "ilql: limit"),
+        (lambda: MC(scale=0.0), "mc: scale: got 0.0, allowed: above 0"),
     ],
 )  # fmt: skip
 def test_bad_options_are_named(make: Any, message: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple
 
 import torch
@@ -38,11 +39,12 @@ class Line(NamedTuple):
     values: dict[str, Tensor]
 
 
-def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit) -> Line:
-    """What a batch says of rewards, and its heads of values, by sample: (S, N). A sample's rows and what others said in
-    between leave no trace, so "the next token of the agent's" is the one beside. The discount between two tokens is
-    `discount`, or 1 within a turn where it is per turn. `final` is the value after the last token: 0 where the episode
-    is over; where a limit ended it, the value of the state in which its last turn began, if that is what is asked for.
+def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit, scale: float = 1.0) -> Line:
+    """What a batch says of rewards, times `scale`, and its heads of values, by sample: (S, N). A sample's rows and what
+    others said in between leave no trace, so "the next token of the agent's" is the one beside. The discount
+    between two tokens is `discount`, or 1 within a turn where it is per turn. `final` is the value after the last
+    token: 0 where the episode is over; where a limit ended it, the value of the state in which its last turn began,
+    if that is what is asked for.
     """
     place_RT, reward_RT = _needed(batch, "nth_RT"), _needed(batch, "reward_RT")
     said_RT = place_RT >= 0
@@ -54,7 +56,7 @@ def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit) -> Line:
         return flat.index_put((at_N,), values_RT[said_RT]).view(batch.n_samples, length)
 
     values = {name: laid(wide(x)) for name, x in batch.head.items()}
-    agent, reward, turn = laid(said_RT), laid(wide(reward_RT)), laid(batch.turn_RT)
+    agent, reward, turn = laid(said_RT), scale * laid(wide(reward_RT)), laid(batch.turn_RT)
     step = torch.full_like(reward, discount)
     if per == "turn":
         step[:, :-1].masked_fill_(turn[:, 1:] == turn[:, :-1], 1.0)
@@ -105,13 +107,17 @@ class Valued(Checked):
 
     `discount` is `per` token of the agent's, as published, or per turn (1 within a reply). `cql`: weight of the
     conservative term. `bc`: weight of the negative log-likelihood of what was said, by which one model stays the policy
-    whose logits the values are added to; as published there are two, and it is 0. `trunk`, `width`: see `models.heads`.
+    whose logits the values are added to; as published there are two, and it is 0. `scale`: what rewards are multiplied
+    by before they are learned (ours; published is 1): the larger values are, the longer an optimizer of a given rate
+    takes to reach them from 0, and the coarser its steps are beside what tells two actions apart. What is multiplied
+    here is to be divided out of the strength at decoding. `trunk`, `width`: see `models.heads`.
     """
 
     discount: float = 0.99
     per: Per = "token"
     cql: float = 0.001
     bc: float = 0.0
+    scale: float = 1.0
     trunk: Trunk = "shared"
     width: float = 1.0
 
@@ -121,6 +127,8 @@ class Valued(Checked):
             raise invalid(f"{name}: discount", self.discount, "0 to 1")
         not_negative(f"{name}: cql", self.cql)
         not_negative(f"{name}: bc", self.bc)
+        if not 0 < self.scale < inf:
+            raise invalid(f"{name}: scale", self.scale, "above 0")
         if self.trunk == "detached" and not self.bc:
             raise invalid(f"{name}: trunk", self.trunk, "shared or frozen where bc is 0: nothing else trains the model")
         if self.trunk == "frozen" and self.bc:

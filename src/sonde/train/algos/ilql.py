@@ -126,7 +126,7 @@ class ILQL(Valued):
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         predicted(batch, "v", "q1", "q2", "q1_target", "q2_target", "q1_logp", "q2_logp")
-        line = in_lines(batch, discount=self.discount, per=self.per, limit=self.limit)
+        line = in_lines(batch, discount=self.discount, per=self.per, limit=self.limit, scale=self.scale)
         value, agent = line.values, line.agent
         goal = targets(line.reward, value["v"], line.final, agent, line.discount)
         q1, q2 = (squared(value[name], goal, agent) for name in ("q1", "q2"))

@@ -62,7 +62,7 @@ class MC(Valued):
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         predicted(batch, "q1", "q1_logp")
-        line = in_lines(batch, discount=self.discount, per=self.per, limit="end")
+        line = in_lines(batch, discount=self.discount, per=self.per, limit="end", scale=self.scale)
         goal = to_go(line)
         q, conservative = squared(line.values["q1"], goal, line.agent), -line.values["q1_logp"]
         total = (q + self.cql * conservative).sum() - self.bc * token_sum(logprob_RT, batch)

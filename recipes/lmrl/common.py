@@ -1,0 +1,216 @@
+"""One method on one task with one seed: its training, and how what it trained plays.
+
+A row is kept for each in `results.jsonl`, and never made twice, so an interrupted run goes on. Datasets, random models
+and clones are shared by the methods of a seed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import network
+from small import Small
+
+from sonde import datasets, make
+from sonde.core import AGENT, Episode, Message, Policy, Task, Trajectory
+from sonde.rollout import Plan, collect
+from sonde.store import Run
+from sonde.train.gather import Game
+from sonde.train.learn import learn, learn_online
+from sonde.train.presets import Training, preset
+from sonde.train.rewards import RewardMix
+
+STORE = "results.jsonl"
+Row = dict[str, Any]
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def kept(out: Path, key: Mapping[str, Any], make_row: Callable[[], Mapping[str, Any]]) -> Row:
+    """The row with this key, made where it is missing, and with its CPU seconds."""
+    for row in rows(out):
+        if all(row.get(name) == value for name, value in key.items()):
+            return row
+    begun = time.process_time()
+    row = {**key, **make_row()}
+    row["cpu_seconds"] = round(time.process_time() - begun, 1)
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / STORE).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    return row
+
+
+def rows(out: Path) -> list[Row]:
+    file = out / STORE
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
+
+
+# --- what all methods of a seed share --------------------------------------------------------------------------------
+
+
+def dataset(task: Small, out: Path) -> list[Trajectory]:
+    """The episodes to learn from, played once."""
+    part = datasets.parts(task.dataset, n=task.episodes)[0]
+    folder = out / task.name / f"data-{task.episodes}"
+    return list(datasets.fill(part, folder, processes=1))
+
+
+def chats(task: Small, played: Sequence[Trajectory]) -> list[tuple[Message, ...]]:
+    """Everything that the agent heard and said in the dataset, and how the tested games begin."""
+    env = task.game()
+    begun = [Episode.begin(env, t).view().messages for t in env.tasks("test")[: task.tests]]
+    return [list(Episode.stages(env, t))[-1].view(AGENT).messages for t in played] + begun
+
+
+def clone(task: Small, seed: int, out: Path) -> Path:
+    """The model that behavioural cloning makes; other methods begin with it."""
+    folder = out / task.name / f"seed-{seed}"
+    played = dataset(task, out)
+    start = network.write(
+        folder / "start", chats(task, played), width=task.width, layers=task.layers, window=task.window,
+        often=task.often, seed=seed,
+    )  # fmt: skip
+    return fitted(task, "BC", str(start), preset("tiny_bc"), folder / "bc", seed, played)
+
+
+def fitted(
+    task: Small, method: str, model: str, training: Training, folder: Path, seed: int, played: Sequence[Trajectory]
+) -> Path:
+    """Trained on recorded episodes."""
+    learning = replace(training.learning, context=task.context, seed=seed)
+    settings = training.settings.changed({
+        "folder": str(folder), "seed": seed, "save_steps": None, "packing": True, "batch_size": task.batch,
+        "micro_batch": task.batch, "epochs": task.epochs.get(method, 3.0), **task.settings.get(method, {}),
+    })  # fmt: skip
+    return learn(model, replace(training, learning=learning, settings=settings), played, fresh=True).model
+
+
+def played_online(task: Small, model: str, training: Training, folder: Path, seed: int) -> Path:
+    """Trained on its own play of the tasks of the dataset."""
+    how = replace(training.online, context=task.context, max_new_tokens=task.new_tokens)
+    settings = training.settings.changed({"folder": str(folder), "seed": seed, "save_steps": None, "packing": True})
+    game = task.game(task.turns)
+    games = [Game(game, game.tasks(task.dataset.splits["train"]), task.name)]
+    return learn_online(model, replace(training, online=how, settings=settings), games, fresh=True).model
+
+
+# --- testing ---------------------------------------------------------------------------------------------------------
+
+
+def player(task: Small, model: str, temperature: float, **values: Any) -> Policy:
+    backend = make("models:hf", model=model, max_batch=256, **values)
+    return make(
+        "agents:llm", model=backend, context=task.context, temperature=temperature, min_p=0.0,
+        max_new_tokens=task.new_tokens,
+    )  # fmt: skip
+
+
+def returns(task: Small, policy: Policy, k: int) -> dict[str, Any]:
+    """The return of every test task, by task and sample, and rates over episodes."""
+    env = task.game()
+    tasks: Sequence[Task] = env.tasks("test")[: task.tests]
+    found = collect(env, {AGENT: policy}, tasks, Plan(k=k))
+    earned = [sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns) for t in found]
+    turns = [turn for t in found for turn in t.turns]
+    return {
+        "returns": [earned[i : i + k] for i in range(0, len(earned), k)],
+        "success": sum(t.outcome is not None and t.outcome.success for t in found) / len(found),
+        "length": len(turns) / len(found),
+        "invalid": sum(turn.info.get("result") in ("invalid", "format") for turn in turns) / len(turns),
+    }
+
+
+def tested(task: Small, model: str, **values: Any) -> dict[str, Any]:
+    """At temperature 1, as in the paper, and at 0."""
+    drawn = returns(task, player(task, model, 1.0, **values), task.k)
+    greedy = returns(task, player(task, model, 0.0, **values), 1)
+    return {"drawn": drawn, "greedy": greedy}
+
+
+# --- methods ---------------------------------------------------------------------------------------------------------
+
+
+def _bc(task: Small, seed: int, out: Path) -> dict[str, Any]:
+    return tested(task, str(clone(task, seed, out)))
+
+
+def _cloned(task: Small, seed: int, out: Path) -> str:
+    return str(out / task.name / f"seed-{seed}" / "bc" / "model")
+
+
+def _filtered_bc(task: Small, seed: int, out: Path) -> dict[str, Any]:
+    known = preset("tiny_filtered_bc")
+    training = replace(known, learning=replace(known.learning, share=task.filtered))
+    folder = out / task.name / f"seed-{seed}" / "filtered_bc"
+    model = fitted(task, "%BC", _cloned(task, seed, out), training, folder, seed, dataset(task, out))
+    return tested(task, str(model))
+
+
+def _valued(task: Small, seed: int, out: Path, *, method: str) -> dict[str, Any]:
+    objective = method.lower()
+    known = preset(f"tiny_{objective}")
+    training = replace(known, options={**known.options, **task.options.get(method, {})})
+    folder = out / task.name / f"seed-{seed}" / objective
+    policy = _cloned(task, seed, out)
+    values = str(fitted(task, method, policy, training, folder, seed, dataset(task, out)))
+    return tested(task, policy, heads=values, beta=task.beta)
+
+
+def _online(task: Small, seed: int, out: Path, *, name: str) -> dict[str, Any]:
+    known = preset(name)
+    settings = replace(known.settings, batch_size=task.rollouts, micro_batch=task.rollouts)
+    rewards = RewardMix({"env": task.scale})
+    training = replace(known, settings=settings, online=replace(known.online, rewards=rewards))
+    folder = out / task.name / f"seed-{seed}" / name
+    return tested(task, str(played_online(task, _cloned(task, seed, out), training, folder, seed)))
+
+
+METHODS: Mapping[str, Callable[[Small, int, Path], dict[str, Any]]] = {
+    "BC": _bc,
+    "%BC": _filtered_bc,
+    "MC": partial(_valued, method="MC"),
+    "ILQL": partial(_valued, method="ILQL"),
+    "PPO": partial(_online, name="tiny_ppo"),
+    "online %BC": partial(_online, name="tiny_online_filtered_bc"),
+    "GRPO": partial(_online, name="tiny_grpo"),
+}
+"""As in table 2, and GRPO. All but BC begin with BC's model."""
+
+
+def cell(task: Small, method: str, seed: int, out: Path) -> Row:
+    """The row of one method on one task with one seed."""
+    key = {"task": task.name, "method": method, "seed": seed, "episodes": task.episodes, "k": task.k}
+    return kept(out, key, lambda: METHODS[method](task, seed, out))
+
+
+def known(task: Small, out: Path) -> dict[str, Row]:
+    """Floor, reference, and what the dataset holds."""
+
+    def of(name: str, job: Callable[[], Mapping[str, Any]]) -> Row:
+        return kept(out, {"task": task.name, "method": name, "episodes": task.episodes, "k": task.k}, job)
+
+    env = task.game()
+    return {
+        "dataset": of("dataset", lambda: _recorded(dataset(task, out))),
+        "floor": of("floor", lambda: {"drawn": returns(task, make(f"agents:{env.spec.floor}"), task.k)}),
+        "reference": of("reference", lambda: {"drawn": returns(task, make(f"agents:{env.spec.reference}"), task.k)}),
+    }
+
+
+def _recorded(played: Sequence[Trajectory] | Run) -> dict[str, Any]:
+    found = datasets.statistics(played)
+    by_task: dict[str, list[float]] = {}
+    for t in played:
+        by_task.setdefault(t.task.id, []).append(sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns))
+    return {
+        "drawn": {
+            "returns": list(by_task.values()), "success": found.success, "length": found.mean_length, "invalid": 0.0,
+        }
+    }  # fmt: skip

@@ -1,0 +1,61 @@
+"""A small Llama with random weights for one dataset: where behavioural cloning begins, in place of the paper's GPT-2.
+
+GPT-2 is too large to be trained on a laptop's CPU. What it brings is that texts are different things to it from the
+beginning. The small one gets that from its tokens: what is said often is one token, by the sentence what the
+environment says and whole what the agent says, so that a place of a maze is a thing and not a pair of numbers; what is
+said rarely is spelled in words. Where words are what a task is about (the letters of Wordle), there are only words.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "tiny"))
+import vocab
+
+from sonde.core import Message, derive
+
+Chat = Sequence[Message]
+
+
+def write(folder: Path, chats: Iterable[Chat], *, width: int, layers: int, window: int, often: int, seed: int) -> Path:
+    """Model and tokenizer of everything that is said, in a folder that `models:hf` loads. What is said `often` times is
+    a token (0: words only)."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    said = Counter((m.role, m.content) for chat in chats for m in chat)
+    tokenizer = vocab.tokenizer({text for _, text in said}, window, phrases(said, often) if often else ())
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=window,
+        initializer_range=width**-0.5,
+        tie_word_embeddings=False,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive(seed, "lmrl", "weights") % 2**63)
+        model = LlamaForCausalLM(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def phrases(said: Counter[tuple[str, str]], often: int) -> list[str]:
+    """Sentences of the environment and whole messages of the agent that are said so often."""
+    found = Counter[str]()
+    for (role, text), times in said.items():
+        for phrase in [text] if role == "assistant" else re.findall(r"\S[^.\n]*[.\n]?", text):
+            found[phrase.strip()] += times
+    return sorted(phrase for phrase, times in found.items() if times >= often)

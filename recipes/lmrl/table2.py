@@ -1,0 +1,107 @@
+"""LMRL-Gym's table 2 in small: every method on tasks that a CPU trains on, beside floor, dataset and reference.
+
+    python recipes/lmrl/table2.py [--tasks maze ...] [--methods BC ILQL ...] [--seeds 3] [--quick] [--json]
+
+The paper trains GPT-2; here small Llamas begin with random weights and learn everything from the dataset
+(`sonde dataset lmrl TASK`, fewer episodes). As in the paper all methods but BC begin with BC's model. Offline, from the
+dataset alone: BC, filtered BC (%BC), Monte-Carlo returns and ILQL, both decoded with their values. Online, by their own
+play: PPO, online filtered BC, and GRPO, which the paper does not have.
+
+Scores are those of appendix F, at temperature 1: 0 is the worst return there is, 50 the dataset's mean, 100 the
+reference solver's mean, with straight lines between and beyond. Intervals are 95 %, over training seeds and test tasks.
+`at 0`: the score of the same model at temperature 0. `paper's`: the return of table 6, where there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import common
+from common import METHODS, Row
+from small import TASKS, Small
+
+from sonde.metrics import Estimate, anchored_score, difference_over_seeds
+
+FOLDER = Path("runs/recipes/lmrl")
+
+
+def mean_return(row: Row, how: str = "drawn") -> float:
+    by_task = [sum(found) / len(found) for found in row[how]["returns"]]
+    return sum(by_task) / len(by_task)
+
+
+def scored(task: Small, known: Mapping[str, Row], found: Sequence[Row], how: str = "drawn") -> Estimate:
+    """The normalised score of the mean return; the ends of its interval are scored as the mean is."""
+    tables = [row[how]["returns"] for row in found]
+    mean = difference_over_seeds(tables, [[[0.0] for _ in table] for table in tables])
+    average, high = mean_return(known["dataset"]), mean_return(known["reference"])
+
+    def score(raw: float) -> float:
+        return anchored_score(raw, low=task.low, average=average, high=high)
+
+    return Estimate(score(mean.mean), score(mean.low), score(mean.high), mean.n)
+
+
+def table(task: Small, known: Mapping[str, Row], found: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
+    """A row per method, floor and reference first."""
+    out = []
+    for name, mine in {**{name: [row] for name, row in known.items()}, **found}.items():
+        greedy = "greedy" in mine[0]
+        out.append({
+            "method": name,
+            "score": scored(task, known, mine),
+            "at 0": scored(task, known, mine, "greedy") if greedy else None,
+            **{what: sum(row["drawn"][what] for row in mine) / len(mine) for what in ("success", "length", "invalid")},
+            "return": sum(map(mean_return, mine)) / len(mine),
+            "paper": task.paper.get(name),
+            "cpu_seconds": sum(row["cpu_seconds"] for row in mine) / len(mine),
+        })  # fmt: skip
+    return out
+
+
+def show(task: Small, rows: Sequence[Mapping[str, Any]], seeds: int) -> None:
+    """As Markdown."""
+    print(f"\n**{task.name}**, {task.episodes:,} episodes to learn from, {seeds} seeds, {task.tests} tests\n")
+    heads = ("", "score", "at 0", "return", "paper's", "success", "replies", "invalid", "CPU s")
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
+    for row in rows:
+        at_0 = "" if row["at 0"] is None else f"{row['at 0'].mean:.1f}"
+        paper = "" if row["paper"] is None else f"{row['paper']:.2f}"
+        cells = [row["method"], written(row["score"]), at_0, f"{row['return']:.2f}", paper, f"{row['success']:.2f}"]
+        cells += [f"{row['length']:.1f}", f"{row['invalid']:.3f}", f"{row['cpu_seconds']:.0f}"]
+        print(f"| {' | '.join(cells)} |")
+
+
+def written(e: Estimate) -> str:
+    return f"{e.mean:.1f} [{e.low:.1f}, {e.high:.1f}]"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="BC is always there")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="one seed, a tenth of the episodes: to see that it runs")
+    parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of rows and models (default {FOLDER})")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    args = parser.parse_args()
+    out, seeds = (args.out / "quick", 1) if args.quick else (args.out, args.seeds)
+    methods = [name for name in METHODS if name == "BC" or name in args.methods]
+    everything = {}
+    for name in args.tasks:
+        task = TASKS[name].quick() if args.quick else TASKS[name]
+        known = common.known(task, out)
+        found = {m: [common.cell(task, m, seed, out) for seed in range(seeds)] for m in methods}
+        everything[name] = table(task, known, found)
+        if not args.json:
+            show(task, everything[name], seeds)
+    if args.json:
+        print(json.dumps(everything, default=vars))
+
+
+if __name__ == "__main__":
+    main()
