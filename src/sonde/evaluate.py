@@ -21,7 +21,7 @@ from .core import AGENT, EMPTY, Env, Gain, Spec, Trajectory, UserError, build, i
 from .core.checked import checked
 from .core.types import Json
 from .metrics import Estimate, MeanAt
-from .replies import Replies
+from .replies import Replies, Shared
 from .rollout import OnDone, tokens
 from .scoring import NOTHING, Information, measured
 
@@ -53,6 +53,8 @@ class Row:
     tokens: int = 0
     replies: Replies = field(default_factory=Replies)
     """What was wrong with the agent's replies."""
+    shared: Shared = field(default_factory=Shared)
+    """Who replied to the agent, where rules and a model share a seat."""
     truncated: str = ""
     error: str = ""
     entropy: tuple[float, ...] | None = None
@@ -69,9 +71,8 @@ class Row:
         gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
         entropy = None if row["entropy"] is None else tuple(row["entropy"])
         called = {name: tuple(turns) for name, turns in row["called"].items()}
-        return cls(
-            **{**row, "gains": gains, "entropy": entropy, "called": called, "replies": Replies(**row["replies"])}
-        )
+        counts = {"replies": Replies(**row["replies"]), "shared": Shared(**row.get("shared", {}))}
+        return cls(**{**row, "gains": gains, "entropy": entropy, "called": called, **counts})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +177,7 @@ def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
         turns=len(trajectory.turns),
         tokens=tokens(trajectory),
         replies=replies.count(trajectory),
+        shared=replies.shared(trajectory),
         truncated=outcome.truncated,
         error=trajectory.error,
         entropy=known.entropy,
@@ -266,6 +268,7 @@ def _metrics(
         found[name] = _mean_of(by_task, partial(curves.share, name=name), (0.0, 1.0))
     for name, table in replies.shares(by_task).items():
         found[name] = metrics.rate(table) if table else None
+    found["by_model"] = _mean_of(by_task, lambda r: r.shared.by_model, (0.0, 1.0))
     found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
     return found
 

@@ -17,6 +17,8 @@ from sonde.suites import suite
 
 NAMED = ("hf", "http")
 """Backends that a name belongs to."""
+HYBRID = "hybrid"
+"""Before the model of `--user`: rules answer what they understand."""
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 ROLES = ("floor", "reference")
 
@@ -144,7 +146,7 @@ def model_seats(
     that are None are left as they are."""
     given = {"user": user, "judge": judge}
     chosen = {seat: model for seat, model in given.items() if model is not None}
-    if user_url and not any(model.startswith("http:") for model in chosen.values()):
+    if user_url and not any(model.removeprefix(f"{HYBRID}:").startswith("http:") for model in chosen.values()):
         raise UserError("--user-url: allowed: together with --user http:NAME or --judge http:NAME")
     changed = {name: value for name, value in settings.items() if value is not None}
     if changed and not chosen:
@@ -152,9 +154,24 @@ def model_seats(
     url = user_url or base_url
     found: dict[str, dict[str, Json]] = {}
     for seat, model in chosen.items():
-        config = model_config(model, url if model.startswith("http:") else None, f"--{seat}", "--user-url")
-        found[seat] = {"name": "users:llm", "model": _cached(config, cache), **changed}
+        name, named = _policy(model) if seat == "user" else ("users:llm", model)
+        config = model_config(named, url if named.startswith("http:") else None, f"--{seat}", "--user-url")
+        found[seat] = {"name": name, "model": _cached(config, cache), **changed}
     return found
+
+
+def _policy(user: str) -> tuple[str, str]:
+    """The policy that `--user` names, and its model.
+
+    >>> _policy("smollm2"), _policy("hybrid:http:M")
+    (('users:llm', 'smollm2'), ('users:hybrid', 'http:M'))
+    """
+    kind, colon, model = user.partition(":")
+    if kind != HYBRID:
+        return "users:llm", user
+    if not (colon and model):
+        raise UserError(f"--user: got {user!r}, allowed: {HYBRID}:MODEL, such as {HYBRID}:smollm2 or {HYBRID}:http:M")
+    return f"users:{HYBRID}", model
 
 
 def _cached(model: dict[str, Json], cache: Path | None) -> dict[str, Json]:

@@ -49,7 +49,9 @@ UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatibl
 UserOpt = Annotated[
     str | None,
     typer.Option(
-        help="A language model as the user, as in --model; by default the rule user.", autocompletion=models_begun
+        help="A language model as the user, as in --model, or hybrid:MODEL, one that answers what the rule user cannot; "
+        "by default the rule user.",
+        autocompletion=models_begun,
     ),
 ]
 JudgeOpt = Annotated[

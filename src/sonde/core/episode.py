@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .belief import Belief, Filter, Gain, gains
+from .belief import Belief, Filter, Gain, by_rules, gains
 from .checked import checked
 from .env import Env, seat_error
 from .errors import ContractError, ReplayError, UserError, invalid, unknown
@@ -143,7 +143,7 @@ class Episode:
         finished = self._finished
         n, known = self._known or (0, self.env.filter(self.task.public))
         for turn in finished[n:]:
-            known = known and known.observe(turn)
+            known = known and known.observe(by_rules(turn))
         object.__setattr__(self, "_known", (len(finished), known))
         return known
 

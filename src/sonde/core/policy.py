@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .episode import Episode
 
 
+UNKNOWN = "I do not know."
+"""What a simulated user says that has no answer."""
+
+
 class Policy(Configured, ABC):
     """Plays one seat. Subclasses are `@dataclass(frozen=True, kw_only=True)`; their fields are their configuration."""
 
@@ -65,6 +69,10 @@ class UserModel(Policy):
     @abstractmethod
     def probs(self, view: View) -> Mapping[str, float]:
         """The distribution over replies to this view."""
+
+    def answers(self, view: View) -> bool:
+        """Whether this user has an answer to what waits for one; False where it only says that it has none."""
+        return UNKNOWN not in self.probs(view)
 
 
 class EpisodePolicy(Configured, ABC):

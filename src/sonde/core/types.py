@@ -366,6 +366,15 @@ class View:
         return self._env.private(self._state, self.seat)
 
     @property
+    def intro(self) -> str:
+        """What this seat was told before anybody spoke."""
+        return self._env.intro(self._state, self.seat)
+
+    def denies(self, text: str) -> bool:
+        """Whether the rules know that it would be untrue to say this now."""
+        return self._env.denies(self._state, self.seat, text)
+
+    @property
     def rendered(self) -> str | None:
         """The environment's summary of the whole history, for prompts that replace it; None if it has none."""
         return self._env.render(self._state, self.seat)

@@ -27,6 +27,7 @@ it may propose.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,6 +57,7 @@ _DELTA_BELIEF = (
     "several cities are refused in every message, not only in one that would win",
     "question marks in a row count as one",
 )
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _FOREIGN = Frozen[Json](foreign=True)
 
 
@@ -209,6 +211,14 @@ class GuessMyCity(Dialogue):
         if found.guess is not None:
             return "unclear" if city is not None and found.reply(city) == UNKNOWN else "wrong"
         return None if found.topic == "unknown" else "nothing"
+
+    def untrue(self, state: Talk, reply: str) -> bool:
+        """Whether a sentence of the reply, asked of whoever lives there, would be denied."""
+        from sonde.people.cities.resident import NO, WRONG, heard_as
+
+        city = self.city(state)
+        sentences = _SENTENCE.split(reply) if city is not None else ()
+        return any(heard_as(said).reply(city) in (NO, WRONG) for said in sentences if city is not None)
 
     def names(self, state: Talk) -> Names:
         from sonde.people.cities.guesses import cities_named, longest

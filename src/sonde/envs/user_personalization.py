@@ -162,6 +162,9 @@ class UserPersonalization(Env[State]):
             return Frozen()
         return Frozen[Any](request=state.request, persona=state.persona, question=state.said)
 
+    def denies(self, state: State, seat: str, text: str) -> bool:
+        return seat == USER and requests()[state.request].untrue(state.persona, spoken(text, LONGEST_REPLY))
+
     def actions(self, state: State) -> Sequence[str]:
         request = requests()[state.request]
         return request.questions if state.turn < self.questions else request.answers

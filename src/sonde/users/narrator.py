@@ -13,14 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.core import UNKNOWN, Action, ProgramPolicy, UserError, UserModel, View
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.cases import Case, Frame
 from sonde.envs._rules.mystery.context import Past
 from sonde.envs._rules.mystery.reading import read
 from sonde.envs._rules.mystery.replies import empty, reply, revealed
-
-UNKNOWN = "I do not know."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +39,10 @@ class Narrator(ProgramPolicy, UserModel):
 
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
+
+    def answers(self, view: View) -> bool:
+        known: Case | None = view.private["case"]
+        return known is not None and read(known.frame, view.private["question"]).kind not in ("talk", "nothing")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """For names of culprits, over everything else hidden, as if nothing had been revealed before."""

@@ -154,6 +154,12 @@ class Request:
                     (covered if name == wanted else invented).append(f"{d.name}: {name}")
         return Fit(tuple(covered), tuple(invented))
 
+    def untrue(self, persona: Persona, told: str) -> bool:
+        """Whether what somebody tells of themselves takes up, or repeats, what this person does not prefer."""
+        rows = zip(self.dimensions, persona, strict=True)
+        others = (value.said for d, own in rows for name, value in d.values.items() if name != own)
+        return bool(self.fit(persona, told).invented) or any(said in told for said in others)
+
     def _advised(self, answer: str) -> str:
         """An answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. One
         that only points ("Do none of this") is about all that follows, or if nothing does, about all before."""

@@ -7,7 +7,8 @@ messages that the rules do not read as a guess or a question.
 
     right     the secret, and no other candidate in its place
     wrong     other candidates and nothing else, or the secret as one of several answers
-    nothing   no name that counts, in a message that denies, reports, orders, or asks an open question
+    nothing   no name that counts, in a message that denies, reports, orders, or asks an open question or, without any
+              name, what something does or has
     unclear   anything else: it takes somebody who understands the message
 """
 
@@ -87,6 +88,8 @@ _WONDERING = _words("me wonder wondering know ask see check curious")
 _BESIDE = _words("than like unlike near between outside beyond versus around bordering resembling")
 _TOWARDS = _words("close next similar compared opposed north south east west kind type sort part instead")
 _AUXILIARIES = _words("is are was were do does did has have could would should must might can ca wo why")
+_DOES = _words("do does did has have had can")
+_IS = _words("be called named name names titled known")
 _CHOICE = _words("or either nor and if else otherwise alternatively / &")
 _AFTER = _words("which that who where because since")
 _ASKING = _words("what which who whose whom where when why how tell describe explain")
@@ -104,6 +107,8 @@ def verdict_on(said: str, names: Names) -> Verdict:
     mentions = _mentions(words, names)
     around = _around(words, mentions)
     meant = [m for m in mentions if not _set_aside(around, m)]
+    if not mentions and _describes(words):
+        return "nothing"
     if _only_aside(mentions, meant, names.secret):
         return "nothing"
     if words[:1] and not any(m.who & names.secret for m in meant):
@@ -204,6 +209,11 @@ def reported(said: str) -> bool:
     """
     before, colon, _ = said.lower().rpartition(":")
     return bool(colon) and bool(_REPORTED.search(re.split(r"[.!?]", before)[-1] + " "))
+
+
+def _describes(words: Sequence[str]) -> bool:
+    """Whether a message without a name asks what something does or has, and not what it is."""
+    return bool(words) and words[0] in _DOES and words[1:2] != ["you"] and _IS.isdisjoint(words)
 
 
 def _only_aside(mentions: Sequence[_Mention], meant: Sequence[_Mention], secret: int) -> bool:
