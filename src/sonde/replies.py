@@ -105,8 +105,8 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
     rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
     if rules + model + denied:
         found.append(
-            f"of {rules + model + denied:,} replies {rules + denied:,} are the rules' and {model:,} the user's model's, of "
-            f"which {denied:,} more contradicted the rules. Bits are those of what the rules say"
+            f"of {rules + model + denied:,} replies the rules gave {rules + denied:,}, the user's model {model:,}; "
+            f"{denied:,} more of its replies contradicted the rules. Bits are those of the rules"
         )
     return tuple(found)
 

@@ -197,7 +197,7 @@ def test_shares_and_beliefs_are_on_the_record() -> None:
     shares = [turn.acts[-1].action.memory["by"] for turn in again.turns]
     share = found.metrics["by_model"]
     assert share is not None and share.mean == shares.count("model") / 4 > 0
-    assert f"{shares.count('model')} the user's model's" in found.notes[0]
+    assert f"the user's model {shares.count('model')};" in found.notes[0]
     assert information(sonde.build(again.env), again).gains == information(sonde.build(again.env), done).gains
     assert found.metrics["bits"] is not None
     assert evaluate([trajectory(sonde.make("users:answerer"), KNOWN)]).metrics["by_model"] is None

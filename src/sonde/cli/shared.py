@@ -49,8 +49,8 @@ UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatibl
 UserOpt = Annotated[
     str | None,
     typer.Option(
-        help="A language model as the user, as in --model, or hybrid:MODEL, one that answers what the rule user cannot; "
-        "by default the rule user.",
+        help="A language model as the user, as in --model, or hybrid:MODEL, which answers what the rules cannot; by "
+        "default the rule user.",
         autocompletion=models_begun,
     ),
 ]

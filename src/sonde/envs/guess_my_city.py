@@ -27,7 +27,6 @@ it may propose.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
 from sonde.core.types import Json
+from sonde.people.language.acts import sentences
 from sonde.people.language.naming import Names, Verdict, lookup, name_key
 
 from ._rules.dialogue import USER, Dialogue, Talk
@@ -57,7 +57,6 @@ _DELTA_BELIEF = (
     "several cities are refused in every message, not only in one that would win",
     "question marks in a row count as one",
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _FOREIGN = Frozen[Json](foreign=True)
 
 
@@ -217,8 +216,7 @@ class GuessMyCity(Dialogue):
         from sonde.people.cities.resident import NO, WRONG, heard_as
 
         city = self.city(state)
-        sentences = _SENTENCE.split(reply) if city is not None else ()
-        return any(heard_as(said).reply(city) in (NO, WRONG) for said in sentences if city is not None)
+        return city is not None and any(heard_as(said).reply(city) in (NO, WRONG) for said in sentences(reply))
 
     def names(self, state: Talk) -> Names:
         from sonde.people.cities.guesses import cities_named, longest

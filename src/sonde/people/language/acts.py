@@ -46,6 +46,18 @@ _DEEPEST = 6
 """Frames that are taken off one after another."""
 
 
+_MARKED = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each with its mark.
+
+    >>> sentences("It is 1.5 km. Is it? Yes")
+    ['It is 1.5 km.', 'Is it?', 'Yes']
+    """
+    return [part for part in _MARKED.split(text) if part.strip()]
+
+
 @cache
 def _pattern(name: str, form: str) -> re.Pattern[str]:
     """All the expressions of a list in one; names of other lists in angle brackets stand for their expressions."""
