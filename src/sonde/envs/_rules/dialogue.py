@@ -296,7 +296,7 @@ class Dialogue(Env[Talk]):
 
     def to_judge(self, state: Talk) -> str:
         """What the judge is told."""
-        return self.say_pieces["judge"].format(said=state.said, secret=", ".join(self.secrets(state)))
+        return self.say_pieces["judge"].format(said=state.said, secret=self.hypothesis(state))
 
     def _judged(self, state: Talk, text: str) -> Step:
         found = verdict(text)
