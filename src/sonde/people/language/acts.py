@@ -86,13 +86,17 @@ def heard(said: str) -> Act:
     if _SEVERAL.search(said):
         return Act("several")
     parts, asked = _sentences(said)
-    if not parts or _conditional(parts, asked):
+    if not parts or _conditional(parts, asked) or any(part[0] in _BACK for part in parts[asked + 1 :]):
         return Act("unclear")
     act = _unframed(parts[asked])
     if not act.words:
         return Act("unclear")
     opened = [act for part in parts[: asked + 1] if _is_open((act := _unframed(part)).words)]
     return opened[-1]._replace(kind="open") if opened else act
+
+
+_BACK = frozenset(("no", "nope", "wait", "actually"))
+"""What begins a sentence that takes back the one before."""
 
 
 def _sentences(said: str) -> tuple[list[list[str]], int]:
