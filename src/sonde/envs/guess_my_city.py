@@ -78,7 +78,7 @@ class GuessMyCity(Dialogue):
         lmrl = self.preset == "lmrl"
         return Spec(
             name=_NAME,
-            version="3",
+            version="4",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
             max_turns=self.turns,
@@ -213,10 +213,10 @@ class GuessMyCity(Dialogue):
 
     def untrue(self, state: Talk, reply: str) -> bool:
         """Whether a sentence of the reply, asked of whoever lives there, would be denied."""
-        from sonde.people.cities.resident import NO, WRONG, heard_as
+        from sonde.people.cities.resident import NEITHER, NO, WRONG, heard_as
 
         city = self.city(state)
-        return city is not None and any(heard_as(said).reply(city) in (NO, WRONG) for said in sentences(reply))
+        return city is not None and any(heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in sentences(reply))
 
     def names(self, state: Talk) -> Names:
         from sonde.people.cities.guesses import cities_named, longest
