@@ -32,7 +32,7 @@ from sonde.core import (
     make,
 )
 
-from .modelled import Modelled
+from ._modelled import Modelled
 
 _Key = tuple[asyncio.AbstractEventLoop, str]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sonde.core import Action, View, derive
 
-from .modelled import Modelled
+from ._modelled import Modelled
 
 
 @dataclass(frozen=True, kw_only=True)
