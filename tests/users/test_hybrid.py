@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -91,6 +92,21 @@ def test_what_it_says_depends_on_the_secret_and_the_question_alone() -> None:
     first = replies(1)
     assert set(first) == {"Yes.", "No."}
     assert replies(12) == first == replies(5, KNOWN)
+
+
+def test_closing_gives_up_what_is_being_asked() -> None:
+    user = sonde.make("users:hybrid", model=sonde.make("models:fake", script=("Yes",), latency=60.0))
+    env = sonde.make("twenty_questions", preset="lmrl")
+    view = Episode.begin(env, env.task("guitar")).step(UNKNOWN).view("user")
+
+    async def main() -> None:
+        asked = asyncio.create_task(user.act(view))
+        await asyncio.sleep(0.01)
+        await user.close()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+
+    run_sync(main())
 
 
 # --- contradictions --------------------------------------------------------------------------------------------------

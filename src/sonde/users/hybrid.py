@@ -75,6 +75,15 @@ class Hybrid(Modelled):
         if not done.cancelled() and done.exception() is None:
             self._kept.setdefault(flight[1], done.result())
 
+    async def close(self) -> None:
+        """Give up what is being asked in this event loop, and close the model."""
+        here = asyncio.get_running_loop()
+        flights = [task for (loop, _), task in self._asked.items() if loop is here]
+        for task in flights:
+            task.cancel()
+        await asyncio.gather(*flights, return_exceptions=True)
+        await self.model.close()
+
 
 @cache
 def _own(name: str) -> Any:
