@@ -99,7 +99,11 @@ EnvArg = Annotated[
 ]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
 SuiteOpt = Annotated[
-    str | None, typer.Option(help="Every environment that has this preset, in it: mtp, paprika, ...; then their mean.")
+    str | None,
+    typer.Option(help="Every environment (or those given) that has this preset, in it: mtp, paprika, ...; their mean."),
+]
+SubmitOpt = Annotated[
+    Path | None, typer.Option(help="With --suite: write a file for the leaderboard here, results/NAME.json, say.")
 ]
 PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environment.")]
 AgentOpt = Annotated[
