@@ -309,12 +309,11 @@ class Board(NamedTuple):
 
     @property
     def agents(self) -> dict[str, list[Result]]:
-        """By agent, those with the most environments first."""
+        """By agent, those with the most environments first, and of these those that ask best."""
         found: dict[str, list[Result]] = {}
         for one in self.results:
             found.setdefault(one.agent, []).append(one)
-        size = {agent: -sum(len(one.environments) for one in of) for agent, of in found.items()}
-        return dict(sorted(found.items(), key=lambda item: (size[item[0]], item[0])))
+        return dict(sorted(found.items(), key=lambda item: (*_standing(item[1]), item[0])))
 
     def to_json(self) -> dict[str, Json]:
         """The numbers that are said over environments, and what is out of date."""
@@ -342,13 +341,18 @@ def _number(value: Estimate | None, environments: int) -> Json:
     return None if value is None else {**asdict(value), "environments": environments}
 
 
+def _standing(results: Sequence[Result]) -> tuple[int, float]:
+    asks, _ = profile(results)["asks"]
+    return -sum(len(one.environments) for one in results), -asks.mean if asks else 0.0
+
+
 def _rank(result: Result) -> tuple[bool, float, str]:
     headline = result.headline
     return not headline.whole, -headline.score.mean if headline.score else 0.0, result.agent
 
 
 def board(folder: Path) -> Board:
-    """The results in a folder of files. Raises `UserError` for a file that is none, and for two of an agent in a suite."""
+    """The results in a folder of files. Raises `UserError` for a file that is none, or two of one agent and suite."""
     if not folder.is_dir():
         raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
     found: dict[tuple[str, str], Path] = {}

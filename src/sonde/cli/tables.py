@@ -85,7 +85,7 @@ def leaderboard(board: Board) -> Group:
     """One table per suite, then one of all agents."""
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
-        columns = ("score", "won %", "asks", "decides", "follows", "tokens", "s")
+        columns = ("score", "won %", "asks", "decides", "follows", "tokens")
         table = _plain_table(name, ("agent", "of suite"), columns)
         for one in results:
             headline = one.headline
@@ -95,7 +95,6 @@ def leaderboard(board: Board) -> Group:
                 one.agent + (" *" if one.privileged else ""), f"{headline.played}/{headline.of}",
                 interval(headline.score), interval(success, percent=True), number(asks, 2),
                 interval(decides, percent=True), interval(follows, percent=True), f"{one.tokens:,}",
-                NOT_AVAILABLE if one.seconds is None else f"{one.seconds:,.0f}",
             )  # fmt: skip
         parts.append(table)
     table = _plain_table("all suites", ("agent",), ("environments", "asks", "decides", "follows"))
