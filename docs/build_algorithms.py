@@ -14,7 +14,7 @@ import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -52,9 +52,9 @@ ONE = torch.ones(1, dtype=torch.float64)
 PAGES: Mapping[str, Page] = {
     "sft": Page(
         ("sft",),
-        "The first thing to try, and what the others start from: it needs nothing but good episodes. With the model's own "
-        "shortest wins it is filtered self-imitation ([bc](bc.md) says more of which episodes). It learns nothing from "
-        "what went wrong, and repeats habits of the winners that have nothing to do with winning.",
+        "The first thing to try, and what the others start from: it needs nothing but good episodes. With the model's "
+        "own shortest wins it is filtered self-imitation ([bc](bc.md) says more of which episodes). It learns nothing "
+        "from what went wrong, and repeats habits of the winners that have nothing to do with winning.",
         ("probability of the token", "loss"), (0.02, 1.0), {"-log p": lambda p: -p.log()},
     ),
     "dpo": Page(
@@ -76,16 +76,16 @@ PAGES: Mapping[str, Page] = {
     ),
     "kto": Page(
         ("kto",),
-        "Where episodes are good or bad but make no fair pairs, as in minesweeper, whose world depends on the first move "
-        "(PAPRIKA, appendix C), or where most tasks were only won or only lost.",
+        "Where episodes are good or bad but make no fair pairs, as in minesweeper, whose world depends on the first "
+        "move (PAPRIKA, appendix C), or where most tasks were only won or only lost.",
         ("log ratio of the episode", "loss"), (-40.0, 40.0),
         {"won": lambda r: kto_loss(r, torch.ones_like(r, dtype=torch.bool), 0.0, 0.1),
          "lost": lambda r: kto_loss(r, torch.zeros_like(r, dtype=torch.bool), 0.0, 0.1)},
     ),
     "rwr": Page(
         ("rwr",),
-        "Where returns are graded, not only won or lost, and everything that was played shall count. `exp` never pushes "
-        "anything down; `centred` does, and is for few epochs.",
+        "Where returns are graded, not only won or lost, and everything that was played shall count. `exp` never "
+        "pushes anything down; `centred` does, and is for few epochs.",
         ("return of the episode", "weight of its tokens"), (-2.0, 2.0),
         {"exp, T = 1": lambda s: exponential_weights(s, 1.0, 3.0),
          "exp, T = 0.5": lambda s: exponential_weights(s, 0.5, 3.0), "centred at 0": lambda s: centred_weights(s, 0.0)},
@@ -96,7 +96,8 @@ PAGES: Mapping[str, Page] = {
         "What a turn was worth can be told apart ([Training](../training.md), rewards per turn), which shortens the "
         "way in long episodes. Costs far more episodes than learning from recorded ones.",
         ("pi / pi when sampled", "loss"), (0.0, 2.0),
-        {"advantage 1": lambda r: clipped_loss(r, ONE, 0.2, 0.28), "advantage -1": lambda r: clipped_loss(r, -ONE, 0.2, 0.28)},
+        {"advantage 1": lambda r: clipped_loss(r, ONE, 0.2, 0.28),
+         "advantage -1": lambda r: clipped_loss(r, -ONE, 0.2, 0.28)},
     ),
 }  # fmt: skip
 
@@ -133,7 +134,7 @@ def _kind(name: str) -> str:
 def _page(title: str, page: Page) -> str:
     classes = {name: type(objective(name)) for name in page.names}
     module = sys.modules[next(iter(classes.values())).__module__]
-    first, rest = WRITTEN["parted"](inspect.getdoc(module) or "")
+    first, rest = WRITTEN["parted"](module.__doc__ or "")
     parts = [
         f"# {title}\n\n{NOTE}\n\n{first}\n",
         f"## When to use it\n\n{page.when}\n",
@@ -169,7 +170,10 @@ def _drawn(title: str, page: Page) -> str:
     light = asset("report.css").split("@media")[0]
     for name, value in re.findall(r"(--[a-z0-9]+): ([^;]+);", light):
         svg = svg.replace(f"var({name})", value)
-    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ', 1) + "\n"
+    return (
+        svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ', 1)
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

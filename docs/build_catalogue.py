@@ -8,7 +8,6 @@ when one is out of date.
 
 from __future__ import annotations
 
-import inspect
 import runpy
 import sys
 from collections.abc import Mapping
@@ -51,7 +50,7 @@ def _heading(name: str) -> str:
 def _described(kind: str, name: str) -> list[str]:
     """A leaf by its module's docstring."""
     cls = sonde.find(f"{kind}:{name}")
-    return [f"{prose(inspect.getdoc(sys.modules[cls.__module__]) or '')}\n", arguments(cls)]
+    return [f"{prose(sys.modules[cls.__module__].__doc__ or '')}\n", arguments(cls)]
 
 
 def _roles() -> Mapping[str, Mapping[str, list[str]]]:
@@ -72,7 +71,9 @@ def users_and_models() -> str:
         parts.append(f"## {title}\n")
         for name in sonde.names(kind):
             parts += [f"### {kind}:{name}\n", f"{summary(kind, name)}\n", arguments(sonde.find(f"{kind}:{name}"))]
-            told = [who.replace(name, what) for what, all_ in CAPABILITIES.items() for who in all_ if who.split()[0] == name]
+            told = [
+                who.replace(name, what) for what, all_ in CAPABILITIES.items() for who in all_ if who.split()[0] == name
+            ]
             if kind == "models" and told:
                 parts.append(f"Can: {', '.join(told)}.\n")
     return "\n".join(parts)

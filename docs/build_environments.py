@@ -35,6 +35,8 @@ NOTE = "<!-- Written by `python docs/build_environments.py`; do not edit. -->"
 PRESET_COLUMNS = ("preset", "source", "turns", "train, test tasks", "`public`", "rewards", "floor", "reference")
 EPISODES, TURNS = 40, 4000
 """Where episodes are long, fewer of them are played, at least 8."""
+PATIENCE = 400
+"""Turns beyond which 3 episodes are enough."""
 _LONGEST = 60
 SHOWN = (5, 2)
 """Turns of a playthrough that are shown: the first ones and the last."""
@@ -85,7 +87,7 @@ def environment(name: str) -> str:
     """The page of one environment."""
     cls: Any = sonde.find(name)
     made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
-    title, about = WRITTEN["parted"](inspect.getdoc(sys.modules[cls.__module__]) or "")
+    title, about = WRITTEN["parted"](sys.modules[cls.__module__].__doc__ or "")
     parts = [
         f"# {name}\n\n{NOTE}\n\n{title}\n\n![{name}](../gallery/{name}.svg)\n",
         f"## Rules\n\n{_rules(made[0])}",
@@ -155,7 +157,7 @@ def _bits(gain: Gain) -> str:
 
 def _cut(text: str, most: int = SAID) -> str:
     text = text.replace("```", "'''").strip()
-    return text if len(text) <= most else f"{text[:most].rstrip()} ..."
+    return WRITTEN["wrapped"](text if len(text) <= most else f"{text[:most].rstrip()} ...")
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
@@ -218,7 +220,9 @@ def _info(made: Iterable[Env[Any]]) -> list[tuple[str, str]]:
     """Every `result` that turned up, with one example of the other facts beside it."""
     found: dict[str, dict[str, Json]] = {}
     for env in made:
-        for turn in _turns(Probe(env=env, episodes=max(8, min(EPISODES, TURNS // env.spec.max_turns)))):
+        turns = env.spec.max_turns
+        least = 8 if turns <= PATIENCE else 3
+        for turn in _turns(Probe(env=env, episodes=max(least, min(EPISODES, TURNS // turns)))):
             facts = {k: v for k, v in turn.info.items() if v is not None}
             found.setdefault(str(facts.pop("result", "")), {}).update(facts)
     return [(f"`{result}`", _example(facts)) for result, facts in sorted(found.items())]

@@ -17,7 +17,10 @@ WRITTEN = runpy.run_path(str(ROOT / "docs" / "written.py"))
 
 API: Mapping[str, tuple[str, Sequence[str]]] = {
     "core": ("Environments and episodes", ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing")),
-    "playing": ("Playing and keeping", ("sonde.rollout", "sonde.run", "sonde.store", "sonde.export", "sonde.task_files")),
+    "playing": (
+        "Playing and keeping",
+        ("sonde.rollout", "sonde.run", "sonde.store", "sonde.export", "sonde.task_files"),
+    ),
     "numbers": (
         "Numbers",
         (
@@ -64,7 +67,7 @@ def reference(title: str, modules: Sequence[str]) -> str:
 
 
 def _module(module: ModuleType) -> Iterator[str]:
-    yield f"## {module.__name__}\n\n{WRITTEN['prose'](inspect.getdoc(module) or '')}\n"
+    yield f"## {module.__name__}\n\n{WRITTEN['prose'](module.__doc__ or '')}\n"
     for name, value in _public(module):
         if inspect.isclass(value):
             yield from _class(name, value)
@@ -83,7 +86,9 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 def _class(name: str, cls: type[Any]) -> Iterator[str]:
     yield f"### {name}\n\n{_signature(name, cls)}\n{_told(cls)}"
-    methods = [f"- `{_called(key, value)}`: {first}" for key, value in vars(cls).items() if (first := _line(key, value))]
+    methods = [
+        f"- `{_called(key, value)}`: {first}" for key, value in vars(cls).items() if (first := _line(key, value))
+    ]
     if methods:
         yield "\n".join(methods) + "\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -56,7 +57,7 @@ def prose(docstring: str) -> str:
     """
     out: list[str] = []
     for kind, lines in _blocks(docstring):
-        if kind == "set in":
+        if kind in ("set in", "example"):
             least = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
             out += ["```text", *(line[least:] for line in lines), "```"]
         elif kind == "table":
@@ -65,6 +66,11 @@ def prose(docstring: str) -> str:
             out += escaped("\n".join(lines)).split("\n")
         out.append("")
     return "\n".join(out).strip("\n")
+
+
+def wrapped(text: str, width: int = 100) -> str:
+    """Text whose lines fit."""
+    return "\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, width) or [""])
 
 
 def escaped(text: str) -> str:
@@ -80,7 +86,7 @@ def _blocks(docstring: str) -> list[tuple[str, list[str]]]:
         if not line.strip():
             fresh = True
             continue
-        kind = _kind(line, after=found[-1][0])
+        kind = _kind(line, after="" if fresh and found[-1][0] == "example" else found[-1][0])
         same = kind == found[-1][0] and (not fresh or kind == "set in")
         if same:
             found[-1][1].extend(["", line] if fresh else [line])
@@ -91,7 +97,9 @@ def _blocks(docstring: str) -> list[tuple[str, list[str]]]:
 
 
 def _kind(line: str, after: str) -> str:
-    """Of a line; what goes on with an item is set in by two."""
+    """Of a line; what goes on with an item is set in by two, and an example goes on to an empty line."""
+    if after == "example" or line.startswith(">>> "):
+        return "example"
     if line.startswith("    "):
         return "set in"
     if line.startswith("  ") and after == "item":
