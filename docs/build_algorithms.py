@@ -170,10 +170,8 @@ def _drawn(title: str, page: Page) -> str:
     light = asset("report.css").split("@media")[0]
     for name, value in re.findall(r"(--[a-z0-9]+): ([^;]+);", light):
         svg = svg.replace(f"var({name})", value)
-    return (
-        svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ', 1)
-        + "\n"
-    )
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return svg.replace("<svg ", f'<svg {names} width="460" ', 1) + "\n"
 
 
 if __name__ == "__main__":

@@ -106,16 +106,17 @@ def _in_this_process(command: str) -> str:
     """The same without another interpreter, whose start would be most of the time; the shell splits the words."""
     words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True, check=True)
     said, complained = io.StringIO(), io.StringIO()
-    kept = sys.argv, list(sys.path), warnings.showwarning, os.environ.get("COLUMNS")
+    kept = sys.argv, list(sys.path), os.environ.get("COLUMNS")
     sys.argv, os.environ["COLUMNS"] = words.stdout.split("\0")[:-1], str(COLUMNS)
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained), warnings.catch_warnings():
+            warnings.simplefilter("default")
             cli.main()
     except SystemExit as e:
         return complained.getvalue() if e.code else said.getvalue()
     finally:
-        sys.argv, sys.path[:], warnings.showwarning = kept[:3]
-        os.environ.pop("COLUMNS") if kept[3] is None else os.environ.update(COLUMNS=kept[3])
+        sys.argv, sys.path[:] = kept[:2]
+        os.environ.pop("COLUMNS") if kept[2] is None else os.environ.update(COLUMNS=kept[2])
     raise SystemExit(f"does not end: {command}")
 
 
