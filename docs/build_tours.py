@@ -2,7 +2,7 @@
 
     python docs/build_tours.py [NAME ...]
 
-Each runs in an empty folder of its own, its cells in order. `tests/docs/test_tours.py`, which is slow, fails when a notebook
+Each runs in an empty folder of its own, its cells in order. `tests/docs/test_tours.py`, which is slow, fails when one
 prints something else than it holds.
 """
 
