@@ -11,12 +11,15 @@ import typer
 
 from sonde.core import UserError
 
+from .shared import check_writable
+
 WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "as_json")
 """Options that change nothing in what is measured, only where and how it is."""
 
 
-def check_submission(suite: str | None, config: Path | None) -> None:
-    """Raise `UserError` for a result that could not be measured again by its command."""
+def check_submission(to: Path, suite: str | None, config: Path | None) -> None:
+    """Raise `UserError` for a result that could not be written, or not be measured again by its command."""
+    check_writable("--submit", to)
     if suite is None:
         raise UserError("--submit: allowed: together with --suite")
     if config is not None:

@@ -64,7 +64,7 @@ def evaluate(
 ) -> None:
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
     if submit is not None:
-        check_submission(suite, playing.config)
+        check_submission(submit, suite, playing.config)
     protocol = PROTOCOLS.get(suite or "", Protocol())
     settings = {"max_turns": max_turns, "gains": gains, "label": playing.agent if playing.agent in ROLES else None}
     prepared = [
