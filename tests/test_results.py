@@ -248,7 +248,7 @@ def test_what_is_out_of_date_is_told_with_its_command(tmp_path: Path) -> None:
         (["--suite", "mtp", "--config", "x.yaml", "--submit", "a.json"], "--submit: allowed: without --config"),
         (
             ["--suite", "mtp", "--agent", "floor", "--submit", "."],
-            "--submit: got '.', allowed: a file that can be written",
+            "--submit: got '.', allowed: a file",
         ),
         (["--suite", "mtp", "wordle", "--agent", "random"], "environment of suite mtp: unknown name 'wordle'"),
     ],
