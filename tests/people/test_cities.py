@@ -265,7 +265,11 @@ def test_any_text_is_heard_and_gets_one_reply(said: str) -> None:
         ("Is it in Africa or in Europe?", "Yes, the second of the two is true of my city.", None),
         ("Is it bigger or smaller than London?", "Yes, the second of the two is true of my city.", None),
         ("Is it north or south of the equator?", "Yes, the first of the two is true of my city.", None),
-        ("Is it near a river or a lake?", "Yes, the first of the two is true of my city.", "Yes, both are true of my city."),
+        (
+            "Is it near a river or a lake?",
+            "Yes, the first of the two is true of my city.",
+            "Yes, both are true of my city.",
+        ),
         ("Is it in Asia or Africa?", "No, neither is true of my city.", None),
         ("Is it in Asia?", "No, that is not true of my city.", None),
     ],
