@@ -15,7 +15,9 @@ from sonde.models.fetch import known
 from sonde.run import RunConfig, config_from, override, read_config
 from sonde.suites import suite
 
-NAMED = ("hf", "http")
+SERVED = ("http", "sglang", "vllm")
+"""Backends behind an address."""
+NAMED = ("hf", *SERVED)
 """Backends that a name belongs to."""
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 ROLES = ("floor", "reference")
@@ -24,8 +26,8 @@ ROLES = ("floor", "reference")
 def model_config(
     spec: str, base_url: str | None, option: str = "--model", url_option: str = "--base-url"
 ) -> dict[str, Json]:
-    """The configuration of a model from its short form: `hf:NAME`, `http:NAME`, `fake`, a name that sonde knows, one on
-    the hub, or a folder. Every option that names a model is read here.
+    """The configuration of a model from its short form: `hf:NAME`, `http:NAME`, `vllm:NAME`, `sglang:NAME`, `fake`, a
+    name that sonde knows, one on the hub, or a folder. Every option that names a model is read here.
 
     >>> model_config("http:Qwen/Qwen3-8B", "http://localhost:8000/v1")["model"]
     'Qwen/Qwen3-8B'
@@ -36,10 +38,10 @@ def model_config(
     if kind in NAMED and not name:
         raise UserError(f"{option}: got {spec!r}, allowed: {kind}:NAME")
     config: dict[str, Json] = {"name": f"models:{kind}", **({"model": name} if name else {})}
-    if kind == "http" and not base_url:
-        raise UserError(f"{option} http:NAME: needs {url_option}, for example http://localhost:8000/v1")
-    if kind != "http" and base_url:
-        raise UserError(f"{url_option}: allowed: together with {option} http:NAME")
+    if kind in SERVED and not base_url:
+        raise UserError(f"{option} {kind}:NAME: needs {url_option}, for example http://localhost:8000/v1")
+    if kind not in SERVED and base_url:
+        raise UserError(f"{url_option}: allowed: together with {option} http:NAME (or vllm, sglang)")
     return {**config, "base_url": base_url} if base_url else config
 
 
