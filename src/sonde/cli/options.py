@@ -146,7 +146,7 @@ def model_seats(
     that are None are left as they are."""
     given = {"user": user, "judge": judge}
     chosen = {seat: model for seat, model in given.items() if model is not None}
-    if user_url and not any(model.startswith("http:") for model in chosen.values()):
+    if user_url and not any(model.partition(":")[0] in SERVED for model in chosen.values()):
         raise UserError("--user-url: allowed: together with --user http:NAME or --judge http:NAME")
     changed = {name: value for name, value in settings.items() if value is not None}
     if changed and not chosen:

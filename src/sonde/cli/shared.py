@@ -41,7 +41,7 @@ def _drawable(to: Path | None) -> Path | None:
 ModelOpt = Annotated[
     str | None,
     typer.Option(
-        help="hf:NAME, http:NAME, vllm:NAME, sglang:NAME, fake, a name of `sonde models list` or a folder, for agents that take a model.",
+        help="hf:NAME, http:NAME (vllm, sglang), fake, a name of `sonde models list`, or a folder.",
         autocompletion=models_begun,
     ),
 ]

@@ -178,16 +178,18 @@ class TokenEndpoint(Endpoint):
     async def publish(self, folder: Path, version: str, *, adapter: bool) -> None:
         """Let the server play with the weights of this folder from now on, under this version: an adapter (of peft, for
         the model that is served), or a whole model. Calls in flight end with what they began with."""
-        folder, old = _seen(folder), self.served.adapter
+        path, old = _seen(folder), self.served.adapter
         if adapter:
-            name = f"{version}-{fingerprint(folder)}"
-            await self.load_adapter(name, folder)
-            self.served.version, self.served.adapter = version, name
+            await self.load_adapter(_called(folder, version), path)
         else:
-            await self.load_weights(folder, version)
-            self.served.version, self.served.adapter = version, ""
+            await self.load_weights(path, version)
+        self.follow(folder, version, adapter=adapter)
         if old and old != self.served.adapter:
             await self.unload_adapter(old)
+
+    def follow(self, folder: Path, version: str, *, adapter: bool) -> None:
+        """Ask for what another process has published."""
+        self.served.version, self.served.adapter = version, _called(folder, version) if adapter else ""
 
     async def command(self, path: str, body: Mapping[str, Any], needs: str) -> Mapping[str, Any]:
         """What the server answers to a command; `needs` is how it is started so that it takes such commands."""
@@ -275,6 +277,11 @@ def _text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:
     text = chat.decode(ids[:-1] if ended else ids)
     cut = min((at for word in stop if word and (at := text.find(word)) >= 0), default=-1)
     return (text if cut < 0 else text[:cut]), ended or cut >= 0
+
+
+def _called(folder: Path, version: str) -> str:
+    """The name of an adapter: what is in it decides, so that no other is taken for it."""
+    return f"{version}-{fingerprint(folder)}"
 
 
 def _seen(folder: Path) -> Path:
