@@ -249,8 +249,11 @@ class VllmDouble(Double):
         return web.json_response({"success": True, "new_version": self.version})
 
 
+@dataclass
 class SglangDouble(Double):
     """Its log-probabilities are those at the temperature of the draw."""
+
+    mode: str = "processed_logprobs"
 
     def paths(self) -> frozenset[str]:
         return frozenset({"generate", "update_weights_from_disk", "load_lora_adapter", "unload_lora_adapter"})
@@ -301,9 +304,6 @@ class SglangDouble(Double):
     async def _unload_lora_adapter(self, body: dict[str, Any]) -> web.Response:
         await self.models.pop(body["lora_name"]).close()
         return web.json_response({"success": True, "error_message": ""})
-
-    def __post_init__(self) -> None:
-        self.mode = "processed_logprobs"
 
 
 def _wrong(body: Mapping[str, Any], schema: Mapping[str, Check]) -> str:

@@ -135,6 +135,12 @@ def test_vllm_gives_no_probabilities_of_another_distribution(
     assert list(a.logprobs) == (pytest.approx(list(b.logprobs), abs=1e-4) if kept else [])
 
 
+def test_sglang_gives_those_at_the_temperature_of_the_draw() -> None:
+    with SglangDouble(MAZE) as double:
+        (a,), (b,) = (spoken(m, 1, temperature=0.6, min_p=0.1) for m in (model(double, "sglang"), local()))
+    assert a.ids == b.ids and list(a.logprobs) == pytest.approx(list(b.logprobs), abs=1e-4)
+
+
 def test_nothing_that_decides_a_draw_is_left_to_the_server() -> None:
     """A model's own generation settings may hold penalties, top-k and a temperature."""
     with VllmDouble(MAZE) as double:
