@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from sonde.core import (
     EMPTY,
@@ -114,6 +115,11 @@ class TokenEndpoint(Endpoint):
         except (OSError, ValueError) as e:
             raise UserError(f"tokenizer: {unloadable(name, e)}") from e
         return Chat(tokenizer, label=self.model, template=self.template)
+
+    def _wrong(self, status: int, line: str) -> UserError:
+        if urlsplit(self.where).path in line:
+            return UserError(f"{super()._wrong(status, line)}; models:http asks servers that take no token ids")
+        return super()._wrong(status, line)
 
     @property
     def root(self) -> str:
