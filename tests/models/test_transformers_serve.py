@@ -32,7 +32,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", params=["sonde-tiny-maze", "smollm2"])
+@pytest.fixture(scope="module", params=["sonde-tiny-maze"])
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A model's folder and the address at which it is served."""
     folder, log = str(fetch(request.param)), tmp_path_factory.mktemp("serve") / "log"
@@ -62,6 +62,7 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     raise AssertionError(log.read_text()[-2000:])
 
 
+@pytest.mark.parametrize("served", ["sonde-tiny-maze", "smollm2"], indirect=True)
 def test_what_it_says_greedily_is_what_is_said_here(served: tuple[str, str]) -> None:
     folder, url = served
     asked = (Message("user", "You are at 0, 0. Where do you go?"),)
@@ -85,7 +86,7 @@ def test_episodes_are_played_on_it(served: tuple[str, str]) -> None:
     http = sonde.make("models:http", base_url=url, model=folder, api_key_env="", concurrency=2)
     agent = sonde.make("agents:llm", model=http, temperature=1.0, min_p=0.0, max_new_tokens=8)
     played = list(collect(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=2)))
-    assert [t.error for t in played] == ["", ""] or [t.error for t in played] == [None, None]
+    assert len(played) == 2 and not any(t.error for t in played)
     assert http.stats.calls == sum(len(t.turns) for t in played) and http.stats.failures == 0
 
 
