@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def server(double: Double, kind: str, **more: Any) -> TokenEndpoint:
-    options: dict[str, Any] = {"retries": 0, "api_key_env": "", "tokenizer": double.folder, **more}
+    options: dict[str, Any] = {"retries": 0, "api_key_env": "", **more}
     return sonde.make(f"models:{kind}", base_url=double.url, model=double.name, **options)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sonde.core import AGENT, AnyPolicy, Env, UserError, build, invalid, names, unknown
+from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.extras import need
 from sonde.core.types import Json
 from sonde.models.tokens import TokenEndpoint
@@ -295,10 +295,10 @@ def _server(spec: str | None, base_url: str | None) -> TokenEndpoint | None:
         if base_url is not None:
             raise UserError("--base-url: allowed: together with --server vllm:NAME or sglang:NAME")
         return None
-    made = build(model_config(spec, base_url, "--server"))
-    if not isinstance(made, TokenEndpoint):
+    config = model_config(spec, base_url, "--server")
+    if not issubclass(find(str(config["name"])), TokenEndpoint):
         raise UserError(f"--server: got {spec!r}, allowed: vllm:NAME or sglang:NAME, which give token ids back")
-    return made
+    return build(config)
 
 
 def _game(config: Mapping[str, Json], n: int | None) -> Game:

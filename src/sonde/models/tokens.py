@@ -19,10 +19,10 @@ import math
 from abc import abstractmethod
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
 from sonde.core import (
@@ -115,6 +115,12 @@ class TokenEndpoint(Endpoint):
         except (OSError, ValueError) as e:
             raise UserError(f"tokenizer: {unloadable(name, e)}") from e
         return Chat(tokenizer, label=self.model, template=self.template)
+
+    def speaking(self, tokenizer: Any, template: Mapping[str, Json]) -> Self:
+        """The same server, with a tokenizer that is at hand already, and these arguments of its template."""
+        made = replace(self, template=template)
+        object.__setattr__(made, "chat", Chat(tokenizer, label=made.model, template=made.template))
+        return made
 
     def _wrong(self, status: int, line: str) -> UserError:
         if urlsplit(self.where).path in line:

@@ -115,13 +115,13 @@ class OnlineTrainer(SondeTrainer):
             allowed = "demonstrations where objective.bc is above 0 (ppo), and none elsewhere"
             raise invalid("online: shown", f"{len(self.shown)} episodes", allowed)
         self.online, self.games, self.policies = online or OnlineSettings(), tuple(games), policies
-        server = check_server(server, self.online)
         check_sizes(settings, self.online)
         check_objective(objective, self.online)
         if AGENT in policies:
             raise UserError(f"online: policies: {AGENT!r} is the trained model's seat; give others' only")
         if tokenizer is None:
             raise invalid("online: tokenizer", tokenizer, "the model's own, with a chat template")
+        server = check_server(server, self.online, tokenizer)
         self.groups = groups_of(self.games, self.online.by)
         self.curriculum = Curriculum(
             groups={name: len(rows) for name, rows in self.groups.items()},

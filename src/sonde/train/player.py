@@ -15,7 +15,7 @@ import shutil
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -119,8 +119,8 @@ def seated(model: Model, online: OnlineSettings) -> LLM:
     return LLM(model=model, temperature=online.temperature, min_p=0.0, max_new_tokens=online.max_new_tokens, **shown)
 
 
-def check_server(server: TokenEndpoint | None, online: OnlineSettings) -> TokenEndpoint | None:
-    """The server, as far as it can play what is learned from, with the template of the settings."""
+def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer: Any) -> TokenEndpoint | None:
+    """The server, if it can play what is learned from, with the trained model's tokenizer and template."""
     if server is None:
         if online.overlap:
             raise invalid("online: overlap", True, "false without a server: the model that is trained cannot play too")
@@ -133,7 +133,7 @@ def check_server(server: TokenEndpoint | None, online: OnlineSettings) -> TokenE
         )  # fmt: skip
     if online.lock_step:
         raise invalid("online: lock_step", True, "false with a server, which makes its batches itself")
-    return replace(server, template=online.template)
+    return server.speaking(tokenizer, online.template)
 
 
 class Rollout(NamedTuple):
