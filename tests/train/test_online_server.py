@@ -27,6 +27,8 @@ from sonde.train.settings import LoraSettings, TrainSettings
 
 from ..models.engines import Double, SglangDouble, VllmDouble
 from .asking import WORDS, Asking
+from .processes import run_both
+from .server_ranks import train
 from .tiny import tiny_model, tiny_tokenizer
 
 ENV = Asking()
@@ -201,3 +203,23 @@ def test_what_a_server_learns_is_what_is_learned_here(tmp_path: Path, folder: Pa
         ours: Any = AutoModelForCausalLM.from_pretrained(tmp_path / "checkpoint-1")
         for (name, a), (_, b) in zip(ours.named_parameters(), theirs.module.named_parameters(), strict=True):
             assert torch.equal(a, b), name
+
+
+@pytest.mark.thorough
+def test_two_processes_share_a_server(tmp_path: Path, folder: Path) -> None:
+    """The first tells the server, each plays its own groups there: the numbers of one process."""
+    with VllmDouble(str(folder)) as double:
+        one = train(tmp_path / "one", double.url)
+        loaded = [body["lora_name"] for path, body in double.requests if path == "v1/load_lora_adapter"]
+    with VllmDouble(str(folder)) as double:
+        (tmp_path / "url").write_text(double.url)
+        run_both(Path(__file__).with_name("server_ranks.py"), tmp_path)
+        assert [b["lora_name"] for path, b in double.requests if path == "v1/load_lora_adapter"][:1] == loaded[:1]
+        assert len(loaded) == 2 and len(double.models) == 2
+    ranks = [torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2)]
+    for name in ("loss", "engine_ratio", "lag", "success", "turns"):
+        for found in ranks:
+            assert told(found["history"], name) == pytest.approx(told(one["history"], name), abs=1e-4), name
+    for name, p in one["weights"].items():
+        torch.testing.assert_close(ranks[0]["weights"][name], p, atol=1e-4, rtol=1e-3)
+        assert torch.equal(ranks[0]["weights"][name], ranks[1]["weights"][name])

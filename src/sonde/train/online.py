@@ -210,7 +210,7 @@ class OnlineTrainer(SondeTrainer):
                 self._next.stop()
             if self._store is not None:
                 self._store.close()
-            run_sync(close({AGENT: self.agent, **self.policies}))
+            run_sync(close({AGENT: self.agent, "rewarders": seated(self.hf, self.online), **self.policies}))
 
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
 
