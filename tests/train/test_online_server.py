@@ -210,12 +210,11 @@ def test_two_processes_share_a_server(tmp_path: Path, folder: Path) -> None:
     """The first tells the server, each plays its own groups there: the numbers of one process."""
     with VllmDouble(str(folder)) as double:
         one = train(tmp_path / "one", double.url)
-        loaded = [body["lora_name"] for path, body in double.requests if path == "v1/load_lora_adapter"]
     with VllmDouble(str(folder)) as double:
         (tmp_path / "url").write_text(double.url)
         run_both(Path(__file__).with_name("server_ranks.py"), tmp_path)
-        assert [b["lora_name"] for path, b in double.requests if path == "v1/load_lora_adapter"][:1] == loaded[:1]
-        assert len(loaded) == 2 and len(double.models) == 2
+        loaded = [body["lora_name"] for path, body in double.requests if path == "v1/load_lora_adapter"]
+        assert [name.rpartition("-")[0] for name in loaded] == ["step-0"], "it played both rollouts"
     ranks = [torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2)]
     for name in ("loss", "engine_ratio", "lag", "success", "turns"):
         for found in ranks:

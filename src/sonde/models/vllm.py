@@ -110,7 +110,7 @@ class Vllm(TokenEndpoint):
             raise lacking(
                 "ids",
                 "token_ids: the endpoint returns none, though return_token_ids asks for them",
-                "a vLLM from 0.33 on does; models:http does without",
+                "vLLM 0.33 does; models:http does without",
             )
         if numbers(choice.get("prompt_token_ids"), "prompt_token_ids") != ids:
             raise UserError(

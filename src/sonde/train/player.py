@@ -91,6 +91,8 @@ class There:
     def publish(self, version: str) -> None:
         """Save, load, and forget the folder of the version before: the server may yet read that of the newest."""
         folder, adapter = self.folder / SERVED / version, lora.has_adapter(self.module)
+        if folder in self._before:  # it plays with them already: nothing was learned since
+            return
         if self.main:
             lora.save(self.module, self.tokenizer, folder)
             run_sync(self.server.publish(folder, version, adapter=adapter))
@@ -98,7 +100,7 @@ class There:
         self.server.follow(folder, version, adapter=adapter)
         self.meet()
         for old in self._before:
-            if self.main and old != folder:
+            if self.main:
                 shutil.rmtree(old, ignore_errors=True)
         self._before[:] = [folder]
 
