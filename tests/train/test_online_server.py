@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,35 @@ def test_a_run_that_plays_ahead_goes_on_with_the_same_tasks(tmp_path: Path, fold
     runs = [Run.load(tmp_path / part / "episodes" / "asking") for part in ("whole", "parts")]
     whole, parts = (sorted((t.task.id, t.seed, t.sample) for t in run) for run in runs)
     assert whole == parts and len(whole) == 32
+
+
+def test_a_training_that_fails_ends_what_is_under_way(tmp_path: Path, folder: Path) -> None:
+    class Broken(OnlineTrainer):
+        def training_step(self, *args: Any, **kwargs: Any) -> Any:
+            raise RuntimeError("broken")
+
+    with VllmDouble(str(folder)) as double:
+        made = trainer(tmp_path, double, online={"overlap": True})
+        made.__class__ = Broken
+        with pytest.raises(RuntimeError, match="broken"):
+            made.train()
+        assert not [thread for thread in threading.enumerate() if thread.name == "sonde-ahead"]
+    assert len(versions(tmp_path)) == 8, "what was learned from is kept"
+
+
+def test_an_error_of_the_play_ahead_is_one_of_the_training(tmp_path: Path, folder: Path) -> None:
+    """A server that stops to give token ids while the next rollout is played."""
+    with VllmDouble(str(folder)) as double:
+        made = trainer(tmp_path, double, online={"overlap": True})
+        begin = made._ahead
+
+        def ahead(n: int) -> Any:
+            double.drop = frozenset({"token_ids"})
+            return begin(n)
+
+        made._ahead = ahead  # type: ignore[method-assign]
+        with pytest.raises(UserError, match="token_ids: the endpoint returns none"):
+            made.train()
 
 
 def test_what_cannot_be_learned_from_is_refused_before_anything_is_played(tmp_path: Path, folder: Path) -> None:
