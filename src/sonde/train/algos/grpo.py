@@ -6,13 +6,13 @@ For each agent token, with ratio = exp(log pi(token) - log pi_sampled(token)) an
     gain = max(gain, dual_clip A)  where A < 0                                             if dual_clip is set
     loss = -gain + kl ratio (exp(d) - d - 1),  d = log pi_ref(token) - log pi(token)       if kl is set
 
+    seq-mean-token-mean   mean over samples of the mean over a sample's agent tokens, of all its rows
+    token-mean            mean over all agent tokens
+
 With `cap`, the clip is about pi_start, the policy at the start of the steps on a rollout, and every token is weighted
 by how much likelier it is under that than where it was drawn, by another engine or by older weights:
 
     ratio = pi / pi_start,    loss = min(pi_start / pi_sampled, cap) * the loss above
-
-    seq-mean-token-mean   mean over samples of the mean over a sample's agent tokens, of all its rows
-    token-mean            mean over all agent tokens
 
 Source: GRPO (Shao et al. 2024, equations 3 and 4), StarPO (Wang et al. 2025), the clip range .2 / .28 of DAPO (Yu et
 al. 2025), the dual clip of Ye et al. 2020 (c = 3 is usual); no KL term and the sample mean of token means as in
