@@ -15,7 +15,9 @@ from sonde.models.fetch import known
 from sonde.run import RunConfig, config_from, override, read_config
 from sonde.suites import suite
 
-NAMED = ("hf", "http")
+SERVED = ("http", "sglang", "vllm")
+"""Backends behind an address."""
+NAMED = ("hf", *SERVED)
 """Backends that a name belongs to."""
 HYBRID = "hybrid"
 """Before the model of `--user`: rules answer what they understand."""
@@ -26,8 +28,8 @@ ROLES = ("floor", "reference")
 def model_config(
     spec: str, base_url: str | None, option: str = "--model", url_option: str = "--base-url"
 ) -> dict[str, Json]:
-    """The configuration of a model from its short form: `hf:NAME`, `http:NAME`, `fake`, a name that sonde knows, one on
-    the hub, or a folder. Every option that names a model is read here.
+    """The configuration of a model from its short form: `hf:NAME`, `http:NAME`, `vllm:NAME`, `sglang:NAME`, `fake`, a
+    name that sonde knows, one on the hub, or a folder. Every option that names a model is read here.
 
     >>> model_config("http:Qwen/Qwen3-8B", "http://localhost:8000/v1")["model"]
     'Qwen/Qwen3-8B'
@@ -38,10 +40,10 @@ def model_config(
     if kind in NAMED and not name:
         raise UserError(f"{option}: got {spec!r}, allowed: {kind}:NAME")
     config: dict[str, Json] = {"name": f"models:{kind}", **({"model": name} if name else {})}
-    if kind == "http" and not base_url:
-        raise UserError(f"{option} http:NAME: needs {url_option}, for example http://localhost:8000/v1")
-    if kind != "http" and base_url:
-        raise UserError(f"{url_option}: allowed: together with {option} http:NAME")
+    if kind in SERVED and not base_url:
+        raise UserError(f"{option} {kind}:NAME: needs {url_option}, for example http://localhost:8000/v1")
+    if kind not in SERVED and base_url:
+        raise UserError(f"{url_option}: allowed: together with {option} http:NAME (or vllm, sglang)")
     return {**config, "base_url": base_url} if base_url else config
 
 
@@ -150,7 +152,7 @@ def model_seats(
     that are None are left as they are."""
     given = {"user": user, "judge": judge}
     chosen = {seat: model for seat, model in given.items() if model is not None}
-    if user_url and not any(model.removeprefix(f"{HYBRID}:").startswith("http:") for model in chosen.values()):
+    if user_url and not any(model.removeprefix(f"{HYBRID}:").partition(":")[0] in SERVED for model in chosen.values()):
         raise UserError("--user-url: allowed: together with --user http:NAME or --judge http:NAME")
     changed = {name: value for name, value in settings.items() if value is not None}
     if changed and not chosen:
@@ -159,7 +161,7 @@ def model_seats(
     found: dict[str, dict[str, Json]] = {}
     for seat, model in chosen.items():
         name, named = _policy(model) if seat == "user" else ("users:llm", model)
-        config = model_config(named, url if named.startswith("http:") else None, f"--{seat}", "--user-url")
+        config = model_config(named, url if named.partition(":")[0] in SERVED else None, f"--{seat}", "--user-url")
         found[seat] = {"name": name, "model": _cached(config, cache), **changed}
     return found
 

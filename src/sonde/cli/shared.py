@@ -46,7 +46,7 @@ def check_writable(option: str, to: Path) -> None:
 ModelOpt = Annotated[
     str | None,
     typer.Option(
-        help="hf:NAME, http:NAME, fake, a name of `sonde models list` or a folder, for agents that take a model.",
+        help="hf:NAME, http:NAME (vllm, sglang), fake, a name of `sonde models list`, or a folder.",
         autocompletion=models_begun,
     ),
 ]
