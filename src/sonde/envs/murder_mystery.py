@@ -41,10 +41,10 @@ from ._rules.mystery.belief import MysteryFilter
 from ._rules.mystery.cases import TASKS, Case, Frame, case, is_name
 from ._rules.mystery.ending import ending
 from ._rules.mystery.filter import Truth
+from ._rules.mystery.names import sentences as marked
 from ._rules.mystery.reading import LONGEST, Reading, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
 from ._rules.mystery.telling import briefing, clues, lies
-from ._rules.mystery.words import template
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"
@@ -94,7 +94,7 @@ class MurderMystery(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="2",
+            version="3",
             summary="question people and examine things until you can say who did it",
             preset=self.preset,
             max_turns=self.turns,
@@ -225,7 +225,7 @@ class MurderMystery(Dialogue):
             return "unclear"
         if found.kind == "accuse":
             return "right" if self.solves(state) else "wrong"
-        stated = found.kind == "nothing" and may_accuse(template(_frame(world), state.said[:LONGEST]))
+        stated = found.kind == "nothing" and may_accuse(marked(_frame(world), state.said[:LONGEST]))
         return verdict_on(state.said, self.names(state)) if stated else "nothing"
 
     def names(self, state: Talk) -> Names:
@@ -248,7 +248,7 @@ class MurderMystery(Dialogue):
         world = _world(state)
         if world.truth is None:
             return self.candidates
-        return lambda said: len(accused(template(_frame(world), said[:LONGEST])))
+        return lambda said: len(accused(marked(_frame(world), said[:LONGEST])))
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         world = _world(state)

@@ -19,9 +19,8 @@ from sonde.core.belief import KEPT
 
 from ..dialogue import spoken
 from .cases import Act, Frame
-from .context import NOTHING
 from .filter import Slot
-from .reading import read
+from .reading import NOTHING, read
 from .replies import revealed, sentence
 from .telling import gains
 
