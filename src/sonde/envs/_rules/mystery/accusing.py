@@ -32,6 +32,7 @@ def _supposed(words: tuple[str, ...]) -> bool:
     return says("doubt", tuple(plain)) or says("hearsay", tuple(plain))
 
 
+_SOMEBODY = frozenset(("he", "she", "they", "him", "her", "them", "you", "that", "this", "who"))
 _PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
 
 
@@ -60,7 +61,8 @@ def _stated(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
         if 0 <= j < len(parts) and _read(parts[j])
         for p in mentioned(parts[j], "p")
     ]
-    return list(dict.fromkeys(found or beside)) or (list(everybody) if len(everybody) == 1 else [])
+    meant = any(not _SOMEBODY.isdisjoint(parts[i]) for i in guilty) and len(everybody) == 1
+    return list(dict.fromkeys(found or beside)) or (list(everybody) if meant else [])
 
 
 def _read(part: tuple[str, ...]) -> bool:

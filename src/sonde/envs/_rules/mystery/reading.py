@@ -39,11 +39,12 @@ NOTHING, MANY, BODY = Reading("nothing"), Reading("several"), Reading("body")
 
 
 class _Context(NamedTuple):
-    """Who is spoken to, and who and what was mentioned before."""
+    """Who is spoken to, by name (`told`) or through the narrator, and who and what was mentioned before."""
 
     frame: Frame
     heard: str
     teller: str = ""
+    told: bool = False
     people: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
 
@@ -75,9 +76,11 @@ def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = Fa
     here = _Context(frame, heard)
     for sentence in said:
         words = _affirmed(_numbered(sentence.words))
-        here = here._replace(teller=_called(words, here))
+        called = _called(words, here)
+        here = here._replace(teller=called, told=bool(_called(words, here._replace(teller=""))) or here.told)
         units = list(_cut(_reasoned(words)))
-        for unit in () if units and sentence.asks and says("later", tuple(units[0])) else units:
+        open_ = units and (sentence.asks or "either" in units[0]) and says("later", tuple(units[0]))
+        for unit in () if open_ else units:
             if guilty and (says("guilt", tuple(unit)) or order(tuple(unit)) is None):
                 continue
             reading = _unit(here, tuple(unit), sentence.asks)
@@ -85,7 +88,7 @@ def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = Fa
             if reading.kind == "talk":
                 here = here._replace(teller=f"p{reading.person}")
             elif reading.act and reading.act.verb == "ask":
-                here = here._replace(teller=reading.act.target)
+                here = here._replace(teller=reading.act.target, told=here.told and reading.act.target == here.teller)
             here = here._replace(people=(*here.people, *people), things=(*here.things, *things))
             yield reading
 
@@ -136,7 +139,7 @@ def _cut(words: Words) -> Iterable[list[str]]:
     """The parts of a sentence that may do something each."""
     part: list[str] = []
     for i, word in enumerate(words):
-        aims = i > 1 and words[i - 2] == "to"
+        aims = i > 1 and words[i - 2] == "to" and words[i - 1][0] != "@"
         if word in (",", "and", "then", "or", "but", "afterwards") and not aims and _begins(words[i + 1 :]):
             if any(w != "," for w in part):
                 yield part
@@ -206,7 +209,7 @@ def _unit(here: _Context, words: tuple[str, ...], asks: bool) -> Reading:
         return looked
     if here.teller:
         requests = asks or _requests(words)
-        return _asked(here, here.teller, words, told=True) if requests else NOTHING
+        return _asked(here, here.teller, words, here.told) if requests else NOTHING
     return _third(here, words, asks or verb is not None or words[0] in _WH | word_set("aux"))
 
 
@@ -216,9 +219,7 @@ def _requests(words: Words) -> bool:
     if told[1:2] and told[0][0] == told[1][0] == "@":
         return False
     rest = [w for w in told if w[0] != "@" and w not in listed_as("lead") - {"i", "we", "you"}]
-    if not rest:
-        return False
-    return rest[0] not in _STATED or says("wish", tuple(told))
+    return not rest or rest[0] not in _STATED or says("wish", tuple(told))
 
 
 _STATED = frozenset(("i", "we", "he", "she", "they", "it", "there", "that", "this", "you"))
@@ -331,6 +332,8 @@ def _third(here: _Context, words: tuple[str, ...], asks: bool) -> Reading:
         return BODY if says("body", words) and asks else NOTHING
     if people[0][0] == "b":
         return _seen(people[0]) if asks and says("witnessed", words) else NOTHING
+    if words[0][:2] == "@p" and words[1:2] != ("s",):
+        return NOTHING
     bare = len(words) < 5 and says("alibi", words) and word_set("aux").isdisjoint(words)
     if not (asks or bare) or says("aside", words):
         return NOTHING
@@ -418,7 +421,8 @@ def _seen(target: str) -> Reading:
 def _worn(here: _Context, words: tuple[str, ...], looks: bool) -> Reading | None:
     """A look at what somebody wears; None if it is none."""
     people = mentioned(words, "p")
-    marked = "@i0" in words and bool(people)
+    whose = {"his", "her", "their"} & {*words}
+    marked = "@i0" in words and bool(people or whose)
     if not looks or not (says("wear", words) or marked) or says("worn not", words) or mentioned(words, "r"):
         return None
     if len(people) > 1:
@@ -453,7 +457,7 @@ def _looked(here: _Context, words: tuple[str, ...], verb: int | None, asks: bool
         return Reading("talk", person=int(found[0][1:])) if talks else _looked_over(rest, found)
     if says("body", rest) or "@v" in rest:
         return BODY
-    if here.things and {"it", "that", "this"} & {*rest}:
+    if here.things and {"it", "that", "this"} & {*rest[1:3]}:
         return _seen(here.things[-1])
     return None
 
@@ -496,6 +500,8 @@ def _owners(frame: Frame, target: str) -> list[str]:
 
 def _looked_over(rest: tuple[str, ...], found: Sequence[str]) -> Reading | None:
     """A look at somebody as a whole."""
+    if rest[1:2] == (",",):
+        return None
     at = next(i for i, w in enumerate(rest) if w[:2] == "@p")
     behind = rest[at + 1] if at + 1 < len(rest) else ","
     if (
@@ -520,7 +526,7 @@ def _named(here: _Context, words: tuple[str, ...], asks: bool) -> Reading | None
     ):
         return _seen(marks[0])
     records = mentioned(words, "r")
-    if asks and len(records) == 1 and says("shows", words):
+    if len(records) == 1 and (says("shows", words) if asks else says("will tell", words)):
         return _seen(records[0])
     if asks and len(marks) == 1 and marks[0][0] == "i" and says("tells", words):
         return _seen(marks[0])
