@@ -1,18 +1,19 @@
 """What detectives say as language models put it, in every test case: the measure of `gate.py` for murder mysteries.
 
 A message has slots for what the introduction of a case tells: `{P}` somebody's name, `{p}` the given name, `{r}` what
-they are, `{Q}`, `{q}`, `{qr}` somebody else, `{V}`, `{v}` the victim, `{S}` the scene, `{L}` a place, `{R}` a record and
-`{RL}` where it is kept, `{B}` somebody from outside and `{BL}` where, `{T}` a thing at the scene, `{from}` and `{to}`
-the time. Its sort is what it asks for: topics of a person, `look:` with what is looked at, `record`, `bystander`; of
+they are, `{Q}`, `{q}`, `{qr}` somebody else, `{V}`, `{v}` the victim, `{S}` the scene, `{L}` a place, `{R}` a record
+and `{RL}` where it is kept, `{B}` somebody from outside and `{BL}` where, `{T}` a thing at the scene, `{from}` and
+`{to}` the time. Its sort is what it asks for: topics of a person, `look:` with what is looked at, `record`, `bystander`; of
 several, apart by commas, any one is right. "Yes" counts the cases in which the reply is the one to the plainest message
 for that, "no" those in which it is the reply to something else that can be found out.
 
-The sorts `accuses` and `none` are accusations and what is none, of the culprit and of somebody else in turn. "Yes" is an
-accusation of whoever was named, "no" one of anybody else.
+The sorts `accuses` and `none` are accusations and what is none, of the culprit and of somebody else in turn. "Yes" is
+an accusation of whoever was named, "no" one of anybody else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -60,7 +61,7 @@ def _filling(frame: Frame, turn: int, person: int | None = None) -> _Filling:
         "P": who.name, "p": who.given, "r": f"the {who.role}", "Q": other.name, "q": other.given,
         "qr": f"the {other.role}", "V": frame.victim, "v": frame.victim.split()[0], "S": places[0].name,
         "L": place.name, "R": record.name, "RL": places[record.place].name, "from": _clock(frame.minutes[1]),
-        "to": _clock(frame.minutes[2]), "T": thing.name.partition(" ")[2] if thing.name[:2] in ("a ", "an") else thing.name,
+        "to": _clock(frame.minutes[2]), "T": re.sub("^an? ", "", thing.name),
     }  # fmt: skip
     ids = {"P": who.id, "Q": other.id, "L": place.id, "R": record.id, "T": thing.id}
     if outside:

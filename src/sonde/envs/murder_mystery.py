@@ -42,9 +42,10 @@ from ._rules.mystery.cases import TASKS, Case, Frame, case, is_name
 from ._rules.mystery.ending import ending
 from ._rules.mystery.filter import Truth
 from ._rules.mystery.names import sentences as marked
-from ._rules.mystery.reading import LONGEST, Reading, read
+from ._rules.mystery.reading import LONGEST, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
 from ._rules.mystery.telling import briefing, clues, lies
+from ._rules.mystery.units import Reading
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"

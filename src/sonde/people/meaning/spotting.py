@@ -69,6 +69,15 @@ def _node() -> _Node:
     return _Node({}, {}, [], [])
 
 
+def _led(node: _Node, words: Iterable[str]) -> _Node:
+    """Where words lead to from a node."""
+    for word in words:
+        step = _node()
+        node.to(word, step)
+        node = step
+    return node
+
+
 def _added(root: _Node, phrase: str, meaning: str) -> None:
     """Leads a phrase from a node on; alternatives meet behind them."""
     heads = [root]
@@ -82,11 +91,7 @@ def _added(root: _Node, phrase: str, meaning: str) -> None:
         for option in part.strip("()[]").split("|"):
             *before, last = option.split()
             for head in heads:
-                for word in before:
-                    step = _node()
-                    head.to(word, step)
-                    head = step
-                head.to(last, node)
+                _led(head, before).to(last, node)
         heads = [*heads, node] if part[0] == "[" else [node]
     for head in heads:
         head.ends.append(meaning)

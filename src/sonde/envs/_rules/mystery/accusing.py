@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from sonde.people.language.lists import word_set
 
-from .names import Sentence, listed_as, mentioned, says, spoken, spots
+from .names import Sentence, mentioned, spoken
+from .phrases import listed_as, says, spots
 
 
 def accused(said: Iterable[Sentence]) -> list[str]:

@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from .cases import Frame, data
-from .names import mentioned, says, sentences, spoken
-from .reading import LONGEST, Reading, order
+from .names import mentioned, sentences, spoken
+from .phrases import says
+from .reading import LONGEST
 from .telling import fill, listed, pick
+from .units import Reading, order
 
 
 def unanswered(frame: Frame, found: Reading, said: str, left: int | None) -> str:
@@ -40,7 +42,7 @@ def unanswered(frame: Frame, found: Reading, said: str, left: int | None) -> str
         return _text(frame, "suspicion", turn)
     if {"you", "your", "him", "her", "them"} & {*words}:
         return f"{_text(frame, 'unnamed', turn)} {_people(frame, turn)}"
-    looks = order(words) is not None and not mentioned(words, "pirbl")
+    looks = order(words) is not None and not mentioned(words, "pirblx")
     return _text(frame, "absent" if looks else "nothing", turn)
 
 
@@ -53,7 +55,8 @@ def _victim(frame: Frame, turn: int) -> str:
     row, say = data()["settings"][frame.setting], data()["text"]["briefing"]
     told = fill(frame, pick(frame, say[frame.method], "how"))
     about = {key: row[key] for key in ("occasion", "site", "victim")}
-    return f"{_text(frame, 'victim', turn, **about)} {told} {_text(frame, 'ask_on', turn)}"
+    found = fill(frame, pick(frame, data()["text"]["reply"]["victim"], "victim", turn), **about)
+    return f"{found} {told} {_text(frame, 'ask_on', turn)}"
 
 
 def _group(frame: Frame, turn: int, suspects: bool) -> str:

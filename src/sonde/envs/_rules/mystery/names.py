@@ -1,10 +1,10 @@
 """Whom and what a detective's message mentions: its sentences, with marks for the names of a case.
 
-`@p2` is a person, `@v` the victim, `@b6` a record that is somebody to talk to, `@r1`, `@i4`, `@l3` a record, an item, a
-place, `@s` the scene, `@n` the spot near it, `@t` what access is about, `@x` one of several. A mention is a run of a name's
-words: all of them, or some with the head ("the painter" for "the set painter") behind a word that may stand before a
-noun. The longest run counts. Part of a name beside a word that is not understood ("the security camera", "the kitchen
-clock") is nothing, and a given name before somebody else's family name is nobody.
+`@p2` is a person, `@v` the victim, `@b6` a record that is somebody to talk to, `@r1`, `@i4`, `@l3` a record, an item,
+a place, `@s` the scene, `@n` the spot near it, `@t` what access is about, `@x` one of several. A mention is a run of a
+name's words: all of them, or some with the head ("the painter" for "the set painter") behind a word that may stand
+before a noun. The longest run counts. Part of a name beside a word that is not understood ("the security camera", "the
+kitchen clock") is nothing, and a given name before somebody else's family name is nobody.
 
 Source: ours; words, inflection and sentences are those of `sonde.people`.
 """
@@ -15,15 +15,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from sonde.people.language.lists import word_set
 from sonde.people.language.words import base, is_verb, tokens
-from sonde.people.meaning.lexicon import Line, expansions, lines
-from sonde.people.meaning.spotting import Spot, Spotter, forms
+from sonde.people.meaning.lexicon import expansions
 
 from .cases import Frame, data
+from .phrases import declared, listed_as
 
 
 class Sentence(NamedTuple):
@@ -42,23 +41,7 @@ class Entry(NamedTuple):
     name: bool = False
 
 
-# --- what is declared ------------------------------------------------------------------------------------------------
-
-
-@cache
-def declared() -> Mapping[str, Sequence[Line]]:
-    """The lines of `data/murder_mystery_phrases.txt` by meaning."""
-    text = files("sonde.envs").joinpath("data", "murder_mystery_phrases.txt").read_text("utf-8")
-    found: dict[str, list[Line]] = {}
-    for line in lines(text):
-        found.setdefault(line.meaning, []).append(line)
-    return found
-
-
-@cache
-def listed_as(meaning: str) -> frozenset[str]:
-    """The words of a declared list."""
-    return frozenset(text for line in declared()[meaning] for p in line.phrases for text in expansions(p))
+# --- the names of a case ---------------------------------------------------------------------------------------------
 
 
 @cache
@@ -88,31 +71,6 @@ def _owned(found: re.Match[str]) -> str:
 def _words(name: str) -> tuple[str, ...]:
     return tuple(form(w) for w in _tokens(name) if w not in listed_as("small"))
 
-
-@cache
-def _spotter(group: str) -> Spotter:
-    return Spotter(line for rows in declared().values() for line in rows if line.scope == group)
-
-
-@lru_cache(maxsize=1 << 14)
-def _spotted(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spot]]:
-    found: dict[str, list[Spot]] = {}
-    for spot in _spotter(group).spots(forms(words)):
-        found.setdefault(spot.meaning, []).append(spot)
-    return found
-
-
-def spots(name: str, words: tuple[str, ...]) -> Sequence[Spot]:
-    """Where a sentence with marks has a meaning."""
-    return _spotted(declared()[name][0].scope, words).get(name, ())
-
-
-def says(name: str, words: tuple[str, ...]) -> bool:
-    """Whether a sentence with marks has a meaning."""
-    return bool(spots(name, words))
-
-
-# --- the names of a case ---------------------------------------------------------------------------------------------
 
 _CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that|behind) ")
 
@@ -330,7 +288,9 @@ def _joined(frame: Frame, words: Sequence[str]) -> Iterable[str]:
         if before_mark and (word in ("the", "our", "that", "this") or _calls(frame, word, words[i + 1])):
             continue
         last = next((w for w in reversed(kept) if w not in (",", "the", "in", "of", "at", "from")), "")
-        if (word[0] == "@" and word == last) or (word[:2] == "@l" and last[:2] in ("@r", "@b") and f"l{frame.records[int(last[2:])].place}" == word[1:]):
+        if (word[0] == "@" and word == last) or (
+            word[:2] == "@l" and last[:2] in ("@r", "@b") and f"l{frame.records[int(last[2:])].place}" == word[1:]
+        ):
             while kept[-1] != last:
                 kept.pop()
         elif word[0] == "@" and last == "@v" and word[1] in "pb" and kept[-2:] == ["@v", "s"]:
