@@ -38,7 +38,7 @@ def test_says_what_the_act_shows() -> None:
     [
         ("I accuse Sven.", GOAL),
         ("Ask everybody.", "One thing at a time|Begin with one thing"),
-        ("Sven!", 'Sven Jovanovic: "Go on, I will answer what I can\\. Ask me where I was, how I stood with Farah, '),
+        ("Sven!", 'Sven Jovanovic: "I am not sure what you mean\\. Ask me where I was, how I stood with Farah, '),
         ("Sing a song.", "Nothing comes of that|leads nowhere"),
         ("Examine the body.", "The doctor has seen to Farah Andersson"),
     ],
