@@ -3,9 +3,9 @@
 A message has slots for what the introduction of a case tells: `{P}` somebody's name, `{p}` the given name, `{r}` what
 they are, `{Q}`, `{q}`, `{qr}` somebody else, `{V}`, `{v}` the victim, `{S}` the scene, `{L}` a place, `{R}` a record
 and `{RL}` where it is kept, `{B}` somebody from outside and `{BL}` where, `{T}` a thing at the scene, `{from}` and
-`{to}` the time. Its sort is what it asks for: topics of a person, `look:` with what is looked at, `record`, `bystander`; of
-several, apart by commas, any one is right. "Yes" counts the cases in which the reply is the one to the plainest message
-for that, "no" those in which it is the reply to something else that can be found out.
+`{to}` the time. Its sort is what it asks for: topics of a person, `look:` with what is looked at, `record`,
+`bystander`; of several, apart by commas, any one is right. "Yes" counts the cases in which the reply is the one to
+the plainest message for that, "no" those in which it is the reply to something else that can be found out.
 
 The sorts `accuses` and `none` are accusations and what is none, of the culprit and of somebody else in turn. "Yes" is
 an accusation of whoever was named, "no" one of anybody else.

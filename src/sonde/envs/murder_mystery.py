@@ -174,15 +174,15 @@ class MurderMystery(Dialogue):
         return _role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The narrator: the `question`, what was `heard` before, the turns `left` after this one, the `case`, and what
-        is said to a wrong accusation (`unmoved`; empty where any accusation reaches the goal)."""
+        """The narrator: the `question`, the turns `left` after this one, the `case`, and what is said to a wrong
+        accusation (`unmoved`; empty where any accusation reaches the goal)."""
         if seat != USER:
             return Frozen()
         world = _world(state)
         known = None if world.truth is None else Case(_frame(world), world.truth)
         left = self.turns - state.turn - 1
         unmoved = self.say_pieces["denied"] if self.goes_on else ""
-        return Frozen[Any](question=state.said, heard=state.heard, left=left, case=known, unmoved=unmoved)
+        return Frozen[Any](question=state.said, left=left, case=known, unmoved=unmoved)
 
     def hypothesis(self, state: Talk) -> str:
         world = _world(state)

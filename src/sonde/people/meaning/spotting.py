@@ -115,9 +115,12 @@ class Spotter:
     def spots(self, words: Sequence[str]) -> list[Spot]:
         """All phrases in a sentence, from left to right; of those of one meaning that begin alike, the longest."""
         found: dict[tuple[str, int], int] = {}
-        for at in range(len(words)):
+        root = self._root
+        for at, word in enumerate(words):
+            if word not in root.words and word[:3] not in root.stems:
+                continue
             ends: dict[str, int] = {}
-            self._root.walk(words, at, ends)
+            root.walk(words, at, ends)
             found.update({(meaning, at): end for meaning, end in ends.items()})
         return [Spot(meaning, at, end) for (meaning, at), end in found.items()]
 

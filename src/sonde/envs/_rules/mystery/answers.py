@@ -48,7 +48,7 @@ def unanswered(frame: Frame, found: Reading, said: str, left: int | None) -> str
 
 def _text(frame: Frame, key: str, turn: int, **more: str) -> str:
     """One of the replies of a kind."""
-    return fill(frame, pick(frame, data()["text"]["reply"][key], key, turn), **more)
+    return fill(frame, pick(frame, data()["text"]["reply"][key], key, turn), None, **more)
 
 
 def _victim(frame: Frame, turn: int) -> str:

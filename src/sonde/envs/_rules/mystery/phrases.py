@@ -35,10 +35,15 @@ def _spotter(group: str) -> Spotter:
     return Spotter(line for rows in declared().values() for line in rows if line.scope == group)
 
 
+@lru_cache(maxsize=1 << 12)
+def _forms(words: tuple[str, ...]) -> list[str]:
+    return forms(words)
+
+
 @lru_cache(maxsize=1 << 14)
 def _spotted(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spot]]:
     found: dict[str, list[Spot]] = {}
-    for spot in _spotter(group).spots(forms(words)):
+    for spot in _spotter(group).spots(_forms(words)):
         found.setdefault(spot.meaning, []).append(spot)
     return found
 
