@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names
+from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names, unknown
 from sonde.core.checked import check_types
 from sonde.core.errors import near
 from sonde.core.types import Json
@@ -66,13 +66,17 @@ def trained_model(spec: str) -> str:
 def environments(
     envs: list[str] | None, named: str | None, preset: str | None
 ) -> Sequence[tuple[str | None, str | None]]:
-    """The environments to play, each with its preset: those of a suite, or else those that are given. None stands for
-    what a file says."""
+    """The environments to play, each with its preset: those of a suite, or of these the ones that are given; without a
+    suite those that are given. None stands for what a file says."""
     if named is None:
         return [(env, preset) for env in envs or (None,)]
-    if envs or preset:
-        raise UserError("--suite: allowed: without environments and --preset, which it stands for")
-    return suite(named)
+    if preset:
+        raise UserError("--suite: allowed: without --preset, which it stands for")
+    forms = suite(named)
+    for env in envs or ():
+        if env not in (known := {name for name, _ in forms}):
+            raise unknown(f"environment of suite {named}", env, known)
+    return [form for form in forms if not envs or form[0] in envs]
 
 
 def environment(name: str, preset: str | None, **more: Json) -> Env[Any]:

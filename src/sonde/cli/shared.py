@@ -32,10 +32,15 @@ def _drawable(to: Path | None) -> Path | None:
     """The option's value; that figures cannot be drawn, or no file written, is told before anything is played."""
     if to is not None:
         need("--report", "matplotlib")
-        above = next(folder for folder in to.absolute().parents if folder.exists())
-        if to.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
-            raise invalid("--report", str(to), "a file that can be written")
+        check_writable("--report", to)
     return to
+
+
+def check_writable(option: str, to: Path) -> None:
+    """Raise `UserError` where no such file can be written, with the folders above it that are not there yet."""
+    above = next(folder for folder in to.absolute().parents if folder.exists())
+    if to.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
+        raise invalid(option, str(to), "a file that can be written")
 
 
 ModelOpt = Annotated[
@@ -99,7 +104,11 @@ EnvArg = Annotated[
 ]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
 SuiteOpt = Annotated[
-    str | None, typer.Option(help="Every environment that has this preset, in it: mtp, paprika, ...; then their mean.")
+    str | None,
+    typer.Option(help="Every environment (or those given) that has this preset, in it: mtp, paprika, ...; their mean."),
+]
+SubmitOpt = Annotated[
+    Path | None, typer.Option(help="With --suite: write a file for the leaderboard here, results/NAME.json, say.")
 ]
 PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environment.")]
 AgentOpt = Annotated[
