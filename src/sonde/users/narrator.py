@@ -16,14 +16,13 @@ from typing import Any, ClassVar
 from sonde.core import UNKNOWN, Action, ProgramPolicy, UserError, UserModel, View
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.cases import Case, Frame
-from sonde.envs._rules.mystery.context import Past
 from sonde.envs._rules.mystery.reading import read
 from sonde.envs._rules.mystery.replies import empty, reply, revealed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Narrator(ProgramPolicy, UserModel):
-    """See the module. Needs the private facts `case` and `question`, takes `heard`, `left` and `unmoved`, which is said
+    """See the module. Needs the private facts `case` and `question`, takes `left` and `unmoved`, which is said
     to a wrong accusation; for a scenario from elsewhere it knows nothing."""
 
     kind: ClassVar[str] = "users"
@@ -35,7 +34,7 @@ class Narrator(ProgramPolicy, UserModel):
         if facts["case"] is None:
             return Action(UNKNOWN)
         known, said = facts["case"], facts["question"]
-        return Action(reply(known, said, _to_accusation(facts, known.truth.culprit), _past(facts)))
+        return Action(reply(known, said, _to_accusation(facts, known.truth.culprit), facts.get("left")))
 
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
@@ -52,10 +51,6 @@ class Narrator(ProgramPolicy, UserModel):
         return [chances.get(name, 0.0) for name in hypotheses]
 
 
-def _past(facts: Mapping[str, Any]) -> Past:
-    return Past(facts.get("heard", ()), facts.get("left"))
-
-
 def _to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
     """What is said if the message accuses somebody."""
     unmoved = facts.get("unmoved", "")
@@ -69,5 +64,5 @@ def _chances(frame: Frame, facts: Mapping[str, Any], reply: str) -> Sequence[flo
     if found.act is not None and frame.acts[found.act]:
         shown = revealed(frame, query, reply)
         return frame.model.likelihood(shown) if shown else [0.0] * len(frame.people)
-    told = (empty(frame, query, _to_accusation(facts, p), _past(facts)) for p in range(len(frame.people)))
+    told = (empty(frame, query, _to_accusation(facts, p), facts.get("left")) for p in range(len(frame.people)))
     return [float(reply == text) for text in told]
