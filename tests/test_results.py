@@ -15,9 +15,9 @@ import sonde
 from sonde import results
 from sonde.cli.app import app
 from sonde.core import UserError
-from sonde.evaluate import Row
 from sonde.metrics import Estimate
 from sonde.results import Played, Result
+from sonde.rows import Row
 
 ENV = {"name": "word_guess", "preset": "mtp"}
 GUESS = sonde.make("word_guess", preset="mtp")

@@ -35,8 +35,9 @@ from .core import Env, SondeError, UserError, build, content_hash, invalid, make
 from .core.checked import Checked
 from .core.extras import DISTRIBUTION
 from .core.types import Json
-from .evaluate import Evaluation, Row
+from .evaluate import Evaluation
 from .metrics import Estimate, average
+from .rows import Row
 from .run import Prepared
 from .store.folder import write_atomically
 from .suites import Form, suite

@@ -36,12 +36,11 @@ from .types import (
     Spec,
     Step,
     Task,
-    Transition,
     Turn,
     Usage,
-    View,
     content_hash,
 )
+from .view import Transition, View
 
 __all__ = [
     "AGENT",

@@ -23,7 +23,8 @@ from .record import Trajectory
 from .registry import make
 from .seeding import Rng, check_seeds
 from .sync import run_sync
-from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, View, content_hash
+from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, content_hash
+from .view import View
 
 _USER, _ASSISTANT = "user", "assistant"
 

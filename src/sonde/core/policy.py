@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .config import Configured
-from .types import Action, View
+from .types import Action
+from .view import View
 
 if TYPE_CHECKING:
     from .episode import Episode
