@@ -24,4 +24,4 @@ def test_fixes_in_a_strangers_words() -> None:
     won = [fixes.wins(row) for row in rows]
     right = [w for row, w in zip(rows, won, strict=True) if row.right]
     assert len(right) >= 80 and len(rows) - len(right) >= 80
-    assert sum(right) >= 87 and sum(won) - sum(right) <= 1
+    assert sum(right) >= 95 and sum(won) == sum(right)

@@ -24,7 +24,8 @@ def cases(env: str) -> Mapping[str, Sequence[tuple[str, tuple[int, ...]]]]:
     game: Any = sonde.make(env)
     found: dict[str, list[tuple[str, tuple[int, ...]]]] = {"any": []}
     for task in game.split("test"):
-        case = sonde.Episode.begin(game, task).state.world
+        state: Any = sonde.Episode.begin(game, task).state
+        case = state.world
         found["any"].append((case.product, case.values))
         found.setdefault(case.product, []).append((case.product, case.values))
     return found
@@ -44,16 +45,17 @@ def _asked(row: Row, cells: Sequence[tuple[str, tuple[int, ...]]]) -> Row:
 
 def answer(product: str, values: tuple[int, ...], question: str) -> str:
     """What a customer answers of the product; empty where it is nothing but that they do not know."""
-    from sonde.envs._rules.diagnosis.everyday import everyday
-    from sonde.envs._rules.diagnosis.products import products, told
-    from sonde.envs._rules.diagnosis.reading import read
+    from sonde.people.service.answering import told
+    from sonde.people.service.everyday import everyday
+    from sonde.people.service.products import products
+    from sonde.people.service.reading import read
 
     query = read(product, question)
     if query.kind == "finding":
         return told(products()[product], query, values[query.target])
     if query.kind in ("fix", "cause"):
         return products()[product].causes[query.target].failed
-    return everyday(product, products()[product].product, question)
+    return everyday(product, question)
 
 
 if __name__ == "__main__":
