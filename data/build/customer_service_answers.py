@@ -5,8 +5,8 @@ Run: ``python data/build/customer_service_answers.py``, after the products or th
 
 A line per cause: `product/cause: CATCHWORDS | SUGGESTION`. The suggestion is the last of the declared sentences for the
 fix that the customer understands, or a short one made of a cue; the catchwords are the words of it without which it is
-not understood, so that nobody proposes the fix without them. Where a sentence says it twice over, its first words that
-are enough. Catchwords are of one product alone.
+not understood, to the last letter, so that nobody proposes the fix without them. Where every sentence says it twice over, as few of
+its words as will do, or its first that are enough. Catchwords are of one product alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from sonde.people.language.lists import word_set
 from sonde.people.language.speech import speech
 from sonde.people.language.words import tokens
-from sonde.people.service.hearing import stems
+from sonde.people.service.hearing import content, stems
 from sonde.people.service.products import Cause, products
 from sonde.people.service.reading import meant
 
@@ -42,8 +42,15 @@ def answers(name: str, number: int, cause: Cause) -> Iterator[tuple[str, str]]:
         said = tokens(sentence)
         if understood(name, number, said):
             needed = [w for w in said if stems([w]) and not understood(name, number, [x for x in said if x != w])]
-            if needed:
+            if needed and all(content(w[:-1]) != content(w) for w in needed):
                 yield " ".join(needed), sentence
+    for sentence in sentences:
+        least = [w for w in tokens(sentence) if stems([w])]
+        for word in list(least):
+            less = [w for w in least if w != word]
+            least = less if understood(name, number, less) else least
+        if understood(name, number, least) and len(least) < 4:
+            yield " ".join(least), f"My suggestion: {' '.join(least)}."
     for sentence in sentences:
         said = tokens(sentence)
         enough = next((n for n in range(1, len(said) + 1) if understood(name, number, said[:n])), 0)

@@ -87,6 +87,7 @@ def weight(word: str) -> float:
     return 0.4 if word in words().weak or word.isdigit() else 1.0
 
 
+_COUNT = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|[0-9]+)\b")
 _OF_CAUSES = Measure(points=0.9, share=0.6, aside=1.0, least=0.4)
 """Causes are told by fewer words than findings: what they propose is looked at once more (`does_it`)."""
 
@@ -105,14 +106,14 @@ class Topics(NamedTuple):
 def topics(name: str) -> Topics:
     product = products()[name]
     background = text_stems(f"{product.product} {product.symptom}")
-    wrong = [tuple(map(text_stems, (c.what, *c.cues))) for c in product.causes]
-    helps = [tuple(map(text_stems, (c.fix_what, *c.fix_cues))) for c in product.causes]
-    more = [tuple(map(text_stems, (*c.suggestions[:-3], *c.more))) for c in product.causes]
+    wrong = [(c.what, *c.cues) for c in product.causes]
+    helps = [(c.fix_what, *c.fix_cues) for c in product.causes]
+    more = [(*c.suggestions[:-3], *c.more) for c in product.causes]
     rows = list(zip(wrong, helps, more, strict=True))
     return Topics(
         Bags([_of_finding(f) for f in product.findings], weight, background, Measure()),
-        Bags([Declared(w, h + m) for w, h, m in rows], weight, background, _OF_CAUSES),
-        Bags([Declared(h, w + m) for w, h, m in rows], weight, background, _OF_CAUSES),
+        Bags([_of_cause(w, h + m) for w, h, m in rows], weight, background, _OF_CAUSES),
+        Bags([_of_cause(h, w + m) for w, h, m in rows], weight, background, _OF_CAUSES),
         tuple(
             frozenset(w for t in (c.fix_what, *c.fix_cues, *c.suggestions[:-3]) for w in _done(speech(t)[0].words))
             for c in product.causes
@@ -121,9 +122,17 @@ def topics(name: str) -> Topics:
 
 
 def _of_finding(found: Finding) -> Declared:
+    more = (*found.questions[:-3], *found.values, *found.more)
     names = tuple(map(text_stems, (found.asks, *found.cues)))
-    more = tuple(map(text_stems, (*found.questions[:-3], *found.values, *found.more)))
-    return Declared(names, more, tuple(map(text_stems, found.answers)))
+    return Declared(names, tuple(map(text_stems, more)), tuple(map(text_stems, found.answers)))
+
+
+def _of_cause(names: Iterable[str], more: Iterable[str]) -> Declared:
+    """Of a name like "three values" a single word is left, which is no name: what may end the game needs more."""
+    all_of = [(text_stems(text), _COUNT.search(text)) for text in names]
+    whole = tuple(stems for stems, counts in all_of if len(stems) > 1 or not counts)
+    rest = tuple(stems for stems, _ in all_of if stems not in whole)
+    return Declared(whole, (*rest, *map(text_stems, more)))
 
 
 def tells(name: str, finding: int, said: str) -> bool:

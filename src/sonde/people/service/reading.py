@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ..language.lists import word_set
 from ..language.speech import Said, speech
 from ..language.words import tokens
 from ..meaning.bags import MANY, NOTHING, Bags, Pick
@@ -125,6 +126,10 @@ def _proposed(name: str, kind: Literal["fix", "cause"], parts: Sequence[Said], b
         pick = causes.choose(_words([*beside, *parts]))
     if kind == "fix" and pick.target >= 0 and not does_it(name, pick.target, parts[-1].words, pick.points):
         return UNCLEAR
+    if kind == "cause" and all(word_set("aux").isdisjoint(p.words) for p in parts):
+        seen = topics(name).findings.choose(_words(parts))
+        if seen.points >= pick.points:
+            return UNKNOWN  # the name of what can be seen is no diagnosis
     query = _about(kind, pick)
     return UNCLEAR if query == UNKNOWN and kind == "fix" else query
 
