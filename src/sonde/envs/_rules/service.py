@@ -280,7 +280,8 @@ def _text(setup: Mapping[str, Any], field: str) -> str:
 
 
 class Legal(NamedTuple):
-    """The legal answers: a question about each finding, the catchwords of each fix, and all there are."""
+    """The legal answers: a question about each finding, the catchwords of each fix, and all there are, with the other
+    questions that the data have."""
 
     ask: tuple[str, ...]
     fix: tuple[str, ...]
@@ -291,7 +292,8 @@ class Legal(NamedTuple):
 def legal(name: str) -> Legal:
     product = products()[name]
     ask, fix = tuple(f.questions[-1] for f in product.findings), tuple(c.answer for c in product.causes)
-    return Legal(ask, fix, (*ask, *fix))
+    questions = (question for f in product.findings for question in f.questions[:-3])
+    return Legal(ask, fix, (*ask, *dict.fromkeys(questions), *fix))
 
 
 @cache
