@@ -5,8 +5,8 @@ Run: ``python data/build/customer_service_answers.py``, after the products or th
 
 A line per cause: `product/cause: CATCHWORDS | SUGGESTION`. The suggestion is the last of the declared sentences for the
 fix that the customer understands, or a short one made of a cue; the catchwords are the words of it without which it is
-not understood, to the last letter, so that nobody proposes the fix without them. Where every sentence says it twice over, as few of
-its words as will do, or its first that are enough. Catchwords are of one product alone.
+not understood, to the last letter, so that nobody proposes the fix without them. Where every sentence says it twice
+over, as few of its words as will do, or its first that are enough. Catchwords are of one product alone.
 """
 
 from __future__ import annotations
