@@ -33,6 +33,7 @@ class Said(NamedTuple):
 
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+|\s+[-\u2013\u2014]+\s+")
+_MARKUP = re.compile(r"<[^<>]*>|[*_#>|~`\"]+")
 _PREFIX = re.compile(r"\b([a-z]|wi)-(?=[a-z]{2})")
 _TURN = re.compile(r" (?:, )?but(?: (?:rather|instead|just|only))? | , (?:just|instead|rather|simply|only) ")
 _ASIDE = re.compile(r"\b(?:instead of|rather than|other than|apart from|aside from|not) [^,]*?(?= ,|$)")
@@ -42,7 +43,7 @@ _CHOICE = re.compile(
 _ASKED = re.compile(
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|might|am)(?: not)? "
     r"(?:it|its|there|you|your|they|he|she|the|any|this|that|these|those|all|both|some|a|an|anything|everything"
-    r"|someone|somebody|anyone|anybody|everyone|another|other|only|one|water|air)\b"
+    r"|someone|somebody|anyone|anybody|everyone|another|other|only|one)\b"
 )
 _HAVE_IT = re.compile(r"^have (?:it|them|the|your|a|an|this|that|these|those|all|both|its)\b")
 """A command rather than a question without its mark: "have it replaced"."""
@@ -78,7 +79,7 @@ def speech(said: str) -> tuple[Said, ...]:
     >>> [(mode, " ".join(words)) for mode, words, _ in speech(said)]
     [('talk', ''), ('aside', 'it is not the belt'), ('does', 'oil the hinge')]
     """
-    text = joined(ascii_lower(said[:LONGEST]))
+    text = joined(_MARKUP.sub(" ", ascii_lower(said[:LONGEST])))
     if reported(text):
         return (Said("aside", tuple(tokens(text)), " ".join(tokens(text))),)
     found: list[Said] = []
@@ -122,18 +123,7 @@ def _set_aside(bare: str) -> bool:
     if pattern("speech_aside", r"^{0}").match(bare):
         return not _wonders(bare)
     first, second = (*bare.split(" ", 2), "", "")[:2]
-    return second in word_set("speech_others") and first in (
-        "a",
-        "another",
-        "my",
-        "some",
-        "many",
-        "most",
-        "one",
-        "other",
-        "our",
-        "the",
-    )
+    return first in _SOME and second in word_set("speech_others")
 
 
 def _wonders(bare: str) -> bool:
@@ -163,7 +153,7 @@ def _framed(bare: str, asks: bool, polite: bool) -> tuple[Mode, str]:
             return mode, rest
     if _CHOICE.match(bare) or (_ASKED.match(bare) and (asks or not _HAVE_IT.match(bare))):
         return "asks", bare
-    if _commands(bare) or (polite and not asks):
+    if _commands(bare, asks) or (polite and not asks):
         return "does", bare
     return ("asks" if asks else "states"), bare
 
@@ -176,10 +166,10 @@ def _deed(rest: str) -> tuple[Mode, str]:
     return "does", rest
 
 
-def _commands(bare: str) -> bool:
-    """Whether a sentence begins with a verb, and no other can be its verb."""
+def _commands(bare: str, asks: bool) -> bool:
+    """Whether a sentence begins with a verb, and no other can be its verb; a question, with one that is for deeds."""
     first, *rest = bare.split()
-    if not (is_verb(first) or first in word_set("deeds")) or base(first) != first:
+    if not (first in word_set("deeds") or (is_verb(first) and not asks)) or base(first) != first:
         return False
     return not rest or rest[0] not in word_set("aux")
 
