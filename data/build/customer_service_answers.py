@@ -39,11 +39,12 @@ def answers(name: str, number: int, cause: Cause) -> Iterator[tuple[str, str]]:
     """Catchwords and sentence, the best first."""
     sentences = [*reversed(cause.suggestions), *map(short, cause.fix_cues)]
     for sentence in sentences:
-        said = tokens(sentence)
+        said = sentence.split()
         if understood(name, number, said):
-            needed = [w for w in said if stems([w]) and not understood(name, number, [x for x in said if x != w])]
-            if needed and all(content(w[:-1]) != content(w) for w in needed):
-                yield " ".join(needed), sentence
+            needed = [w for i, w in enumerate(said) if not understood(name, number, said[:i] + said[i + 1 :])]
+            words = [w for w in tokens(" ".join(needed)) if stems([w])]
+            if words and all(content(w[:-1]) != content(w) for w in words):
+                yield " ".join(words), sentence
     for sentence in sentences:
         least = [w for w in tokens(sentence) if stems([w])]
         for word in list(least):

@@ -127,9 +127,9 @@ def _proposed(name: str, kind: Literal["fix", "cause"], parts: Sequence[Said], b
     if kind == "fix" and pick.target >= 0 and not does_it(name, pick.target, parts[-1].words, pick.points):
         return UNCLEAR
     if kind == "cause" and all(word_set("aux").isdisjoint(p.words) for p in parts):
-        seen = topics(name).findings.choose(_words(parts))
-        if seen.points >= pick.points:
-            return UNKNOWN  # the name of what can be seen is no diagnosis
+        seen, named = topics(name).findings.choose(_words(parts)), [w for w in _words(parts) if not w.isdigit()]
+        if seen.points >= pick.points or len(named) < 2:
+            return UNKNOWN  # a word, or the name of what can be seen, is no diagnosis
     query = _about(kind, pick)
     return UNCLEAR if query == UNKNOWN and kind == "fix" else query
 
