@@ -41,7 +41,9 @@ def answers(name: str, number: int, cause: Cause) -> Iterator[tuple[str, str]]:
     for sentence in sentences:
         said = sentence.split()
         if understood(name, number, said):
-            needed = [w for i, w in enumerate(said) if not understood(name, number, said[:i] + said[i + 1 :])]
+            rest = [(w, said[:i], said[i + 1 :]) for i, w in enumerate(said)]
+            cut = [(w, [[*a, *b], [*a, w[1:], *b]]) for w, a, b in rest]
+            needed = [w for w, less in cut if not any(understood(name, number, words) for words in less)]
             words = [w for w in tokens(" ".join(needed)) if stems([w])]
             if words and all(content(w[:-1]) != content(w) for w in words):
                 yield " ".join(words), sentence

@@ -103,10 +103,11 @@ class Bags:
         return Pick(first, (), points[first]) if fits else Pick(NOTHING)
 
     def _named(self, said: Sequence[str], first: int, rest: Sequence[str]) -> bool:
-        """Whether the words are enough for a name: a whole one, or two words of weight."""
+        """Whether the words are enough for a name: a whole one with a word of weight, or two such words."""
         own = {word for word in said if word not in rest and (word not in self.background or word in self.alone[first])}
         heavy = sum(self.weight(word) >= 1.0 for word in own)
-        return heavy > 1 or not own.isdisjoint(self.alone[first]) or any(p.issubset(said) for p in self.phrases[first])
+        whole = heavy > 0 and any(p.issubset(said) for p in self.phrases[first])
+        return heavy > 1 or whole or not own.isdisjoint(self.alone[first])
 
     def _weighed(self, said: Sequence[str], first: int, rest: Sequence[str]) -> tuple[float, float]:
         """The weight of the words that a topic explains, and of those that neither it nor the conversation does."""
