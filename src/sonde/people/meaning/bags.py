@@ -103,10 +103,10 @@ class Bags:
         return Pick(first, (), points[first]) if fits else Pick(NOTHING)
 
     def _named(self, said: Sequence[str], first: int, rest: Sequence[str]) -> bool:
-        """Whether the words are enough for a name: a whole one with a word of weight, or two such words."""
+        """Whether the words are enough for a name: a whole one, if it has three words or one of weight, or two such."""
         own = {word for word in said if word not in rest and (word not in self.background or word in self.alone[first])}
         heavy = sum(self.weight(word) >= 1.0 for word in own)
-        whole = heavy > 0 and any(p.issubset(said) for p in self.phrases[first])
+        whole = any(p.issubset(said) and (heavy or len(p) > 2) for p in self.phrases[first])
         return heavy > 1 or whole or not own.isdisjoint(self.alone[first])
 
     def _weighed(self, said: Sequence[str], first: int, rest: Sequence[str]) -> tuple[float, float]:
