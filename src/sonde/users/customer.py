@@ -1,8 +1,8 @@
 """A customer with no knowledge of technology, who answers what they are asked, tries what they are told, and no more.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). What is said follows from what the message was taken
-for, the hidden cause and the drawn findings (`envs/_rules/diagnosis/products.py`, `diagnosis/reading.py`); no other
-words of the message matter, so nobody can talk it into anything. Of a foreign scenario it knows nothing, and says so.
+for, the hidden cause and the drawn findings (`people/service/`); no other words of the message matter, so nobody can
+talk it into anything. Of a foreign scenario it knows nothing, and says so.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sonde.core import UNKNOWN, Action, ProgramPolicy, UserError, UserModel, View, unknown
-from sonde.envs._rules.diagnosis.products import Product, products, told
-from sonde.envs._rules.diagnosis.reading import read
-from sonde.envs._rules.diagnosis.talk import reply
+from sonde.people.service.answering import reply, told
+from sonde.people.service.products import Product, products
+from sonde.people.service.reading import read
 
 _NEEDED = ("product", "cause", "values", "question")
 

@@ -59,7 +59,7 @@ def sentences(text: str) -> list[str]:
 
 
 @cache
-def _pattern(name: str, form: str) -> re.Pattern[str]:
+def pattern(name: str, form: str) -> re.Pattern[str]:
     """All the expressions of a list in one; names of other lists in angle brackets stand for their expressions."""
     parts = "|".join(word_list(name))
     while (found := re.search(r"<(\w+)>", parts)) is not None:
@@ -119,7 +119,7 @@ def _sentences(said: str) -> tuple[list[list[str]], int]:
 
 def _closing(words: Words) -> bool:
     """Whether a sentence says nothing but that the one before it was the question or guess."""
-    return _pattern("after", r"^(?:{0})(?: ,)?$").match(" ".join(words).strip(" ,")) is not None
+    return pattern("after", r"^(?:{0})(?: ,)?$").match(" ".join(words).strip(" ,")) is not None
 
 
 def _conditional(parts: list[list[str]], asked: int) -> bool:
@@ -168,7 +168,7 @@ def _after_preamble(words: Words) -> Words:
 
 
 def _taken(name: str, text: str) -> tuple[str, bool]:
-    found = _pattern(name, r"^{0}(?: ,)? (?=\w)").match(text)
+    found = pattern(name, r"^{0}(?: ,)? (?=\w)").match(text)
     return (text[found.end() :], True) if found else (text, False)
 
 
@@ -194,7 +194,7 @@ def _unechoed(text: str) -> str:
 
 def _without_tail(text: str) -> str:
     """Without examples, an echo, asides and tags at the end."""
-    text = _pattern(
+    text = pattern(
         "example",
         r" , {0}(?: ,)? .*$|"
         + _LOOKS
@@ -202,5 +202,5 @@ def _without_tail(text: str) -> str:
         + _LOOKS
         + r" like (?:an? |the )(?!it\b).*$",
     ).sub("", text)
-    text = _pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
-    return _pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
+    text = pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
+    return pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
