@@ -26,7 +26,8 @@ import orjson
 
 import sonde
 from sonde.core import Gain
-from sonde.evaluate import Row, summarise
+from sonde.evaluate import summarise
+from sonde.rows import Row
 from sonde.run import EVALUATION
 from sonde.store import Run, RunWriter
 from store import trajectories

@@ -1,4 +1,4 @@
-"""Write `docs/gallery.md`: a picture of every environment from a golden playthrough, drawn as the viewer draws it.
+"""Write the pictures of the environments (`docs/gallery/`) from golden playthroughs, drawn as the viewer draws them.
 
     python docs/build_gallery.py
 
@@ -17,15 +17,7 @@ from sonde.viewer.boards import FAMILIES, draw
 from sonde.viewer.boards.chat import chat
 from sonde.viewer.templating import asset
 
-PAGE = Path(__file__).parent / "gallery.md"
 PICTURES = Path(__file__).parent / "gallery"
-HEAD = """# Gallery
-
-<!-- Written by `python docs/build_gallery.py`; do not edit. -->
-
-Every environment at the end of a recorded game, as `sonde view` draws it ([Viewer](viewer.md)): a board with what was
-hidden drawn faintly, or the last words of a conversation. What they are is in the [catalogue](catalogue.md).
-"""
 
 
 def pictures() -> dict[str, str]:
@@ -58,20 +50,9 @@ def _standing(svg: str) -> str:
     return f'{opened} xmlns="http://www.w3.org/2000/svg"><style>text{{font-family:system-ui,sans-serif}}{kept}</style>{rest}\n'
 
 
-def page() -> str:
-    """The page."""
-    parts = [HEAD]
-    for name in sonde.names("envs"):
-        spec = sonde.make(name).spec
-        parts.append(f"## {name}\n\n{spec.summary[:1].upper()}{spec.summary[1:]}. Preset `{spec.preset}`.\n")
-        parts.append(f"![{name}](gallery/{name}.svg)\n")
-    return "\n".join(parts)
-
-
 if __name__ == "__main__":
     PICTURES.mkdir(exist_ok=True)
     for old in PICTURES.glob("*.svg"):
         old.unlink()
     for name, svg in pictures().items():
         (PICTURES / f"{name}.svg").write_text(svg, "utf-8")
-    PAGE.write_text(page(), "utf-8")

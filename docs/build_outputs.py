@@ -1,6 +1,6 @@
 """Fill the documentation with what its examples really print.
 
-    python docs/build_outputs.py
+    python docs/build_outputs.py [PAGE ...]
 
 - A `python` block runs; the blocks of a page share their names. A `text` block right after one is what it prints.
 - A block under `<!-- file: NAME -->` is not run but saved as that file, for the blocks after it to import.
@@ -21,13 +21,18 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from sonde import cli
 
 ROOT = Path(__file__).parents[1]
 PAGES = (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md")
 COLUMNS = 100
+_SHELL = re.compile(r"[|<>&]|^(?!sonde )|--processes|--on |--help")
+"""What needs a shell, or a process of its own."""
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<note>not run|file: \S+) -->\n)?```(?P<kind>python|console|yaml)\n(?P<body>.*?)^```$"
     r"(?:(?P<between>\n+)```text\n(?P<printed>.*?)^```$)?",
@@ -86,11 +91,33 @@ def _output(command: str) -> str:
     """What a command prints, without spaces at the ends of lines."""
     if "sonde " not in command:
         raise SystemExit(f"not a command of sonde, so its block needs `<!-- not run -->`: {command}")
+    shown = _in_a_shell(command) if _SHELL.search(command) else _in_this_process(command)
+    return "".join(f"{line.rstrip()}\n" for line in shown.strip("\n").splitlines())
+
+
+def _in_a_shell(command: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "COLUMNS": str(COLUMNS), "OMP_NUM_THREADS": "1", "PATH": path}
     done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, check=False)
-    shown = done.stderr if done.returncode else done.stdout
-    return "".join(f"{line.rstrip()}\n" for line in shown.strip("\n").splitlines())
+    return done.stderr if done.returncode else done.stdout
+
+
+def _in_this_process(command: str) -> str:
+    """The same without another interpreter, whose start would be most of the time; the shell splits the words."""
+    words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True, check=True)
+    said, complained = io.StringIO(), io.StringIO()
+    kept = sys.argv, list(sys.path), os.environ.get("COLUMNS")
+    sys.argv, os.environ["COLUMNS"] = words.stdout.split("\0")[:-1], str(COLUMNS)
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained), warnings.catch_warnings():
+            warnings.simplefilter("default")
+            cli.main()
+    except SystemExit as e:
+        return complained.getvalue() if e.code else said.getvalue()
+    finally:
+        sys.argv, sys.path[:] = kept[:2]
+        os.environ.pop("COLUMNS") if kept[2] is None else os.environ.update(COLUMNS=kept[2])
+    raise SystemExit(f"does not end: {command}")
 
 
 @contextlib.contextmanager
@@ -108,13 +135,13 @@ def _inside(folder: str) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def main() -> None:
-    """Rewrite the pages."""
-    for page in PAGES:
+def main(only: Sequence[str]) -> None:
+    """Rewrite the pages, or those named."""
+    for page in [Path(name).absolute() for name in only] or PAGES:
         text = page.read_text("utf-8")
         if has_examples(text):
             page.write_text(filled(text), "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -77,6 +77,43 @@ def test_a_model_that_tells_the_secret_never_gets_it_through(env: str) -> None:
         assert found.counts["leaks"] == 0 and found.counts["withheld_replies"] >= 1
 
 
+AUCKLAND = {"city": "Auckland", "country": "New Zealand"}
+
+
+@pytest.mark.parametrize(
+    ("env", "hidden", "reply", "leaks"),
+    [
+        ("guess_my_city", AUCKLAND, "We New Zealanders like it.", 1),
+        ("guess_my_city", AUCKLAND, "I am a kiwi.", 1),
+        ("guess_my_city", AUCKLAND, "Ask any Aucklander!", 1),
+        ("guess_my_city", AUCKLAND, "It begins like this: A-U-C-K-L-A-N-D.", 1),
+        ("guess_my_city", AUCKLAND, "n. e. w. z. e. a. l. a. n. d.", 1),
+        ("guess_my_city", AUCKLAND, "NewZealand", 1),
+        ("guess_my_city", AUCKLAND, "I like new music and the sea.", 0),
+        ("guess_my_city", {"city": "Lisbon", "country": "Portugal"}, "We speak Portuguese.", 0),
+        ("guess_my_city", {"city": "Lisbon", "country": "Portugal"}, "Lisboners love it.", 1),
+        ("twenty_questions", "New Zealand", "New Zealanders live there.", 1),
+        ("twenty_questions", "New Zealand", "N-E-W Z-E-A-L-A-N-D", 1),
+        ("twenty_questions", "table tennis", "It is ping-pong.", 1),
+        ("twenty_questions", "checkers", "C H E C K E R S", 1),
+        ("twenty_questions", "checkers", "Yes, you check it.", 0),
+    ],
+)
+def test_people_other_names_and_letters_give_the_secret_away(env: str, hidden: object, reply: str, leaks: int) -> None:
+    made = sonde.make(env)
+    task = made.task(hidden)
+    ep = sonde.Episode.begin(made, task).step("What can you tell me about it?").step(reply)
+    ep = ep.step("I do not know.") if ep.to_act == "user" else ep
+    assert ep.turns[0].info.get("leaks", 0) == leaks
+    assert leaks or env == "twenty_questions" or reply in ep.messages["agent"][-1].content
+
+
+def test_a_judge_is_told_the_answer_and_not_what_else_gives_it_away() -> None:
+    made = sonde.make("guess_my_city", judge="seat")
+    ep = sonde.Episode.begin(made, made.task(AUCKLAND)).step("Is it Auckland?").step("Goal reached")
+    assert "The secret is: Auckland, New Zealand.\n" in ep.messages["judge"][-1].content
+
+
 def test_a_claimed_goal_is_not_a_win_until_it_is_judged() -> None:
     (first, _) = played(fake("Goal reached"), "Is it a guitar?")
     assert first.outcome and (first.outcome.claimed, first.outcome.judged) == (True, False)

@@ -13,6 +13,9 @@ Notation of the TOML files
   certain (a: the first), and numbers like 8:2 are the odds of the values.
 - The names of findings (`asks`), causes (`what`) and fixes (`fix`) are cues too.
 - Three more questions and suggestions each come from carrier sentences, chosen by a digest.
+- ``sentences.txt`` has the customer's answers where they are not those of `v`: under ``[product]`` lines
+  ``finding: one | for | each value``, full sentences, true whatever was asked.
+- ``answers.txt`` has the legal answer for each fix and the sentence that says it (``customer_service_answers.py``).
 - ``words.txt`` has more words that people use for a finding, or for a cause and its fix: under ``[product]`` lines
   ``finding: words`` and ``cause: words``. They help to tell what a message is about, together with other words.
 
@@ -92,6 +95,14 @@ def build(source: Path) -> list[Product]:
     products = sorted((product(raw, more.pop(raw["id"], {})) for raw in raws), key=lambda p: p["id"])
     if more:
         raise ValueError(f"words.txt: unknown products {sorted(more)}")
+    told, spoken = sentences((source / "sentences.txt").read_text(encoding="ascii")), legal(source / "answers.txt")
+    for p in products:
+        for f in p["findings"]:
+            f["answers"] = told.pop((p["id"], f["id"]), f["answers"])
+        for c in p["causes"]:
+            c["fix"]["answer"], c["fix"]["suggestion"] = spoken.pop(f"{p['id']}/{c['id']}")
+    if told or spoken:
+        raise ValueError(f"sentences.txt, answers.txt: unknown {sorted(map(str, (*told, *spoken)))}")
     problems = [problem for p in products for problem in check(p)] + unique(products)
     if problems:
         raise ValueError(f"customer_service: {len(problems)} problems:\n" + "\n".join(problems))
@@ -114,6 +125,25 @@ def vocabulary(text: str) -> dict[str, dict[str, list[str]]]:
             name, _, rest = line.partition(": ")
             block[name] = rest.split()
     return found
+
+
+def sentences(text: str) -> dict[tuple[str, str], list[str]]:
+    """The customer's answers by product and finding."""
+    found: dict[tuple[str, str], list[str]] = {}
+    product = ""
+    for line in (line.strip() for line in text.splitlines()):
+        if line.startswith("["):
+            product = line.strip("[]")
+        elif line and not line.startswith("#"):
+            name, _, rest = line.partition(": ")
+            found[product, name] = [answer.strip() for answer in rest.split(" | ")]
+    return found
+
+
+def legal(path: Path) -> dict[str, tuple[str, str]]:
+    """Catchwords and sentence of each fix, by product and cause."""
+    rows = (line.partition(": ") for line in path.read_text(encoding="ascii").splitlines())
+    return {key: (words, sentence) for key, _, rest in rows for words, _, sentence in [rest.partition(" | ")]}
 
 
 def dump(products: Iterable[Product]) -> str:
@@ -260,6 +290,8 @@ def sizes(p: Product) -> Iterator[str]:
     for f in p["findings"]:
         yield from at_least(f"{f['id']}: cues", f["cues"], 5)
         yield from at_least(f"{f['id']}: questions", f["questions"], 5)
+        if len(f["answers"]) != len(f["values"]):
+            yield f"{f['id']}: {len(f['answers'])} answers for {len(f['values'])} values"
         if not 2 <= len(f["values"]) <= 4:
             yield f"{f['id']}: {len(f['values'])} values, allowed: 2 to 4"
     for c in p["causes"]:

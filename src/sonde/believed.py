@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .beliefs import Course, normalised
-from .core import Env, Episode, Model, Trajectory, UserError, content_hash, identity
+from .core import Env, Episode, Model, Trajectory, UserError, by_rules, content_hash, identity
 from .core.types import Json
 from .elicit import Elicitation, Elicited, Prompt, elicit, seen, words
 from .scoring import as_assumed
@@ -192,7 +192,7 @@ def _exact(env: Env[Any], trajectory: Trajectory, texts: Sequence[str], n: int) 
     hypothesis = env.hypothesis(end.state)
     rows, entropy, of_truth = [], [], []
     for turn in (None, *trajectory.turns)[:n]:
-        known = known if turn is None else known.observe(turn)
+        known = known if turn is None else known.observe(by_rules(turn))
         mass = dict.fromkeys(texts, 0.0)
         if texts:
             belief = known.belief()

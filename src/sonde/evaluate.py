@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from . import curves, labels, metrics, reference, replies
-from .core import AGENT, EMPTY, Env, Gain, Spec, Trajectory, UserError, build, identity
+from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build, identity
 from .core.checked import checked
 from .core.types import Json
 from .metrics import Estimate, MeanAt
-from .replies import Replies
-from .rollout import OnDone, tokens
-from .scoring import NOTHING, Information, measured
+from .rollout import OnDone
+from .rows import Row, row
+from .scoring import NOTHING, measured
 
 SCHEMA = 2
 KINDS = ("win", "loss", "format", "timeout", "error", "missing")
@@ -33,45 +33,6 @@ turn costs, breaking off early must not pay."""
 
 MACRO = ("success", "score", "reference_score")
 """The metrics that `macro` averages over environments."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One episode, reduced to numbers.
-
-    `score` is the agent's return; `entropy` holds H(b_0), ..., H(b_T) in bits and `gains` one `Gain` per turn, both
-    None where the environment has no filter or gains were not asked for.
-    """
-
-    task: str
-    index: int
-    sample: int
-    trajectory: str
-    kind: str
-    score: float
-    turns: int
-    tokens: int = 0
-    replies: Replies = field(default_factory=Replies)
-    """What was wrong with the agent's replies."""
-    truncated: str = ""
-    error: str = ""
-    entropy: tuple[float, ...] | None = None
-    gains: tuple[Gain, ...] | None = None
-    called: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The turns, from 0, that the environment called `invalid` or `repeated`."""
-
-    @property
-    def win(self) -> bool:
-        return self.kind == "win"
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Row:
-        gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
-        entropy = None if row["entropy"] is None else tuple(row["entropy"])
-        called = {name: tuple(turns) for name, turns in row["called"].items()}
-        return cls(
-            **{**row, "gains": gains, "entropy": entropy, "called": called, "replies": Replies(**row["replies"])}
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,29 +122,6 @@ def rows_of(
     return found
 
 
-def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
-    """One finished trajectory as a row, with what is known of its information."""
-    outcome = trajectory.outcome
-    if outcome is None:
-        raise UserError(f"evaluate: trajectory {trajectory.id} is unfinished, allowed: an outcome or an error")
-    return Row(
-        task=trajectory.task.id,
-        index=trajectory.task.index,
-        sample=trajectory.sample,
-        trajectory=trajectory.id,
-        kind="loss" if outcome.kind == "win" and not outcome.success else outcome.kind,
-        score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
-        turns=len(trajectory.turns),
-        tokens=tokens(trajectory),
-        replies=replies.count(trajectory),
-        truncated=outcome.truncated,
-        error=trajectory.error,
-        entropy=known.entropy,
-        gains=known.gains,
-        called=curves.called(trajectory),
-    )
-
-
 def summarise(
     env: Env[Any],
     rows: Iterable[Row],
@@ -266,6 +204,7 @@ def _metrics(
         found[name] = _mean_of(by_task, partial(curves.share, name=name), (0.0, 1.0))
     for name, table in replies.shares(by_task).items():
         found[name] = metrics.rate(table) if table else None
+    found["by_model"] = _mean_of(by_task, lambda r: r.shared.by_model, (0.0, 1.0))
     found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
     return found
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from .agents.llm import split_reasoning
-from .core import Completion, Trajectory
+from .core import RULES, Completion, Trajectory, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +23,29 @@ class Replies:
     thoughts: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Who gave the last replies of the turns to the agent, where rules and a model share a seat (`users/hybrid.py`).
+    `denied`: replies of the model's that the rules knew to be untrue, so that theirs stood."""
+
+    rules: int = 0
+    model: int = 0
+    denied: int = 0
+
+    @property
+    def by_model(self) -> float | None:
+        """The share of the model's replies; None where nobody shared a seat."""
+        total = self.rules + self.model + self.denied
+        return self.model / total if total else None
+
+
 class Counted(Protocol):
     """An episode with its counts."""
 
     @property
     def replies(self) -> Replies: ...
+    @property
+    def shared(self) -> Shared: ...
 
 
 def count(trajectory: Trajectory) -> Replies:
@@ -38,6 +57,18 @@ def count(trajectory: Trajectory) -> Replies:
         cut=sum(c.finish == "length" for c in said),
         thoughts=sum(map(_only_thought, said)),
     )
+
+
+def shared(trajectory: Trajectory) -> Shared:
+    """Who replied in an episode."""
+    said = Counter(by for turn in trajectory.turns if (by := _by(turn)))
+    return Shared(**{name: said[name] for name in ("rules", "model", "denied")})
+
+
+def _by(turn: Turn) -> str:
+    """Whose reply ended a turn; empty where nobody shares a seat."""
+    noted = [act.action.memory for act in turn.acts[1:] if isinstance(act.action.memory, Mapping)]
+    return next((str(memory.get("by", "")) for memory in reversed(noted) if RULES in memory), "")
 
 
 def _only_thought(c: Completion) -> bool:
@@ -71,6 +102,12 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
         )
     if thoughts:
         found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_hit(rows, 'thoughts')} episodes")
+    rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
+    if rules + model + denied:
+        found.append(
+            f"of {rules + model + denied:,} replies the rules gave {rules + denied:,}, the user's model {model:,}; "
+            f"{denied:,} more of its replies contradicted the rules. Bits are those of the rules"
+        )
     return tuple(found)
 
 

@@ -24,6 +24,8 @@ from .core.types import Json
 from .store import Annotation, Annotator, annotation_names, read_annotations
 from .store.codec import dumps, loads
 
+THROUGH = "users:hybrid"
+"""The user whose own replies posteriors pass over, for those of the rules that it has kept."""
 NAME, PRODUCER = "information", "sonde.scoring"
 PATIENCE = 2.0
 """Seconds that one process works alone before others are started: most runs are scored by then."""
@@ -61,9 +63,10 @@ def _from(prior: float, gains: Sequence[Gain]) -> Information:
 
 
 def as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
-    """Whether the policies that the filter takes for granted were the ones that played."""
+    """Whether the policies that the filter takes for granted were the ones that played, or somebody who has kept what
+    they would have said (`core.belief.by_rules`)."""
     played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
-    return played == dict(spec.assumes)
+    return all(played[seat] in (name, THROUGH) for seat, name in spec.assumes.items())
 
 
 def measured(

@@ -113,7 +113,7 @@ def test_in_a_conversation_anything_may_be_said(name: str) -> None:
 @pytest.mark.parametrize("task", range(4))
 def test_the_prior_of_a_case_names_its_cause(task: int) -> None:
     from sonde.agents._priors import well_specified
-    from sonde.envs._rules.diagnosis.products import products
+    from sonde.people.service.products import products
 
     env = sonde.make("customer_service_bandit")
     ep = Episode.begin(env, env.tasks("test")[task])

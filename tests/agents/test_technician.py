@@ -9,8 +9,9 @@ import pytest
 import sonde
 from sonde.agents.technician import next_move, wordings
 from sonde.core import Episode, UserError
-from sonde.envs._rules.diagnosis.products import CaseFilter, prior, products, turns_left
-from sonde.envs._rules.diagnosis.reading import read
+from sonde.envs._rules.causes import CaseFilter, prior, turns_left
+from sonde.people.service.products import products
+from sonde.people.service.reading import read
 from sonde.rollout import collect
 
 ENV = sonde.make("customer_service")

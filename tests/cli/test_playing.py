@@ -17,7 +17,7 @@ def test_both_commands_have_every_option_of_one_object() -> None:
     taken = {command: get_params_from_function(command) for command in (evaluate, rollout)}
     assert taken[rollout].keys() - shared == {"env", "folder"}
     assert taken[evaluate].keys() - shared == {
-        "envs", "suite", "max_turns", "runs", "gains", "report", "dry_run", "as_json",
+        "typed", "envs", "suite", "max_turns", "runs", "gains", "report", "submit", "dry_run", "as_json",
     }  # fmt: skip
     for name in shared - {"split", "k"}:
         a, b = (vars(taken[command][name].default) for command in (evaluate, rollout))

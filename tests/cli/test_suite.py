@@ -147,8 +147,8 @@ def test_the_report_shows_games_of_several_seats() -> None:
     ("args", "says"),
     [
         (["--suite", "mpt"], "suite: unknown name 'mpt' (did you mean 'mtp'?); known: "),
-        (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without environments and --preset"),
-        (["wordle", "--suite", "mtp"], "--suite: allowed: without environments and --preset"),
+        (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without --preset"),
+        (["wordle", "--suite", "mtp"], "environment of suite mtp: unknown name 'wordle'"),
         (["--suite", "mtp", "-n", "301"], "n_tasks: got 301, allowed: 1 to 300 for circuit_decoding, split test"),
         (["--agent", "floor"], "--agent: got 'floor', allowed: where the environment is named"),
     ],

@@ -1,29 +1,51 @@
-"""The catalogue says what the registry says."""
+"""The pages of agents, users, models and objectives say what the registry and the docstrings say."""
 
 from __future__ import annotations
 
+import doctest
 import runpy
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import sonde
+from sonde.train.algos import OBJECTIVES
 
 DOCS = Path(__file__).parents[2] / "docs"
+WRITTEN: dict[str, Any] = runpy.run_path(str(DOCS / "written.py"))
+
+
+def test_agents_users_and_models_are_up_to_date() -> None:
+    for path, expected in runpy.run_path(str(DOCS / "build_catalogue.py"))["pages"]().items():
+        assert (DOCS / path).read_text("utf-8") == expected, "out of date: run `python docs/build_catalogue.py`"
+    agents, rest = ((DOCS / path).read_text("utf-8") for path in ("agents/index.md", "users-and-models.md"))
+    assert all(f"\n## {name}\n" in agents for name in sonde.names("agents"))
+    assert all(f"\n### {kind}:{name}\n" in rest for kind in ("users", "models") for name in sonde.names(kind))
 
 
 @pytest.mark.thorough
-def test_catalogue_is_up_to_date() -> None:
-    build = runpy.run_path(str(DOCS / "build_catalogue.py"))
-    found, expected = (DOCS / "catalogue.md").read_text("utf-8"), build["catalogue"]()
-    assert found.splitlines() == expected.splitlines(), "out of date: run `python docs/build_catalogue.py`"
-    assert found == expected
+def test_objectives_are_up_to_date() -> None:
+    build = runpy.run_path(str(DOCS / "build_algorithms.py"))
+    for name, text in build["pages"]().items():
+        assert (DOCS / "algorithms" / name).read_text("utf-8") == text, "run `python docs/build_algorithms.py`"
+    for name, picture in build["curves"]().items():
+        assert (DOCS / "algorithms" / f"{name}.svg").read_text("utf-8") == picture, name
+        assert "var(" not in picture
 
 
-def test_catalogue_names_everything() -> None:
-    text = (DOCS / "catalogue.md").read_text("utf-8")
-    for name in sonde.names("envs"):
-        assert f"\n### {name}\n" in text
-    for kind in ("agents", "users", "models"):
-        for name in sonde.names(kind):
-            assert f"\n### {kind}:{name}\n" in text
+def test_every_objective_has_a_page() -> None:
+    text = (DOCS / "algorithms" / "index.md").read_text("utf-8")
+    assert all(f"| [{name}](" in text for name in OBJECTIVES)
+
+
+def test_docstrings_become_markdown() -> None:
+    module = ModuleType("written")
+    module.__dict__.update(WRITTEN)
+    tests = [
+        t for name in ("prose", "code") for t in doctest.DocTestFinder(recurse=False).find(WRITTEN[name], name, module)
+    ]
+    assert [doctest.DocTestRunner().run(test).failed for test in tests if test.examples] == [0, 0]
+    text = WRITTEN["prose"]("Two.\n\n    a\n\n    b\n\n>>> f(<x>)\n1\n\n- one\n  more\n| a | b |")
+    assert text == "Two.\n\n```text\na\n\nb\n```\n\n```text\n>>> f(<x>)\n1\n```\n\n- one\n  more\n\n| a | b |"

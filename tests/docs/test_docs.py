@@ -1,12 +1,11 @@
 """What the documentation shows is what happens.
 
 Every `python` block and every command of a `console` block runs and prints what is shown (`docs/build_outputs.py` says
-how); every `sonde ...` line parses, those that are not run included; `quickstart.ipynb` runs and prints what it holds.
+how); every `sonde ...` line parses, those that are not run included. Notebooks: `test_tours.py`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
 import shlex
@@ -109,19 +108,6 @@ def test_a_wrong_command_does_not_parse() -> None:
     for line in ("sonde evaluate wordle", "sonde eval wordle --modle x", "sonde models get smollm2"):
         with pytest.raises(Exception, match=r"No such|no such"):
             parse(line)
-
-
-def test_quickstart_runs_and_prints_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    cells = json.loads((ROOT / "quickstart.ipynb").read_text("utf-8"))["cells"]
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    assert len(code) >= 5
-    for i, cell in enumerate(code):
-        held = "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
-        assert cell["execution_count"] == i + 1, "cells were run out of order"
-        assert OUTPUTS["printed_by"]("".join(cell["source"]), namespace) == held
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -16,7 +16,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.mark.thorough
 def test_the_gallery_is_up_to_date() -> None:
     build = runpy.run_path(str(DOCS / "build_gallery.py"))
-    assert (DOCS / "gallery.md").read_text("utf-8") == build["page"](), "run `python docs/build_gallery.py`"
     kept = {path.stem: path.read_text("utf-8") for path in (DOCS / "gallery").glob("*.svg")}
     assert kept == build["pictures"](), "run `python docs/build_gallery.py`"
 

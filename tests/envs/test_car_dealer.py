@@ -208,3 +208,49 @@ def test_to_say_again_what_was_said_offers_nothing() -> None:
 )
 def test_a_price_that_is_stated_is_no_offer(message: str, price: int) -> None:
     assert offer(read_pitch(message), 30_000) == price
+
+
+@pytest.mark.parametrize(
+    ("message", "price"),
+    [
+        ("I would never sell it for $40,000.", 0),
+        ("I won't let it go for $40,000.", 0),
+        ("You won't find it for $45,000 anywhere else.", 0),
+        ("$40,000 is not enough, make it $47,000.", 47_000),
+        ("I can't go below $45,000.", 45_000),
+        ("Not a cent less than $46,000.", 46_000),
+        ("No, $46,000 is my price.", 46_000),
+        ("It is yours for $46,000, not a cent more.", 46_000),
+        ("No problem, you can have it for $46,000.", 46_000),
+        ("Is $49,000 within your budget?", 0),
+        ("Could you afford $45,000?", 0),
+        ("Would $46,000 be too much?", 0),
+        ("How about $46,000?", 46_000),
+        ("It was $55,000 last year, now it is $47,000.", 47_000),
+        ("It normally sells for $55,000, but for you it is $46,000.", 46_000),
+        ("50 thousand dollars", 50_000),
+        ("It's forty-five thousand dollars", 45_000),
+        ("45 grand and it's yours", 45_000),
+        ("It has 30 thousand miles.", 0),
+        ("I can give you 10% off.", 45_000),
+        ("a discount of 10 percent", 45_000),
+        ("The list price is $50,000. With 10% off, that's $45,000.", 45_000),
+        ("I can take $2,000 off.", 48_000),
+        ("I can reduce the price by $3,000.", 47_000),
+        ("I can't give you 10% off.", 0),
+        ("5% off, or 10% off?", 0),
+        ("120% off!", 0),
+    ],
+)
+def test_what_is_denied_or_only_asked_is_no_offer_and_words_and_discounts_are(message: str, price: int) -> None:
+    assert offer(read_pitch(message), 50_000) == price
+
+
+@given(st.sampled_from([30_000, 50_000]), st.integers(50, 120))
+def test_a_price_is_the_same_in_digits_words_and_thousands(listed: int, share: int) -> None:
+    price = listed * share // 100
+    forms = (f"I can do ${price:,}.", f"I can do {price} dollars.", f"I can do {price / 1000}k.")
+    assert {offer(read_pitch(form), listed) for form in forms} == {price}
+    if share < 100:
+        assert offer(read_pitch(f"I can give you {100 - share}% off."), listed) == price
+    assert offer(read_pitch(f"I would never sell it for ${price:,}."), listed) == 0

@@ -10,12 +10,13 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, Seated, Task, UserError
+from sonde.envs._rules.causes import CaseFilter, finding_gain, prior, seen
 from sonde.envs._rules.checks import mentions
-from sonde.envs._rules.diagnosis.products import CaseFilter, Query, finding_gain, prior, products, seen
-from sonde.envs._rules.diagnosis.reading import read
-from sonde.envs._rules.diagnosis.talk import reply
 from sonde.envs._rules.dialogue import JUDGE, RETRIES, USER
 from sonde.envs.customer_service import CustomerService
+from sonde.people.service.answering import denied, reply
+from sonde.people.service.products import products
+from sonde.people.service.reading import Query, read
 from sonde.rollout import collect
 
 ENV = CustomerService()
@@ -207,7 +208,8 @@ def test_what_the_rule_customer_says_is_never_taken_for_a_leak() -> None:
             state = ENV.reset(ENV.task({"product": p.id, "cause": p.causes[c].id}), None)  # type: ignore[arg-type]
             secrets = ENV.secrets(state)
             assert secrets, (p.id, c)
-            said = [a for f in p.findings for a in f.answers] + [x.failed for i, x in enumerate(p.causes) if i != c]
+            said = [a for f in p.findings for a in f.answers]
+            said += [text for i, x in enumerate(p.causes) if i != c for text in (x.failed, denied(p, i))]
             assert not any(mentions(text, secrets) for text in said)
 
 
@@ -224,7 +226,7 @@ def test_every_case_is_solved_from_its_evidence_alone() -> None:
                     asked.add(best)
                     weights = seen(p, weights, best, values[best])
                 assert weights.index(max(weights)) == c
-                assert reply(p, Query("fix", c, -1, (c,)), c, values, "") == "Goal reached"
+                assert reply(p, Query("fix", c, (c,)), c, values, "") == "Goal reached"
 
 
 def _values(name: str, cause: str, seed: int) -> tuple[int, ...]:
@@ -240,13 +242,14 @@ def test_legal_answers_are_said_so_that_they_are_understood(name: str) -> None:
     """Catchwords of a fix become a sentence about it; every one of them is needed there."""
     task = ENV.task({"product": name, "cause": products()[name].causes[0].id})
     legal = Episode.begin(ENV, task).view().legal
-    n, values = len(products()[name].findings), sum(len(f.values) for f in products()[name].findings)
-    assert legal is not None and len(legal) == len(set(legal)) == n + values + len(products()[name].causes)
-    for c, catchwords in enumerate(legal[n + values :]):
+    assert legal is not None and len(legal) == len(set(legal))
+    n = len(legal) - len(products()[name].causes)
+    assert {read(name, question).target for question in legal[:n]} == set(range(len(products()[name].findings)))
+    for c, catchwords in enumerate(legal[n:]):
         said = ENV.say(catchwords)
-        assert read(name, said) == read(name, catchwords) == Query("fix", c, -1, (c,))
+        assert read(name, said) == read(name, catchwords) == Query("fix", c, (c,))
         assert said.endswith((".", "?")) and all(word in said.lower() for word in catchwords.split())
-    assert all(ENV.say(question) == question for question in legal[: n + values])
+    assert all(ENV.say(question) == question for question in legal[:n])
 
 
 def test_a_suggestion_in_vain_rules_its_cause_out() -> None:

@@ -12,8 +12,8 @@ import pytest
 import sonde
 from sonde import regret
 from sonde.core import Completion, Message, Model, Sampling, Seated, UserError
-from sonde.envs._rules.diagnosis.products import products
-from sonde.envs._rules.diagnosis.service import legal
+from sonde.envs._rules.service import legal
+from sonde.people.service.products import products
 from sonde.rollout import Plan, collect
 
 

@@ -76,7 +76,7 @@ def test_schema(entry: Product) -> None:
         assert len(set(f["cues"])) >= 5 and len(set(f["questions"])) >= 5
     for c in entry["causes"]:
         assert list(c) == ["id", "what", "cues", "weight", "likelihood", "fix", "more", "split"]
-        assert list(c["fix"]) == ["id", "what", "cues", "questions", "done", "failed"]
+        assert list(c["fix"]) == ["id", "what", "cues", "questions", "done", "failed", "answer", "suggestion"]
         assert c["weight"] > 0 and len(set(c["cues"])) >= 3
         assert len(set(c["fix"]["cues"])) >= 4 and len(set(c["fix"]["questions"])) >= 5
         assert c["fix"]["done"] != c["fix"]["failed"]

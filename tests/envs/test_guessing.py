@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import product
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -167,3 +171,26 @@ def test_codes_that_only_rename_digits_are_not_searched() -> None:
     finally:
         known.game.verdict = verdict
     assert 0 < sum(asked) < 800, "of 10,000 codes, after a guess of four digits"
+
+
+def test_threads_may_share_a_game() -> None:
+    """They tabulate it at the same time, keep filters that others drop, and weigh different guesses on one filter."""
+    words = ["".join(letters) for letters in product("abcd", repeat=5)][::3]
+    lone = Guessing(words, marks.standard_table, 243, lambda turn: None, lambda text: text)
+    expected = {word: lone.start().expected_gain(word) for word in words[:40]}, lone.start().best_question()
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(3):
+            shared = Guessing(words, marks.standard_table, 243, lambda turn: None, lambda text: text)
+            start = Barrier(6)
+
+            def play(shared: Guessing = shared, start: Barrier = start) -> tuple[dict[str, float], tuple[str, float]]:
+                start.wait()
+                best = shared.start().best_question()
+                return {word: shared.start().expected_gain(word) for word in words[:40]}, best
+
+            with ThreadPoolExecutor(6) as pool:
+                assert all(f.result() == expected for f in [pool.submit(play) for _ in range(6)])
+    finally:
+        sys.setswitchinterval(switching)

@@ -88,7 +88,7 @@ def test_a_wrong_accusation_is_a_loss_and_no_timeout() -> None:
     assert f"It was {CULPRIT}, the marine biologist." in ep.env.epilogue(ep.state)
 
 
-@pytest.mark.parametrize("said", ["I think it was Wanda.", "Is Wanda the killer?", "I accuse Wanda and Sven."])
+@pytest.mark.parametrize("said", ["I suspect it was Wanda.", "Is Wanda the killer?", "I accuse Wanda and Sven."])
 def test_what_is_no_accusation_ends_nothing(said: str) -> None:
     ep = play(begin(), said)
     assert ep.outcome is None

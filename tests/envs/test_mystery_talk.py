@@ -8,7 +8,6 @@ from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.cases import Act, Case, case
 from sonde.envs._rules.mystery.reading import Reading, read
 from sonde.envs._rules.mystery.replies import reply
-from sonde.envs._rules.mystery.words import template
 
 SHIP = case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""
@@ -18,19 +17,9 @@ SHIP = case("train", 4)
     ("said", "words"),
     [
         ("Sven, how are you?", "Ask"),
-        ("Sven, what do you do for a living?", "cook"),
-        ("Zofia, are you married?", "ship's doctor"),
         ("Zofia, when did you last see Farah?", "where I was"),
-        ("Nikhil, were you with Sven?", "Sven"),
         ("Nikhil, did you hear a scream?", "Ask me"),
         ("Wanda, tell me everything.", "Ask me where I was"),
-        ("Wanda, sit down.", "questions"),
-        ("Hello, I'm the detective. What happened here?", "found dead"),
-        ("Was the door locked?", "code"),
-        ("Which record would show where Sven was?", "the hatch record"),
-        ("I burn the wet chart.", "evidence"),
-        ("Wait.", "nobody steps forward|Nothing happens"),
-        ("Call the police!", "Help is on its way|police"),
         ("I ask him about the quarrel.", "Sven Jovanovic (cook)"),
         ("I think Sven is lying.", "accus"),
     ],
@@ -52,8 +41,6 @@ def test_small_talk_is_the_same_for_the_guilty_and_the_innocent() -> None:
 @pytest.mark.parametrize(
     ("said", "act"),
     [
-        ("A glance at the ship's log, if I may.", Act("check", "r0")),
-        ("The hatch record, please, officer.", Act("check", "r1")),
         ("Heft the steel core tube and look at it.", Act("examine", "i1")),
         ("Cook Jovanovic, where were you?", Act("ask", "p0", "alibi")),
         ("Madam Ferreira, do you know anything about Nikhil?", Act("ask", "p1", "p2")),
@@ -64,7 +51,7 @@ def test_small_talk_is_the_same_for_the_guilty_and_the_innocent() -> None:
     ],
 )
 def test_natural_ways_to_do_things(said: str, act: Act) -> None:
-    assert read(SHIP.frame, said) == Reading("act", act), template(SHIP.frame, said)
+    assert read(SHIP.frame, said) == Reading("act", act)
 
 
 @pytest.mark.parametrize("said", ["Guilty: Zofia Ferreira.", "It was you, Zofia, and I accuse you!", "Accuse: Zofia"])
@@ -84,7 +71,7 @@ def test_accusations(said: str) -> None:
     ],
 )
 def test_nothing_comes_of_these(said: str) -> None:
-    assert read(SHIP.frame, said).kind in ("nothing", "talk", "several"), template(SHIP.frame, said)
+    assert read(SHIP.frame, said).kind in ("nothing", "talk", "several")
 
 
 PRINTERS = case("train", 15).frame
@@ -95,16 +82,11 @@ delivery driver. Victim: Paloma. The skill: to release the goods lift. Near: in 
 @pytest.mark.parametrize(
     ("said", "act"),
     [
-        ("Dalia, Hana says you can release the goods lift. Is that so?", Act("ask", "p1", "access")),
-        ("Dalia, Hana noticed you, she says. Did you see her?", Act("ask", "p1", "p2")),
-        ("Dalia, not a word about ink. What about Hana, did you see her?", Act("ask", "p1", "p2")),
         ("Dalia, weren't you in the paper aisle leading to the type store?", Act("ask", "p1", "scene")),
-        ("Look at the roll of string. No, the green eyeshade.", Act("examine", "i3")),
-        ("Tlak to the courier.", Act("check", "r4")),
     ],
 )
 def test_who_is_meant(said: str, act: Act) -> None:
-    assert read(PRINTERS, said) == Reading("act", act), template(PRINTERS, said)
+    assert read(PRINTERS, said) == Reading("act", act)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +103,6 @@ def test_who_is_meant(said: str, act: Act) -> None:
         "Dalia, where were you yesterday?",
         "Dalia, can Hana confirm that you were at home?",
         "Dalia, did Hana see you?",
-        "Dalia, say hello to Hana.",
-        "Dalia, look at the contract.",
         "Has anybody asked Dalia where she was?",
         "Ask Dalia's assistant where she was.",
         "Ask the courier to leave.",
@@ -139,10 +119,48 @@ def test_who_is_meant(said: str, act: Act) -> None:
     ],
 )
 def test_what_only_mentions_something_does_nothing(said: str) -> None:
-    assert read(PRINTERS, said).kind in ("nothing", "talk", "several"), template(PRINTERS, said)
+    assert read(PRINTERS, said).kind in ("nothing", "talk", "several")
 
 
-def test_nobody_is_asked_about_themselves() -> None:
-    said = "After all this, Sven, what did you the first suspect hear about the way Farah Andersson was killed?"
-    assert read(SHIP.frame, said) == Reading("talk", person=0), template(SHIP.frame, said)
-    assert reply(SHIP, said, GOAL).startswith("Sven Jovanovic: ")
+@pytest.mark.parametrize("person", [0, 1])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Check {r} to verify {p}'s alibi.",
+        "I will examine {r} to confirm or refute {p}'s alibi.",
+        "To verify the alibi of {p}, check {r}.",
+        "Verify {p}'s story against {r}.",
+        "{p} claims to have been somewhere else, so I consult {r}.",
+        "Does {r} show {p}?",
+    ],
+)
+def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int, said: str) -> None:
+    name = SHIP.frame.people[person].name
+    for record in SHIP.frame.records:
+        if record.kind != "bystander":
+            found = read(SHIP.frame, said.format(r=record.name, p=name))
+            assert found == Reading("act", Act("check", record.id))
+
+
+@pytest.mark.parametrize(
+    ("said", "people"),
+    [
+        ("There is no doubt left: Zofia committed the murder.", (1,)),
+        ("Since Sven has an alibi, I accuse Zofia.", (1,)),
+        ("Not Sven, but Zofia is the killer.", (1,)),
+        ("At first I suspected Sven, but the killer is Zofia.", (1,)),
+        ("Farah was killed by Zofia.", (1,)),
+        ("It has to be the ship's doctor.", (1,)),
+        ("I believe Zofia is the culprit.", (1,)),
+        ("The killer's cousin is Zofia.", ()),
+        ("The killer was seen by Zofia.", ()),
+        ("Sven says that Zofia did it.", ()),
+        ("If Zofia has no alibi, she is the murderer.", ()),
+        ("I suspect Zofia of the murder.", ()),
+        ("It wasn't Zofia.", ()),
+        ("Who killed Farah, Zofia?", ()),
+    ],
+)
+def test_who_is_accused_is_read_by_what_is_named(said: str, people: tuple[int, ...]) -> None:
+    found = read(SHIP.frame, said)
+    assert ((found.person,) if found.kind == "accuse" else ()) == people

@@ -105,10 +105,51 @@ def test_every_canonical_question_is_understood() -> None:
     for request in requests().values():
         general, *rest = request.questions
         topics, single = rest[: len(request.topics)], rest[len(request.topics) :]
-        assert request.asked(general) == ()
+        assert request.asked(general) == "general"
         for topic, question in zip(request.topics, topics, strict=True):
             assert request.asked(question) == tuple(i for i, d in enumerate(request.dimensions) if d.topic == topic)
         assert [request.asked(q) for q in single] == [(i,) for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("How much time do you have?", "duration"),
+        ("How much time can you spend on it?", "duration"),
+        ("How many hours a week can you spare?", "duration"),
+        ("How much space do you have?", "room"),
+        ("How much experience do you have?", "experience"),
+        ("How much sleep do you get?", "energy"),
+        ("How much does the atmosphere matter to you?", "style"),
+        ("How much do you like company?", "company"),
+        ("How much money do you want to spend?", "budget"),
+        ("How much are you willing to pay?", "budget"),
+        ("Do you mind paying a monthly fee?", "payment"),
+        ("Would you rather buy new or second-hand?", "payment"),
+        ("Are you new to this?", "experience"),
+        ("Will anyone be joining you?", "company"),
+        ("Is there anyone in your household I should consider?", "family"),
+        ("Do you have a sweet tooth?", "flavour"),
+        ("Do you want something relaxing or exciting?", "energy"),
+        ("Are weekends better than weekdays?", "daytime"),
+        ("Do you like music?", "interest"),
+        ("Do you own any equipment?", "gadgets"),
+    ],
+)
+def test_a_question_is_about_one_thing_in_every_request(question: str, about: str) -> None:
+    """Who has a preference there tells it, and nobody tells another."""
+    for request in requests().values():
+        names = [d.name for d in request.dimensions]
+        assert request.asked(question) == ((names.index(about),) if about in names else ())
+        for persona in request.personas[3::400]:
+            own = persona[names.index(about)] if about in names else ""
+            said = dimensions()[about].values[own].said if own else NOTHING
+            assert request.told(persona, question) == said
+
+
+@pytest.mark.parametrize("question", ["What kind of books do you read?", "Do you prefer tea?", "Do you like cheese?"])
+def test_what_is_not_declared_is_not_guessed(question: str) -> None:
+    assert reply(question) == LOST
 
 
 def test_phases() -> None:

@@ -256,3 +256,42 @@ def test_any_text_is_heard_and_gets_one_reply(said: str) -> None:
         assert not mask & together
         together |= mask
     assert all(text in (YES, NO) or len(text) > 5 for text in replies)
+
+
+@pytest.mark.parametrize(
+    ("said", "lisbon", "geneva"),
+    [
+        ("Is it in Europe or in Africa?", "Yes, the first of the two is true of my city.", None),
+        ("Is it in Africa or in Europe?", "Yes, the second of the two is true of my city.", None),
+        ("Is it bigger or smaller than London?", "Yes, the second of the two is true of my city.", None),
+        ("Is it north or south of the equator?", "Yes, the first of the two is true of my city.", None),
+        (
+            "Is it near a river or a lake?",
+            "Yes, the first of the two is true of my city.",
+            "Yes, both are true of my city.",
+        ),
+        ("Is it in Asia or Africa?", "No, neither is true of my city.", None),
+        ("Is it in Asia?", "No, that is not true of my city.", None),
+    ],
+)
+def test_of_one_or_the_other_a_resident_says_which(said: str, lisbon: str, geneva: str | None) -> None:
+    assert reply(city("Lisbon, Portugal"), said) == lisbon
+    assert reply(city("Geneva, Switzerland"), said) == (geneva or lisbon)
+
+
+@pytest.mark.parametrize(
+    ("said", "one", "other"),
+    [
+        ("Is it in Europe or Asia?", "Is it in Europe?", "Is it in Asia?"),
+        ("Is it a port or a capital?", "Is it a port?", "Is it a capital?"),
+        ("Is it on a river or on a lake?", "Is it on a river?", "Is it on a lake?"),
+    ],
+)
+def test_which_follows_from_what_each_question_alone_hears(said: str, one: str, other: str) -> None:
+    begun = {
+        ("Yes", "No"): "Yes, the first", ("No", "Yes"): "Yes, the second", ("No", "No"): "No, neither",
+        ("Yes", "Yes"): "Yes, both", ("No", UNKNOWN): UNKNOWN, (UNKNOWN, UNKNOWN): UNKNOWN,
+    }  # fmt: skip
+    for where in knowledge("paprika").cities[::25]:
+        alone = reply(where, one).split(",")[0], reply(where, other).split(",")[0]
+        assert reply(where, said).startswith(begun.get(alone, "")), (where.title, alone)

@@ -48,7 +48,7 @@ def numbers(values: array[Any] | None) -> object:
 
 def whole(s: Sample) -> object:
     """A sample as something that compares."""
-    fields = ("ids", "turns", "logprobs", "weights", "advantages", "reference", "returns", "values")
+    fields = ("ids", "turns", "logprobs", "weights", "advantages", "reference", "proximal", "returns", "values")
     rows = [(*(numbers(getattr(row, f)) for f in fields), row.agent, row.versions) for row in s.rows]
     return (rows, s.trajectory, s.group, s.task, s.env, s.kind, s.cut, repr(s.score), repr(s.rewards), dict(s.tags))
 
@@ -66,8 +66,8 @@ def row_(draw: st.DrawFn) -> Row:
         st.lists(st.integers(-(2**31), 2**31 - 1), min_size=n, max_size=n),
         st.none() | st.lists(FLOATS, min_size=n, max_size=n),
     )
-    made = [draw(floats) for _ in range(5)]
-    logprobs, advantages, reference, returns, values = (None if v is None else array("f", v) for v in made)
+    made = [draw(floats) for _ in range(6)]
+    logprobs, advantages, reference, proximal, returns, values = (None if v is None else array("f", v) for v in made)
     return Row(
         ids=array("i", draw(ints)),
         agent=draw(st.binary(min_size=n, max_size=n)),
@@ -77,6 +77,7 @@ def row_(draw: st.DrawFn) -> Row:
         versions=tuple(draw(st.lists(NAMES, max_size=2))),
         advantages=advantages,
         reference=reference,
+        proximal=proximal,
         returns=returns,
         values=values,
     )
@@ -153,7 +154,7 @@ def test_files_that_are_no_training_set_are_refused(tmp_path: Path) -> None:
     for name, message in {
         "text": "not readable",
         "other": "no training set",
-        "newer": "got schema 9, allowed: 3",
+        "newer": "got schema 9, allowed: 4",
     }.items():
         with pytest.raises(StoreError, match=message):
             read_parquet(tmp_path / name)

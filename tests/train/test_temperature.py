@@ -99,7 +99,11 @@ def angle(temperature: float, min_p: float, divided: bool) -> float:
 def table() -> list[tuple[float, float, float, float]]:
     """Temperature, min-p and the two angles, as the docstring prints them."""
     assert grpo.__doc__
-    rows = [line.strip("| ").split("|") for line in grpo.__doc__.splitlines() if line.startswith("| ")]
+    rows = [
+        line.strip("| ").split("|")
+        for line in grpo.__doc__.partition("Where other")[0].splitlines()
+        if line.startswith("| ")
+    ]
     return [tuple(map(float, row)) for row in rows if row[0].strip()[0].isdigit()]  # type: ignore[misc]
 
 

@@ -84,7 +84,14 @@ def measured_twenty_questions(sort: str, question: str) -> Row:
     return Row(sort, question, yes, no, len(replies) - yes - no)
 
 
-MEASURED = {"twenty_questions": measured_twenty_questions}
+def measured_murder_mystery(sort: str, message: str) -> Row:
+    """What is counted, `gate_mystery.py` says."""
+    import gate_mystery
+
+    return Row(sort, message, *gate_mystery.measured(sort, message))
+
+
+MEASURED = {"murder_mystery": measured_murder_mystery, "twenty_questions": measured_twenty_questions}
 
 
 def table(env: str) -> list[Row]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +83,10 @@ def _only(rows: Iterable[Row], word: str) -> int:
     return sum(r.answered > 0 and getattr(r, word) == r.answered for r in rows)
 
 
-def main() -> None:
+Measured = Callable[[str, Iterable[Row]], list[Row]]
+
+
+def main(measured: Measured = measured) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("env")
     parser.add_argument("--keep", action="store_true", help="write what is measured into the table")

@@ -4,9 +4,9 @@ An item names a product, a message, and what is expected: `finding`, with a `val
 `cause`, `unknown` (the customer cannot know), or `invalid` (several things at once, or no question at all). The last
 two have no true answer: any is wrong.
 
-A reply is right if it is the answer to what was asked. An open answer to a yes/no question is right too: it tells the
-value; "Yes" and "No" must be about the expected value, and to an open question they are wrong. A fix and its cause
-solve the same case, so one stands for the other.
+A reply is right if it is the answer to what was asked: a full sentence about the finding, which tells its value. "I
+could not say" before another finding is no answer, and no wrong one. A fix and its cause solve the same case, so one
+stands for the other.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.envs._rules.diagnosis.products import products
-from sonde.envs._rules.diagnosis.reading import read
+from sonde.people.service.products import products
+from sonde.people.service.reading import read
 
 
 def answerable(item: Mapping[str, Any]) -> bool:
@@ -42,8 +42,7 @@ def verdict(item: Mapping[str, Any]) -> str:
     if query.kind in ("several", "talk", "unclear", "unknown"):
         return "silent"
     if query.kind == "finding":
-        found = product.findings[query.target]
-        named = "" if query.value < 0 else found.values[query.value]
-        return "right" if found.id == expect.get("finding") and named in ("", expect.get("value")) else "wrong"
+        right = product.findings[query.target].id == expect.get("finding")
+        return "right" if right else "silent" if query.beside else "wrong"
     cause = product.causes[query.target]
     return "right" if cause.id == expect.get("cause") or cause.fix == expect.get("fix") else "wrong"

@@ -25,7 +25,20 @@ from typing import Any
 
 from sonde.people.cities.atlas import City, atlas
 from sonde.people.cities.guesses import cities_named, name_key
-from sonde.people.cities.resident import NO, REFUSED, RIGHT, SEVERAL, UNKNOWN, WRONG, YES, heard_as
+from sonde.people.cities.resident import (
+    BOTH,
+    FIRST,
+    NEITHER,
+    NO,
+    REFUSED,
+    RIGHT,
+    SECOND,
+    SEVERAL,
+    UNKNOWN,
+    WRONG,
+    YES,
+    heard_as,
+)
 
 CLOSE = (
     {"continent", "region", "country"},
@@ -43,7 +56,7 @@ CLOSE = (
     {"distance", "hemisphere", "latitude", "longitude"},
     {"population", "capital"},
 )
-OF_ITSELF = (YES, NO)
+OF_ITSELF = (YES, NO, FIRST, SECOND, BOTH, NEITHER)
 FILED = {
     "land_people": ["population"],
     "part": ["region"],

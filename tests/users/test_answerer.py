@@ -27,6 +27,24 @@ def test_the_open_messages_are_answered_and_right() -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "Is it bigger or smaller than a car?",
+        "Is it natural or man-made?",
+        "Is it older or younger than 100 years?",
+        "Would you find it indoors or outdoors?",
+    ],
+)
+def test_which_of_two_is_no_question_for_yes_or_no(said: str) -> None:
+    assert {truth(topic, said) for topic in ("guitar", "apple", "dog", "Eiffel Tower")} == {"I do not know."}
+    assert truth("guitar", said, invalid=True) == "Invalid."
+
+
+def test_one_or_the_other_that_may_be_neither_is_one() -> None:
+    assert [truth(topic, "Is it a fruit or a vegetable?") for topic in ("apple", "dog")] == ["Yes.", "No."]
+
+
+@pytest.mark.parametrize(
     ("topic", "question", "reply"),
     [
         ("dog", "Is it alive?", "Yes."),

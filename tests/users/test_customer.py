@@ -8,16 +8,15 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError, View
-from sonde.envs._rules.diagnosis.products import products
-from sonde.envs._rules.diagnosis.reading import ask_open, ask_value, suggest
+from sonde.people.service.products import products
 
 ENV, USER = sonde.make("customer_service"), sonde.make("users:customer")
 NAME = "washer_dance"
 PRODUCT = products()[NAME]
 QUERIES = (
-    *(ask_open(PRODUCT, f) for f in range(len(PRODUCT.findings))),
-    *(ask_value(PRODUCT, f, 0) for f in range(len(PRODUCT.findings))),
-    *(suggest(PRODUCT, c) for c in range(len(PRODUCT.causes))),
+    *(found.questions[-1] for found in PRODUCT.findings),
+    *(cause.suggestion for cause in PRODUCT.causes),
+    "Have the transport bolts been removed?",
     "I think that the feet are not level.",
     "What is the capital of France?",
     "Thank you!",
@@ -53,7 +52,7 @@ def test_the_posterior_is_the_product_of_likelihoods() -> None:
     for seed in range(5):
         ep = Episode.begin(ENV, ENV.task({"product": NAME, "cause": "bundle", "seed": seed}))
         weights = [c.weight for c in PRODUCT.causes]
-        for query in (*QUERIES[:3], suggest(PRODUCT, PRODUCT.cause("feet"))):
+        for query in (*QUERIES[:3], PRODUCT.causes[PRODUCT.cause("feet")].suggestion):
             view = ep.step(query).view("user")
             text = USER.act_now(view).text
             ep = ep.step(query).step(text)

@@ -11,7 +11,6 @@ import sonde
 from sonde.core import Episode, UserError
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.cases import Case, case
-from sonde.envs._rules.mystery.context import Past
 from sonde.envs._rules.mystery.replies import reply, sentence
 from sonde.envs._rules.mystery.telling import observe
 from sonde.users.narrator import Narrator
@@ -39,7 +38,7 @@ def test_says_what_the_act_shows() -> None:
     [
         ("I accuse Sven.", GOAL),
         ("Ask everybody.", "One thing at a time|Begin with one thing"),
-        ("Sven!", 'Sven Jovanovic: "Go on, I will answer what I can\\. Ask me where I was, how I stood with Farah, '),
+        ("Sven!", 'Sven Jovanovic: "I am not sure what you mean\\. Ask me where I was, how I stood with Farah, '),
         ("Sing a song.", "Nothing comes of that|leads nowhere"),
         ("Examine the body.", "The doctor has seen to Farah Andersson"),
     ],
@@ -57,13 +56,13 @@ def test_answers_that_reveal_nothing(said: str, words: str) -> None:
 def test_likelihood_is_the_share_of_worlds_that_reply_so(said: str) -> None:
     rng, user = random.Random(3), Narrator()
     view = Episode.begin(ENV, ENV.tasks("train")[4]).step(said).view("user")
-    past = Past((), ENV.spec.max_turns - 1)
+    left = ENV.spec.max_turns - 1
     counts: dict[str, list[int]] = {}
     culprits = [0] * len(NAMES)
     for _ in range(6000):
         truth = KNOWN.frame.model.draw(rng)
         culprits[truth.culprit] += 1
-        row = counts.setdefault(reply(Case(KNOWN.frame, truth), said, GOAL, past), [0] * len(NAMES))
+        row = counts.setdefault(reply(Case(KNOWN.frame, truth), said, GOAL, left), [0] * len(NAMES))
         row[truth.culprit] += 1
     for text, row in counts.items():
         expected = user.likelihood(view, text, NAMES)

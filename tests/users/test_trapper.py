@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ import pytest
 
 from sonde.agents.consistent_answerer import ConsistentAnswerer
 from sonde.agents.random import Random
-from sonde.core import Episode, ProgramPolicy, UserError, View
+from sonde.core import Action, Episode, ProgramPolicy, UserError, View
 from sonde.envs.mastermind import Mastermind
 from sonde.envs.twenty_questions_answerer import TwentyQuestionsAnswerer
 from sonde.users.trapper import Trapper, parted
@@ -87,6 +88,20 @@ def test_random_answers_often_contradict_themselves() -> None:
     outcomes = Counter(ep.outcome.kind for ep in games(Random(), 100) if ep.outcome)
     assert outcomes["win"] <= 54
     assert outcomes["win"] + outcomes["loss"] == 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(ProgramPolicy):
+    """Always yes."""
+
+    def act_now(self, view: View) -> Action:
+        return Action(view.say("yes"))
+
+
+def test_a_constant_yes_wins_about_half_of_the_games() -> None:
+    """As the docs say: 48.5 % of 400 games, so between 33 and 64 of 100 by three standard errors."""
+    wins = sum(ep.outcome.success for ep in games(Constant(), 100) if ep.outcome)
+    assert 33 <= wins <= 64
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sonde.core import Act, Action, Frozen, Gain, Turn
 from sonde.core.plain import plain
-from sonde.evaluate import Row
+from sonde.rows import Row
 from sonde.viewer.loading import Agent
 from sonde.viewer.losses import cause, losses
 from sonde.viewer.svg import inline

@@ -20,8 +20,9 @@ from math import perm
 
 from sonde.core import UserError, View
 from sonde.core.types import Json
-from sonde.envs._rules.diagnosis.products import prior, products
+from sonde.envs._rules.causes import prior
 from sonde.envs._rules.finite import Problem
+from sonde.people.service.products import products
 
 from ._calls import block, pieces
 from ._episodes import explored, possible, problem_of

@@ -16,6 +16,7 @@ from sonde.core.types import Kind
 
 from . import dataset, tables
 from .elicit import elicit
+from .leaderboard import leaderboard
 from .options import environment, model_seats
 from .runs import audit, compare, evaluate, rescore, rollout
 from .shared import (
@@ -138,7 +139,7 @@ def play(
 
 for name, command in (
     ("eval", evaluate), ("rollout", rollout), ("rescore", rescore), ("compare", compare), ("audit", audit),
-    ("elicit", elicit), ("train", train), ("paprika", paprika),
+    ("elicit", elicit), ("train", train), ("paprika", paprika), ("leaderboard", leaderboard),
 ):  # fmt: skip
     app.command(name)(command)
 

@@ -39,7 +39,7 @@ def elicit(
     model: Annotated[
         str,
         typer.Option(
-            help="Whose beliefs: hf:NAME, http:NAME, fake, a name of `sonde models list` or a folder.",
+            help="Whose beliefs: hf:NAME, http:NAME (vllm, sglang), fake, a name of `sonde models list` or a folder.",
             autocompletion=models_begun,
         ),
     ],

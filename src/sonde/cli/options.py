@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names
+from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names, unknown
 from sonde.core.checked import check_types
 from sonde.core.errors import near
 from sonde.core.types import Json
@@ -15,8 +15,12 @@ from sonde.models.fetch import known
 from sonde.run import RunConfig, config_from, override, read_config
 from sonde.suites import suite
 
-NAMED = ("hf", "http")
+SERVED = ("http", "sglang", "vllm")
+"""Backends behind an address."""
+NAMED = ("hf", *SERVED)
 """Backends that a name belongs to."""
+HYBRID = "hybrid"
+"""Before the model of `--user`: rules answer what they understand."""
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 ROLES = ("floor", "reference")
 
@@ -24,8 +28,8 @@ ROLES = ("floor", "reference")
 def model_config(
     spec: str, base_url: str | None, option: str = "--model", url_option: str = "--base-url"
 ) -> dict[str, Json]:
-    """The configuration of a model from its short form: `hf:NAME`, `http:NAME`, `fake`, a name that sonde knows, one on
-    the hub, or a folder. Every option that names a model is read here.
+    """The configuration of a model from its short form: `hf:NAME`, `http:NAME`, `vllm:NAME`, `sglang:NAME`, `fake`, a
+    name that sonde knows, one on the hub, or a folder. Every option that names a model is read here.
 
     >>> model_config("http:Qwen/Qwen3-8B", "http://localhost:8000/v1")["model"]
     'Qwen/Qwen3-8B'
@@ -36,10 +40,10 @@ def model_config(
     if kind in NAMED and not name:
         raise UserError(f"{option}: got {spec!r}, allowed: {kind}:NAME")
     config: dict[str, Json] = {"name": f"models:{kind}", **({"model": name} if name else {})}
-    if kind == "http" and not base_url:
-        raise UserError(f"{option} http:NAME: needs {url_option}, for example http://localhost:8000/v1")
-    if kind != "http" and base_url:
-        raise UserError(f"{url_option}: allowed: together with {option} http:NAME")
+    if kind in SERVED and not base_url:
+        raise UserError(f"{option} {kind}:NAME: needs {url_option}, for example http://localhost:8000/v1")
+    if kind not in SERVED and base_url:
+        raise UserError(f"{url_option}: allowed: together with {option} http:NAME (or vllm, sglang)")
     return {**config, "base_url": base_url} if base_url else config
 
 
@@ -66,13 +70,17 @@ def trained_model(spec: str) -> str:
 def environments(
     envs: list[str] | None, named: str | None, preset: str | None
 ) -> Sequence[tuple[str | None, str | None]]:
-    """The environments to play, each with its preset: those of a suite, or else those that are given. None stands for
-    what a file says."""
+    """The environments to play, each with its preset: those of a suite, or of these the ones that are given; without a
+    suite those that are given. None stands for what a file says."""
     if named is None:
         return [(env, preset) for env in envs or (None,)]
-    if envs or preset:
-        raise UserError("--suite: allowed: without environments and --preset, which it stands for")
-    return suite(named)
+    if preset:
+        raise UserError("--suite: allowed: without --preset, which it stands for")
+    forms = suite(named)
+    for env in envs or ():
+        if env not in (known := {name for name, _ in forms}):
+            raise unknown(f"environment of suite {named}", env, known)
+    return [form for form in forms if not envs or form[0] in envs]
 
 
 def environment(name: str, preset: str | None, **more: Json) -> Env[Any]:
@@ -144,7 +152,7 @@ def model_seats(
     that are None are left as they are."""
     given = {"user": user, "judge": judge}
     chosen = {seat: model for seat, model in given.items() if model is not None}
-    if user_url and not any(model.startswith("http:") for model in chosen.values()):
+    if user_url and not any(model.removeprefix(f"{HYBRID}:").partition(":")[0] in SERVED for model in chosen.values()):
         raise UserError("--user-url: allowed: together with --user http:NAME or --judge http:NAME")
     changed = {name: value for name, value in settings.items() if value is not None}
     if changed and not chosen:
@@ -152,9 +160,24 @@ def model_seats(
     url = user_url or base_url
     found: dict[str, dict[str, Json]] = {}
     for seat, model in chosen.items():
-        config = model_config(model, url if model.startswith("http:") else None, f"--{seat}", "--user-url")
-        found[seat] = {"name": "users:llm", "model": _cached(config, cache), **changed}
+        name, named = _policy(model) if seat == "user" else ("users:llm", model)
+        config = model_config(named, url if named.partition(":")[0] in SERVED else None, f"--{seat}", "--user-url")
+        found[seat] = {"name": name, "model": _cached(config, cache), **changed}
     return found
+
+
+def _policy(user: str) -> tuple[str, str]:
+    """The policy that `--user` names, and its model.
+
+    >>> _policy("smollm2"), _policy("hybrid:http:M")
+    (('users:llm', 'smollm2'), ('users:hybrid', 'http:M'))
+    """
+    kind, colon, model = user.partition(":")
+    if kind != HYBRID:
+        return "users:llm", user
+    if not (colon and model):
+        raise UserError(f"--user: got {user!r}, allowed: {HYBRID}:MODEL, such as {HYBRID}:smollm2 or {HYBRID}:http:M")
+    return f"users:{HYBRID}", model
 
 
 def _cached(model: dict[str, Json], cache: Path | None) -> dict[str, Json]:

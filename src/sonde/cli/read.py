@@ -13,7 +13,7 @@ from sonde import believed
 from sonde.core import AGENT, Trajectory, Turn, UserError, invalid
 from sonde.core.plain import plain
 from sonde.elicit import Elicited
-from sonde.evaluate import Row
+from sonde.rows import Row
 from sonde.run import EVALUATION, load_evaluation
 from sonde.store import BY_KEY, Run
 

@@ -14,6 +14,8 @@ import typer
 from sonde.core import build
 from sonde.evaluate import Evaluation, macro
 from sonde.evaluate import compare as compare_evaluations
+from sonde.results import result
+from sonde.results import write as write_result
 from sonde.rollout import OnDone
 from sonde.run import Prepared, load_evaluation, missing, reopen
 from sonde.run import play as play_run
@@ -21,6 +23,7 @@ from sonde.store import Run
 from sonde.suites import ANCHORS, PROTOCOLS, Protocol, paper_score
 
 from . import tables
+from .again import again, check_submission
 from .estimate import estimate
 from .options import ROLES, environments, model_seats
 from .playing import Playing, Recording, with_options
@@ -33,6 +36,7 @@ from .shared import (
     OutOpt,
     ReportOpt,
     RunArg,
+    SubmitOpt,
     SuiteOpt,
     TemperatureOpt,
     UrlOpt,
@@ -43,6 +47,7 @@ from .terminal import out
 
 @with_options
 def evaluate(
+    typed: typer.Context,
     envs: EnvArg = None,
     suite: SuiteOpt = None,
     *,
@@ -53,10 +58,13 @@ def evaluate(
         bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
     ] = None,
     report: ReportOpt = None,
+    submit: SubmitOpt = None,
     dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
+    if submit is not None:
+        check_submission(submit, suite, playing.config)
     protocol = PROTOCOLS.get(suite or "", Protocol())
     settings = {"max_turns": max_turns, "gains": gains, "label": playing.agent if playing.agent in ROLES else None}
     prepared = [
@@ -68,17 +76,26 @@ def evaluate(
         return
     done: list[Evaluation] = []
     folders: list[Path] = []
+    seconds: list[float | None] = []
     for run in prepared:
         folder = runs / run.folder_name
         playing.begin(folder)
+        anew = missing(run, folder) == len(run.tasks) * run.config.k
         begun = time.perf_counter()
         with _progress(run, folder) as on_done:
             stored = play_run(run, folder, on_done=on_done)
-        done.append(scored(run, folder, len(stored), time.perf_counter() - begun))
+        took = time.perf_counter() - begun
+        done.append(scored(run, folder, len(stored), took))
         folders.append(folder)
+        seconds.append(took if anew else None)
     _show(done, folders, report, as_json, suite)
     if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
         raise typer.Exit(1)
+    if submit is not None and suite is not None:
+        played = list(zip(prepared, done, seconds, strict=True))
+        write_result(result(suite, again(typed), played, Run.load(folders[-1]).commit), submit)
+        if not as_json:
+            out.print(f"written: {submit}", highlight=False, soft_wrap=True)
 
 
 def _progress(run: Prepared, folder: Path) -> AbstractContextManager[OnDone]:

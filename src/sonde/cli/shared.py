@@ -32,16 +32,21 @@ def _drawable(to: Path | None) -> Path | None:
     """The option's value; that figures cannot be drawn, or no file written, is told before anything is played."""
     if to is not None:
         need("--report", "matplotlib")
-        above = next(folder for folder in to.absolute().parents if folder.exists())
-        if to.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
-            raise invalid("--report", str(to), "a file that can be written")
+        check_writable("--report", to)
     return to
+
+
+def check_writable(option: str, to: Path) -> None:
+    """Raise `UserError` where no such file can be written, with the folders above it that are not there yet."""
+    above = next(folder for folder in to.absolute().parents if folder.exists())
+    if to.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
+        raise invalid(option, str(to), "a file that can be written")
 
 
 ModelOpt = Annotated[
     str | None,
     typer.Option(
-        help="hf:NAME, http:NAME, fake, a name of `sonde models list` or a folder, for agents that take a model.",
+        help="hf:NAME, http:NAME (vllm, sglang), fake, a name of `sonde models list`, or a folder.",
         autocompletion=models_begun,
     ),
 ]
@@ -49,7 +54,9 @@ UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatibl
 UserOpt = Annotated[
     str | None,
     typer.Option(
-        help="A language model as the user, as in --model; by default the rule user.", autocompletion=models_begun
+        help="A language model as the user, as in --model, or hybrid:MODEL, which answers what the rules cannot; by "
+        "default the rule user.",
+        autocompletion=models_begun,
     ),
 ]
 JudgeOpt = Annotated[
@@ -99,7 +106,11 @@ EnvArg = Annotated[
 ]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]
 SuiteOpt = Annotated[
-    str | None, typer.Option(help="Every environment that has this preset, in it: mtp, paprika, ...; then their mean.")
+    str | None,
+    typer.Option(help="Every environment (or those given) that has this preset, in it: mtp, paprika, ...; their mean."),
+]
+SubmitOpt = Annotated[
+    Path | None, typer.Option(help="With --suite: write a file for the leaderboard here, results/NAME.json, say.")
 ]
 PresetOpt = Annotated[str | None, typer.Option(help="Preset of the environment.")]
 AgentOpt = Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +16,7 @@ from sonde.curves import MANY, passes
 from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
 from sonde.paprika import Outcome
+from sonde.results import PROFILE, Board, profile
 from sonde.suites import ANCHORS, paper_score
 
 NOT_AVAILABLE = "n/a"
@@ -78,6 +79,46 @@ def suite(name: str, rows: Sequence[Evaluation]) -> Group:
         "mean: over the environments.",
     )
     return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *_samples(rows, agent=False), *notes)
+
+
+def leaderboard(board: Board) -> Group:
+    """One table per suite, then one of all agents."""
+    parts: list[RenderableType] = []
+    for name, results in board.suites.items():
+        columns = ("score", "won %", "asks", "decides", "follows", "tokens")
+        table = _plain_table(name, ("agent", "of suite"), columns)
+        for one in results:
+            headline = one.headline
+            means = (one.mean(metric)[0] for metric in ("success", *PROFILE.values()))
+            success, asks, decides, follows = means
+            table.add_row(
+                one.agent + (" *" if one.privileged else ""), f"{headline.played}/{headline.of}",
+                interval(headline.score), interval(success, percent=True), number(asks, 2),
+                interval(decides, percent=True), interval(follows, percent=True), f"{one.tokens:,}",
+            )  # fmt: skip
+        parts.append(table)
+    table = _plain_table("all suites", ("agent",), ("environments", "asks", "decides", "follows"))
+    for agent, results in board.agents.items():
+        found = [value for value, _ in profile(results).values()]
+        n = sum(len(one.environments) for one in results)
+        rest = (interval(value, percent=True) for value in found[1:])
+        table.add_row(agent, str(n), interval(found[0], 2), *rest)
+    told = (
+        "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference; parts of a suite come last.",
+        "asks: expected bits of those the best question had. decides: won, of those that knew enough.",
+        "follows: turns with an answer that was readable and allowed.",
+        *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
+    )
+    return Group(*parts, table, *(Text(line, style="dim") for line in told))
+
+
+def _plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
 
 
 def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> Table:
@@ -170,6 +211,7 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "fmt %": _format_failures,
     "cut %": lambda e: _share(e, "cut"),
     "mute %": lambda e: _share(e, "reasoning_only"),
+    "model %": lambda e: _share(e, "by_model"),
     "0-100": lambda e: NOT_AVAILABLE if (found := paper_score("lmrl", e)) is None else f"{found:.0f}",
     "inv. %": lambda e: _share(e, "invalid"),
 }
@@ -179,11 +221,12 @@ _OWN_MEANS = (
     "inv. %: turns that were invalid, as illegal moves are.",
 )
 """Columns of the suite whose paper has a scale of its own, LMRL-Gym's."""
-_IF_ANY = {"cut %": "cut", "mute %": "reasoning_only"}
-"""Columns that are shown only where something was wrong, with their metrics."""
+_IF_ANY = {"cut %": "cut", "mute %": "reasoning_only", "model %": "by_model"}
+"""Columns that are shown only where there is something to tell, with their metrics."""
 _IF_ANY_MEANS = {
     "cut %": "episodes in which the token limit cut a reply (--max-new-tokens sets it).",
     "mute %": "episodes in which a reply was reasoning and no answer.",
+    "model %": "replies of the user's that its model gave, for want of a rule.",
 }
 
 

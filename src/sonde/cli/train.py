@@ -11,9 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from sonde.core import AGENT, AnyPolicy, Env, UserError, build, invalid, names, unknown
+from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.extras import need
 from sonde.core.types import Json
+from sonde.models.tokens import TokenEndpoint
 from sonde.paprika import PAPER, TINY, Outcome, Paprika, judged
 from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone
@@ -66,6 +67,10 @@ def train(
     shown: Annotated[
         list[str] | None, typer.Option("--shown", help="Run folder to imitate beside its own play (ppo).")
     ] = None,
+    server: Annotated[
+        str | None, typer.Option(help="Who plays what is learned from (grpo, ppo): vllm:NAME or sglang:NAME.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of --server.")] = None,
     encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
     resume: ResumeOpt = False,
     fresh: FreshOpt = False,
@@ -93,6 +98,7 @@ def train(
             "--tasks": n_tasks is not None and not online,
             "--encode": encode and online,
             "--shown": shown and not online,
+            "--server": server and not online,
             **{option: value and not online for option, value in others.items()},
         },
     )
@@ -105,11 +111,13 @@ def train(
         policies = _others(seats, envs)
         for line in speakers(envs, policies, chosen.episodes):
             stderr.print(line, highlight=False, markup=False)
+        player = _server(server, base_url)
         lessons = trajectories([Run.load(folder) for folder in shown]) if shown else []
         with _watched(objective) as callbacks:
             done = learn_online(
-                model, chosen, games, policies=policies, shown=lessons, resume=resume, fresh=fresh, callbacks=callbacks
-            )
+                model, chosen, games, policies=policies, shown=lessons, server=player, resume=resume, fresh=fresh,
+                callbacks=callbacks,
+            )  # fmt: skip
     else:
         played = trajectories([Run.load(source) for source in sources])
         with _watched(objective) as callbacks:
@@ -279,6 +287,18 @@ def _others(configs: Mapping[str, Mapping[str, Json]], envs: Sequence[Env[Any]])
         if seat not in seats:
             raise unknown("--set seats", seat, seats)
     return {seat: build(config) for seat, config in configs.items()}
+
+
+def _server(spec: str | None, base_url: str | None) -> TokenEndpoint | None:
+    """Who plays while this process trains; None where it plays itself."""
+    if spec is None:
+        if base_url is not None:
+            raise UserError("--base-url: allowed: together with --server vllm:NAME or sglang:NAME")
+        return None
+    config = model_config(spec, base_url, "--server")
+    if not issubclass(find(str(config["name"])), TokenEndpoint):
+        raise UserError(f"--server: got {spec!r}, allowed: vllm:NAME or sglang:NAME, which give token ids back")
+    return build(config)
 
 
 def _game(config: Mapping[str, Json], n: int | None) -> Game:

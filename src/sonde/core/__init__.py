@@ -1,6 +1,6 @@
 """The protocols and values that everything else is made of. Standard library only."""
 
-from .belief import Belief, Filter, Gain, TabularFilter, entropy, gains
+from .belief import RULES, Belief, Filter, Gain, TabularFilter, by_rules, entropy, gains
 from .config import HOW, Configured
 from .env import Env, TabularEnv, TaskList
 from .episode import Episode, Seated, advance, advance_now, default_policies, play_act
@@ -20,7 +20,7 @@ from .errors import (
 )
 from .frozen import Frozen, freeze, thaw
 from .model import Capabilities, Model, Probe, Sampling
-from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
+from .policy import UNKNOWN, AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
 from .record import Trajectory
 from .registry import build, find, identity, make, names
 from .seeding import Rng, derive
@@ -36,17 +36,18 @@ from .types import (
     Spec,
     Step,
     Task,
-    Transition,
     Turn,
     Usage,
-    View,
     content_hash,
 )
+from .view import Transition, View
 
 __all__ = [
     "AGENT",
     "EMPTY",
     "HOW",
+    "RULES",
+    "UNKNOWN",
     "Act",
     "Action",
     "AnyPolicy",
@@ -94,6 +95,7 @@ __all__ = [
     "advance",
     "advance_now",
     "build",
+    "by_rules",
     "content_hash",
     "default_policies",
     "derive",

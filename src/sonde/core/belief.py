@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from .frozen import Frozen
 from .types import AGENT, Step, Turn
 
 Hypothesis = Hashable
@@ -122,6 +123,21 @@ class Gain:
         return min(1.0, max(0.0, self.expected / self.best))
 
 
+RULES = "rules"
+"""Where somebody in a user's seat keeps, in `Action.memory`, what the user that the filter knows would have said."""
+
+
+def by_rules(turn: Turn) -> Turn:
+    """The turn as the user that the filter knows would have had it: its reply in the place of one that somebody else
+    gave who has kept it (`users/hybrid.py`)."""
+    last = turn.acts[-1]
+    memory = None if last.seat == AGENT else last.action.memory
+    if not isinstance(memory, Mapping) or RULES not in memory or turn.info.get("result") != "answer":
+        return turn
+    info = Frozen[Any]({**last.info, "reply": memory[RULES]})
+    return Turn(turn.index, (*turn.acts[:-1], replace(last, info=info)))
+
+
 def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expected: bool = False) -> tuple[Gain, ...]:
     """The information of every turn, starting from the prior `filter`.
 
@@ -130,7 +146,7 @@ def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expe
     """
     rows: list[Gain] = []
     for turn in turns:
-        after = filter.observe(turn)
+        after = filter.observe(by_rules(turn))
         before_p, after_p = filter.prob(hypothesis), after.prob(hypothesis)
         truth = math.log2(after_p / before_p) if before_p > 0 and after_p > 0 else -math.inf
         best = float(filter.best_question()[1]) if expected and filter.searchable else None

@@ -132,6 +132,10 @@ class Env(Configured, ABC, Generic[S]):
         """Facts only this seat may see."""
         return EMPTY
 
+    def denies(self, state: S, seat: str, text: str) -> bool:
+        """Whether the rules know that what a seat is about to say is untrue."""
+        return False
+
     def actions(self, state: S) -> Sequence[str] | None:
         """The agent's legal answers (without answer syntax) that depend on nothing hidden, or None."""
         return None

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .belief import Belief, Filter, Gain, gains
+from .belief import Belief, Filter, Gain, by_rules, gains
 from .checked import checked
 from .env import Env, seat_error
 from .errors import ContractError, ReplayError, UserError, invalid, unknown
@@ -23,7 +23,8 @@ from .record import Trajectory
 from .registry import make
 from .seeding import Rng, check_seeds
 from .sync import run_sync
-from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, View, content_hash
+from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, content_hash
+from .view import View
 
 _USER, _ASSISTANT = "user", "assistant"
 
@@ -143,7 +144,7 @@ class Episode:
         finished = self._finished
         n, known = self._known or (0, self.env.filter(self.task.public))
         for turn in finished[n:]:
-            known = known and known.observe(turn)
+            known = known and known.observe(by_rules(turn))
         object.__setattr__(self, "_known", (len(finished), known))
         return known
 

@@ -18,9 +18,9 @@ from .errors import CapabilityError, invalid
 from .types import Completion, Message
 
 CAPABILITIES: Mapping[str, tuple[str, ...]] = {
-    "ids": ("fake", "hf"),
-    "logprobs": ("fake", "hf", "http where the endpoint returns them"),
-    "score": ("fake", "hf", "http where the endpoint returns prompt_logprobs"),
+    "ids": ("fake", "hf", "vllm", "sglang"),
+    "logprobs": ("fake", "hf", "http where the endpoint returns them", "vllm", "sglang"),
+    "score": ("fake", "hf", "http where the endpoint returns prompt_logprobs", "vllm", "sglang"),
     "steer": ("hf",),
     "deterministic": ("fake",),
 }

@@ -11,10 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .config import Configured
-from .types import Action, View
+from .types import Action
+from .view import View
 
 if TYPE_CHECKING:
     from .episode import Episode
+
+
+UNKNOWN = "I do not know."
+"""What a simulated user says that has no answer."""
 
 
 class Policy(Configured, ABC):
@@ -65,6 +70,10 @@ class UserModel(Policy):
     @abstractmethod
     def probs(self, view: View) -> Mapping[str, float]:
         """The distribution over replies to this view."""
+
+    def answers(self, view: View) -> bool:
+        """Whether this user has an answer to what waits for one; False where it only says that it has none."""
+        return UNKNOWN not in self.probs(view)
 
 
 class EpisodePolicy(Configured, ABC):

@@ -14,6 +14,7 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(view.seed, "pick")` | whether, and at random which, a candidate is taken (`agents/best_of_n`) |
 | `(view.seed, "diluted")` | the share of random answers, and whether this is one (`agents/diluted`) |
 | `(view.seed, "one_of")` | which policy plays the episode (`agents/one_of`) |
+| `(0, "hybrid", hash of the messages)` | the model's reply to a question about one secret (`users/hybrid`) |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
 | `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |

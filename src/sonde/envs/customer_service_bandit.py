@@ -6,7 +6,7 @@ asks or proposes in free text; a simulated customer; reward 1 when the issue is 
 what may be wrong that either contains the truth (well-specified) or may not (misspecified), both written by a language
 model; regret.
 
-Ours: the data, rules and customer of `customer_service` (`_rules/diagnosis/service.py`), so that the truth, the optimal
+Ours: the data, rules and customer of `customer_service` (`_rules/service.py`), so that the truth, the optimal
 value and the posterior are exact. Every period is a sub-episode of one step. The case ends when it is solved: from
 there on optimal play costs no regret. Optimal play in the true world proposes the right fix in the first period, so the
 regret of a trial is the number of periods before the one that solved it. `told_prior` puts a prior into the first
@@ -33,14 +33,14 @@ from typing import Any, ClassVar
 
 from sonde.core import AGENT, Frozen, Rng, Spec, Step, UserError, invalid
 from sonde.core.types import Json
+from sonde.people.service.products import products
 
-from ._rules.diagnosis.products import prior, products
-from ._rules.diagnosis.reading import ask_open, ask_value
-from ._rules.diagnosis.service import Service, case_of, legal
+from ._rules.causes import prior
 from ._rules.dialogue import Talk
 from ._rules.finite import Problem, World, bandit, best_value
 from ._rules.prompts import pieces
 from ._rules.rounds import fact
+from ._rules.service import Service, case_of, legal
 
 _NAME = "customer_service_bandit"
 _STATE = "start"
@@ -69,7 +69,7 @@ class CustomerServiceBandit(Service):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="1",
+            version="2",
             summary="ask a customer or propose a fix for twenty periods, with reward 1 for solving the case",
             preset=self.preset,
             max_turns=self.turns,
@@ -150,7 +150,4 @@ class CustomerServiceBandit(Service):
         name, query = case_of(state).product, self.query(state)
         if not name or query.kind not in ("finding", "fix", "cause"):
             return None
-        if query.kind != "finding":
-            return legal(name).fix[query.target]
-        product = products()[name]
-        return ask_open(product, query.target) if query.value < 0 else ask_value(product, query.target, query.value)
+        return (legal(name).ask if query.kind == "finding" else legal(name).fix)[query.target]

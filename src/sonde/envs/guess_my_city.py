@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
 from sonde.core.types import Json
+from sonde.people.language.acts import sentences
 from sonde.people.language.naming import Names, Verdict, lookup, name_key
 
 from ._rules.dialogue import USER, Dialogue, Talk
@@ -77,7 +78,7 @@ class GuessMyCity(Dialogue):
         lmrl = self.preset == "lmrl"
         return Spec(
             name=_NAME,
-            version="3",
+            version="4",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
             max_turns=self.turns,
@@ -209,6 +210,13 @@ class GuessMyCity(Dialogue):
         if found.guess is not None:
             return "unclear" if city is not None and found.reply(city) == UNKNOWN else "wrong"
         return None if found.topic == "unknown" else "nothing"
+
+    def untrue(self, state: Talk, reply: str) -> bool:
+        """Whether a sentence of the reply, asked of whoever lives there, would be denied."""
+        from sonde.people.cities.resident import NEITHER, NO, WRONG, heard_as
+
+        city = self.city(state)
+        return city is not None and any(heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in sentences(reply))
 
     def names(self, state: Talk) -> Names:
         from sonde.people.cities.guesses import cities_named, longest

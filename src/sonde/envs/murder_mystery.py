@@ -41,10 +41,11 @@ from ._rules.mystery.belief import MysteryFilter
 from ._rules.mystery.cases import TASKS, Case, Frame, case, is_name
 from ._rules.mystery.ending import ending
 from ._rules.mystery.filter import Truth
-from ._rules.mystery.reading import LONGEST, Reading, read
+from ._rules.mystery.names import sentences as marked
+from ._rules.mystery.reading import LONGEST, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
 from ._rules.mystery.telling import briefing, clues, lies
-from ._rules.mystery.words import template
+from ._rules.mystery.units import Reading
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"
@@ -94,7 +95,7 @@ class MurderMystery(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="2",
+            version="3",
             summary="question people and examine things until you can say who did it",
             preset=self.preset,
             max_turns=self.turns,
@@ -173,15 +174,15 @@ class MurderMystery(Dialogue):
         return _role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The narrator: the `question`, what was `heard` before, the turns `left` after this one, the `case`, and what
-        is said to a wrong accusation (`unmoved`; empty where any accusation reaches the goal)."""
+        """The narrator: the `question`, the turns `left` after this one, the `case`, and what is said to a wrong
+        accusation (`unmoved`; empty where any accusation reaches the goal)."""
         if seat != USER:
             return Frozen()
         world = _world(state)
         known = None if world.truth is None else Case(_frame(world), world.truth)
         left = self.turns - state.turn - 1
         unmoved = self.say_pieces["denied"] if self.goes_on else ""
-        return Frozen[Any](question=state.said, heard=state.heard, left=left, case=known, unmoved=unmoved)
+        return Frozen[Any](question=state.said, left=left, case=known, unmoved=unmoved)
 
     def hypothesis(self, state: Talk) -> str:
         world = _world(state)
@@ -225,7 +226,7 @@ class MurderMystery(Dialogue):
             return "unclear"
         if found.kind == "accuse":
             return "right" if self.solves(state) else "wrong"
-        stated = found.kind == "nothing" and may_accuse(template(_frame(world), state.said[:LONGEST]))
+        stated = found.kind == "nothing" and may_accuse(marked(_frame(world), state.said[:LONGEST]))
         return verdict_on(state.said, self.names(state)) if stated else "nothing"
 
     def names(self, state: Talk) -> Names:
@@ -248,7 +249,7 @@ class MurderMystery(Dialogue):
         world = _world(state)
         if world.truth is None:
             return self.candidates
-        return lambda said: len(accused(template(_frame(world), said[:LONGEST])))
+        return lambda said: len(accused(marked(_frame(world), said[:LONGEST])))
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         world = _world(state)

@@ -31,11 +31,13 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, invalid
 from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict
 
+from ._rules.checks import mentions
 from ._rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
 from ._rules.partition import PartitionFilter
 from ._rules.topics.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
 from ._rules.topics.difficulty import difficulty
 from ._rules.topics.knowledge import knowledge
+from ._rules.topics.regions import people
 from ._rules.topics.room import read
 
 _NAME = "twenty_questions"
@@ -111,7 +113,7 @@ class TwentyQuestions(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="3",
+            version="4",
             summary="find out a secret topic by questions with the answer yes or no",
             preset=self.preset,
             max_turns=self.turns,
@@ -239,7 +241,7 @@ class TwentyQuestions(Dialogue):
         return query is not None and bool(query.goal >> index & 1)
 
     def secrets(self, state: Talk) -> Sequence[str]:
-        return (_world(state).topic,)
+        return _secrets(_world(state).topic)
 
     def candidates(self, said: str) -> int:
         query = read(said).claim
@@ -290,6 +292,14 @@ class TwentyQuestions(Dialogue):
 
 def _world(state: Talk) -> World:
     return cast(World, state.world)
+
+
+@lru_cache(maxsize=4096)
+def _secrets(topic: str) -> tuple[str, ...]:
+    """The names of a topic, and of its people if it is a country; none that a reply of the game has."""
+    index = knowledge().index.get(topic)
+    others = () if index is None else (*knowledge().aka[index], *people(topic))
+    return topic, *(name for name in others if not any(mentions(text, [name]) for text in _ANSWERS))
 
 
 def _bare(reply: str) -> str:

@@ -30,7 +30,7 @@ from sonde.core.types import Json
 from ._rules.checks import several_questions
 from ._rules.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, decided, spoken
 from ._rules.persona_filter import LONGEST, PersonaFilter
-from ._rules.personas import PREFERENCES, Persona, data, requests
+from ._rules.personas import GENERAL, PREFERENCES, Persona, data, requests
 from ._rules.prompts import pieces
 
 _NAME = "user_personalization"
@@ -74,7 +74,7 @@ class UserPersonalization(Env[State]):
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Spec(
             name=_NAME,
-            version="2",
+            version="3",
             summary="ask a person a few questions, then answer their request the way they would like it",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -162,6 +162,9 @@ class UserPersonalization(Env[State]):
             return Frozen()
         return Frozen[Any](request=state.request, persona=state.persona, question=state.said)
 
+    def denies(self, state: State, seat: str, text: str) -> bool:
+        return seat == USER and requests()[state.request].untrue(state.persona, spoken(text, LONGEST_REPLY))
+
     def actions(self, state: State) -> Sequence[str]:
         request = requests()[state.request]
         return request.questions if state.turn < self.questions else request.answers
@@ -185,7 +188,7 @@ class UserPersonalization(Env[State]):
     def _replied(self, state: State, text: str) -> Step:
         request = requests()[state.request]
         asked = request.asked(state.said)
-        revealed = None if asked is None else tuple(request.dimensions[i].name for i in asked)
+        revealed = asked and (() if asked == GENERAL else tuple(request.dimensions[i].name for i in asked))
         reply = spoken(text, LONGEST_REPLY) or "..."
         return self._next(state, reply, Frozen[Any](result="answer", reply=reply, revealed=revealed))
 

@@ -32,7 +32,7 @@ from sonde.core.extras import lacking
 from sonde.train.formats import to_dataset
 from sonde.train.gather import Game
 from sonde.train.groups import Chosen, OnlineSettings, credited, finished, play_groups
-from sonde.train.player import around, player
+from sonde.train.player import around, seated
 from sonde.train.rewards import RewardMix, named_rewards
 from sonde.train.types import Row, Sample
 
@@ -124,7 +124,7 @@ class Play:
         training = model.training
         model.eval()
         try:
-            self.played = play_groups(chosen, player(self._hf, self.online), self.policies, k)
+            self.played = play_groups(chosen, seated(self._hf, self.online), self.policies, k)
         finally:
             model.train(training)
             self._hf.release()

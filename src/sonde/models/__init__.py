@@ -1,8 +1,8 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
 HELPERS = (
-    *("batching", "cache", "chat", "convert", "decode", "draw", "echo", "fetch", "heads", "hub"),
+    *("batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint", "fetch", "heads", "hub"),
     *("masking", "pool", "reply", "requests", "retry", "saving", "score", "shipped"),
-    *("slots", "templates", "tree", "weights"),
+    *("slots", "templates", "tokens", "tree", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

@@ -36,6 +36,7 @@ Tensors = dict[str, Any]
 _FIELDS = ("agent_RT", "turn_RT", "owner_R", "n_samples", "score_S", "success_S")
 _STREAMS: dict[Need, tuple[str, Callable[[Row], array[float] | None], str]] = {
     "sampled": ("sampled_RT", lambda row: row.logprobs, "log-probabilities at sampling"),
+    "proximal": ("proximal_RT", lambda row: row.proximal, "log-probabilities under the weights of the first step"),
     "reference": ("reference_RT", lambda row: row.reference, "log-probabilities under the reference"),
     "advantage": ("advantage_RT", lambda row: row.advantages, "advantages"),
     "return": ("return_RT", lambda row: row.returns, "returns"),

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, derive, invalid, run_sync, unknown
+from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, invalid, run_sync, unknown
 from sonde.core.checked import Checked
 from sonde.core.frozen import freeze
 from sonde.core.types import Json
@@ -28,7 +28,7 @@ from .data import RowReport, samples
 from .gather import Game
 from .rewarders import Rewarder
 from .rewards import RECORDED, RewardMix, named_rewards
-from .types import Sample
+from .types import Objective, Sample, Weighted
 
 Sums = dict[str, tuple[float, float]]
 """Sum and count per name, to be added up over processes and divided."""
@@ -50,8 +50,9 @@ class OnlineSettings(Checked):
     `context` to `max_new_tokens` are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`:
     with equal ones, what is evaluated later is shown what was shown in training. `lock_step`: episodes wait for each
     other (`models.hf`), so that a run can be had again, and resumed, number for number, at the price of batches that
-    are not refilled. `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run
-    folders, `episodes/GAME` in the folder of the training.
+    are not refilled. `overlap`: a server plays the next rollout while this one is trained on, with weights that are
+    `updates_per_rollout` steps old when it is learned from. `max_tokens`: longer trajectories are left out.
+    `save_episodes` writes every episode to run folders, `episodes/GAME` in the folder of the training.
     """
 
     called = "online"
@@ -69,6 +70,7 @@ class OnlineSettings(Checked):
     max_batch: int = 256
     kv_bytes: int = 2 << 30
     lock_step: bool = False
+    overlap: bool = False
     rewards: RewardMix = field(default_factory=RewardMix)
     rewarders: tuple[Rewarder, ...] = ()
     credit: Estimator = field(default_factory=GroupRelative)
@@ -145,10 +147,11 @@ def chosen_tasks(
 
 def play_groups(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
     """k episodes each, all at once, so that they share the model's batches; sorted by sample. Policies stay open."""
-    return run_sync(_play_all(chosen, agent, others, k))
+    return run_sync(play_all(chosen, agent, others, k))
 
 
-async def _play_all(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+async def play_all(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+    """The same, to be awaited."""
     return list(await asyncio.gather(*(_play_group(one, agent, others, k) for one in chosen)))
 
 
@@ -217,6 +220,46 @@ def _brought(group: Sequence[Trajectory], brought: Brought) -> Sums:
     """Means over the episodes of what each earned in all, before it is weighted."""
     names = dict.fromkeys(name for t in group for name in brought.get(t.id, ()))
     return {name: (math.fsum(float(brought[t.id][name].sum()) for t in group), float(len(group))) for name in names}
+
+
+def best(
+    groups: Sequence[Group], keep: float, everyone: Callable[[list[Any]], list[list[Any]]], rank: int, world: int
+) -> list[Group]:
+    """The samples that are among the best of the rollout, over all processes (`everyone` gives a list of every one),
+    each as a group, so that updates share them evenly; of equal returns those of earlier tasks."""
+    mine = [(-sum(s.rewards), i * world + rank, j) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
+    ranked = sorted(place for part in everyone(mine) for place in part)
+    kept = set(ranked[: math.ceil(keep * len(ranked))])
+    flags = iter([place in kept for place in mine])
+    return [group._replace(samples=[s]) for group in groups for s in group.samples if next(flags)]
+
+
+def moving(
+    step: list[Sample], objective: Objective, over: Callable[[int, int], tuple[int, int]]
+) -> tuple[list[Sample], int]:
+    """The samples that move the weights, and the units of the others over all processes, of which `over` gives sum and
+    maximum.
+
+    Where the objective says so (`types.Weighted`), a sample whose advantages are all zero is counted and not computed.
+    Any other objective gets all samples, and so does a step in which nothing moves.
+    """
+    if not (isinstance(objective, Weighted) and objective.skips_flat):
+        return step, 0
+    found = [sample for sample in step if moves(sample)]
+    if not over(len(found), 0)[0]:
+        return step, 0
+    still = [sample for sample in step if not moves(sample)]
+    tokens = sum(row.n_agent for sample in still for row in sample.rows)
+    return found, over(tokens if objective.unit == "token" else len(still), 0)[0]
+
+
+def nothing_learned(played: Sequence[Sequence[Trajectory]], step: int) -> UserError:
+    """The error for a rollout that left no samples."""
+    errors = [t.error for group in played for t in group if t.error]
+    return UserError(
+        f"online: step {step}: no episode has tokens to learn from ({len(errors)} of "
+        f"{sum(map(len, played))} failed: {errors[0] if errors else 'all others are beyond max_tokens'})"
+    )
 
 
 def moves(sample: Sample) -> bool:

@@ -40,6 +40,8 @@ from .trials import by_world, ended, success
 from .types import Item, Sample
 
 if TYPE_CHECKING:
+    from sonde.models.tokens import TokenEndpoint
+
     from .gather import Game
     from .presets import Training
     from .trainer import SondeTrainer, TrainResult
@@ -270,12 +272,14 @@ def learn_online(
     *,
     policies: Mapping[str, AnyPolicy] = EMPTY,
     shown: Iterable[Trajectory] = (),
+    server: TokenEndpoint | None = None,
     resume: bool = False,
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
     """Train `model` while it plays; `policies` take the other seats, `shown` are episodes to be imitated beside
-    (`objective.bc` of ppo), shown to the model as it sees its own; the rest is as in `learn`."""
+    (`objective.bc` of ppo), shown to the model as it sees its own; `server` (`models:vllm`, `models:sglang`) plays with
+    the weights that it is given (`train.player`); the rest is as in `learn`."""
     need("training", *NEEDED)
     from .online import OnlineTrainer
 
@@ -285,7 +289,7 @@ def learn_online(
         lessons = _lessons(list(shown), Chat(tokenizer, label=model, template=training.online.template), training)
         trainer = OnlineTrainer(
             module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies,
-            callbacks=callbacks, shown=lessons,
+            callbacks=callbacks, shown=lessons, server=server,
         )  # fmt: skip
         described = {"model": model, "weights": weights_of(model), **_told(training)}
         return _trained(folder, {**described, "online": trainer.tied}, trainer, resume)

@@ -32,6 +32,12 @@ runs: on one kind of machine with as many threads, as far as torch's kernels rep
 where programs fill the other seats. Without it the shapes of batches depend on who comes back when, which changes
 rounding: two runs of `tiny_grpo` on maze differed from the first step (in the eighth digit of the gradient's norm).
 The loop is not made for weights that are sharded over processes (FSDP, DeepSpeed), and refuses them.
+
+With `server` (`models:vllm`, `models:sglang`) the episodes are played there: before a rollout it gets the weights as
+they are (`train.player`), and every completion names them. `engine_ratio` and `engine_kl` say how far the policy at the
+start of a rollout's steps is from what sampled, and `lag` how many steps old that was (`train.drift`); GRPO's `cap`
+corrects for it. With `OnlineSettings.overlap` the server plays the next rollout meanwhile: a rollout is learned from
+one rollout later, no more. Rewarders ask the model that is here.
 """
 
 from __future__ import annotations
@@ -49,32 +55,46 @@ from torch import Tensor
 from transformers import TrainerCallback
 
 from sonde.agents.llm import LLM
-from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, content_hash, identity, invalid, run_sync
+from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, identity, invalid, run_sync
+from sonde.models.tokens import TokenEndpoint
 from sonde.rollout import close
 
 from .appraise import Critic, appraised, divergences
-from .collate import members, rows_of
+from .collate import rows_of
 from .credit import Values
 from .critic import GAE
 from .curriculum import Curriculum
+from .drift import VERSION, drift, lag
 from .gather import Game, groups_of
-from .groups import Chosen, Group, OnlineSettings, chosen_tasks, credited, finished, moves, play_groups
+from .groups import (
+    Chosen,
+    Group,
+    OnlineSettings,
+    best,
+    chosen_tasks,
+    credited,
+    finished,
+    moving,
+    nothing_learned,
+    play_all,
+    play_groups,
+)  # fmt: skip
 from .kept import Kept
 from .origin import items_digest
-from .player import around, player
-from .progress import PROGRESS, Progress, check_objective, check_sizes
+from .player import Ahead, Here, Rollout, There, around, check_server, seated
+from .progress import PROGRESS, Progress, check_objective, check_processes, check_sizes, tasks_of
 from .reference import Referee
 from .rewarders import Measured, Rewarder, Weights
 from .settings import TrainSettings
 from .shown import drawn, weighed
 from .trainer import SondeTrainer, TrainResult
-from .types import Item, Objective, Sample, Weighted
+from .types import Item, Objective, Sample
 from .versions import Versions
 
 
 class OnlineTrainer(SondeTrainer):
     """See the module. `policies` play the other seats (by default, whom the environment names). `shown` are episodes
-    that are imitated beside, where the objective weighs them (`algos.ppo`)."""
+    that are imitated beside, where the objective weighs them (`algos.ppo`). `server` plays in this process's place."""
 
     def __init__(
         self,
@@ -88,6 +108,7 @@ class OnlineTrainer(SondeTrainer):
         policies: Mapping[str, AnyPolicy] = EMPTY,
         callbacks: Sequence[TrainerCallback] = (),
         shown: Sequence[Sample] = (),
+        server: TokenEndpoint | None = None,
     ) -> None:
         self.shown = tuple(shown)
         if bool(self.shown) != (getattr(objective, "bc", 0) > 0):
@@ -100,6 +121,7 @@ class OnlineTrainer(SondeTrainer):
             raise UserError(f"online: policies: {AGENT!r} is the trained model's seat; give others' only")
         if tokenizer is None:
             raise invalid("online: tokenizer", tokenizer, "the model's own, with a chat template")
+        server = check_server(server, self.online, tokenizer)
         self.groups = groups_of(self.games, self.online.by)
         self.curriculum = Curriculum(
             groups={name: len(rows) for name, rows in self.groups.items()},
@@ -110,22 +132,32 @@ class OnlineTrainer(SondeTrainer):
         for rewarder in self.online.rewarders:
             for game in self.games:
                 rewarder.check(game.env)
-        self._waiting: list[list[Item]] = []
+        self._waiting: list[list[Sample]] = []
         self._measured: list[tuple[Game, Rewarder, list[Trajectory], Measured]] = []
         self._store: Kept | None = None
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
-        _check_processes(self)
-        self.hf = around(self.accelerator.unwrap_model(self.model), self.tokenizer, self.online)
-        self._player = player(self.hf, self.online)
+        check_processes(self)
+        self.hf = around(self._bare, self.tokenizer, self.online)
+        self._player = Here(self.hf, self.online) if server is None else There.of(self, server)
+        self._next: Rollout | None = None
         self._referee = self._reference() if self._compares else None
+        self._measures = server is not None or "proximal" in objective.needs
         self._versions = self._asked_for()
 
     def _reference(self) -> Referee:
         """The model without its adapter, or a copy of it as it is now: a resumed run loads later weights afterwards."""
-        model, off = self.accelerator.unwrap_model(self.model), self.settings.reference == "adapter_off"
-        kept = model if off else copy.deepcopy(model).requires_grad_(False)
-        tempered = "sampled" in self.objective.needs
-        return Referee(model=kept, pad_id=self.pad_id, off=off, bf16=self.settings.bf16, tempered=tempered)
+        off = self.settings.reference == "adapter_off"
+        kept = self._bare if off else copy.deepcopy(self._bare).requires_grad_(False)
+        return replace(self._as_now, model=kept, off=off, tempered="sampled" in self.objective.needs)
+
+    @property
+    def _as_now(self) -> Referee:
+        """The policy as it is."""
+        return Referee(model=self._bare, pad_id=self.pad_id, bf16=self.settings.bf16, tempered=True)
+
+    @property
+    def _bare(self) -> Any:
+        return self.accelerator.unwrap_model(self.model)
 
     @property
     def _compares(self) -> bool:
@@ -140,12 +172,12 @@ class OnlineTrainer(SondeTrainer):
     def _asked_for(self) -> Versions:
         """The weights that rewarders ask for, as they are before anything is learned."""
         asked: list[Weights] = [rewarder.asks for rewarder in self.online.rewarders if rewarder.asks is not None]
-        return Versions(self.accelerator.unwrap_model(self.model), asked)
+        return Versions(self._bare, asked)
 
     @property
     def agent(self) -> LLM:
         """The model in the agent's seat, with the fingerprint of its weights as they are now."""
-        return replace(self._player)
+        return self._player.agent
 
     @property
     def tasks_per_rollout(self) -> int:
@@ -156,7 +188,7 @@ class OnlineTrainer(SondeTrainer):
     def tied(self) -> dict[str, Any]:
         """What a checkpoint may not be resumed without."""
         games = [
-            {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": _tasks(game)}
+            {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": tasks_of(game)}
             for game in self.games
         ]
         others = {seat: identity(policy.config) for seat, policy in self.policies.items()}
@@ -174,9 +206,11 @@ class OnlineTrainer(SondeTrainer):
         try:
             return super().train(resume=checkpoint or resume, **kwargs)
         finally:
+            if self._next is not None:
+                self._next.stop()
             if self._store is not None:
                 self._store.close()
-            run_sync(close({AGENT: self.agent, **self.policies}))
+            run_sync(close({AGENT: self.agent, "rewarders": seated(self.hf, self.online), **self.policies}))
 
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
 
@@ -187,10 +221,10 @@ class OnlineTrainer(SondeTrainer):
         if not self._waiting:
             self._waiting = self._roll_out()
         step = self._waiting.pop(0)
-        moving, skipped = self._moving(step)
+        moves_now, skipped = moving(step, self.objective, self._over_processes)
         if self.shown:
-            moving = [*moving, *self._demonstrations(moving)]
-        passes, n_units = self.passes(moving)
+            moves_now = [*moves_now, *self._demonstrations(moves_now)]
+        passes, n_units = self.passes(moves_now)
         return [passes], n_units + skipped
 
     def _demonstrations(self, played: Sequence[Item]) -> list[Sample]:
@@ -199,22 +233,6 @@ class OnlineTrainer(SondeTrainer):
         own = self._over_processes(sum(row.n_agent for row in rows_of(played)), 0)[0]
         weight = own / sum(row.n_agent for row in rows_of(drawn_now))
         return weighed(drawn_now[self.args.process_index :: self.args.world_size], weight)
-
-    def _moving(self, step: list[Item]) -> tuple[list[Item], int]:
-        """The samples that move the weights, and the units of the others over all processes.
-
-        Where the objective says so (`types.Weighted`), a sample whose advantages are all zero is counted and not
-        computed. Any other objective gets all samples, and so does a step in which nothing moves.
-        """
-        if not (isinstance(self.objective, Weighted) and self.objective.skips_flat):
-            return step, 0
-        moving = [item for item in step if any(map(moves, members(item)))]
-        if not self._over_processes(len(moving), 0)[0]:
-            return step, 0
-        there = {id(item) for item in moving}
-        still = [item for item in step if id(item) not in there]
-        tokens = sum(row.n_agent for row in rows_of(still))
-        return moving, self._over_processes(tokens if self.objective.unit == "token" else len(still), 0)[0]
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
         begun = time.perf_counter()
@@ -236,15 +254,15 @@ class OnlineTrainer(SondeTrainer):
 
     # --- playing -----------------------------------------------------------------------------------------------------
 
-    def _roll_out(self) -> list[list[Item]]:
+    def _roll_out(self) -> list[list[Sample]]:
         """Play once; the samples of this process for each of the next optimizer steps."""
         begun = time.perf_counter()
-        n_rollout = self.state.global_step // self.online.updates_per_rollout
-        choices, waiting = self.curriculum.choose(self.progress.state, self.settings.seed, self.tasks_per_rollout)
-        rank, world = self.args.process_index, self.args.world_size
-        mine = chosen_tasks(self.groups, choices, self.settings.seed, n_rollout)[rank::world]
+        n, rank, world = self.online.updates_per_rollout, self.args.process_index, self.args.world_size
+        n_rollout = self.state.global_step // n
+        choices, waiting, mine, playing = self._next or self._chosen(n_rollout)
+        self._next = None
         self._versions.follow()
-        played = self.play(mine)
+        played = self.play(mine) if playing is None else playing.result()
         groups = credited(mine, played, self.online, self.measure(mine, played))
         self._check_played(groups, played)
         potentials = self._from_all([group.potential for group in groups])
@@ -254,28 +272,36 @@ class OnlineTrainer(SondeTrainer):
         self.progress = replace(self.progress, state=waiting, episodes=episodes)
         if self.online.save_episodes:
             self._record(mine, played)
+        most = self.online.updates_per_rollout if self.online.overlap else 0
+        self._note(lag([s for group in groups for s in group.samples], self.state.global_step, most))
         for group in groups:
             self._note(group.sums)
         self._note({"seconds_playing": (time.perf_counter() - begun, 1.0)})
-        n = self.online.updates_per_rollout
         if self.online.keep < 1:
-            groups = self._best(groups)
+            groups = best(groups, self.online.keep, self._from_all, rank, world)
         groups = self._appraised(groups)
+        if self.online.overlap and (n_rollout + 1) * n < self.state.max_steps:
+            self._next = self._ahead(n_rollout + 1)
         return [self._kept(groups[i::n]) for i in range(n)]
 
-    def _best(self, groups: Sequence[Group]) -> list[Group]:
-        """The samples that are among the best of the rollout, over all processes, each as a group, so that updates
-        share them evenly; of equal returns those of earlier tasks."""
-        rank, world = self.args.process_index, self.args.world_size
-        mine = [(-sum(s.rewards), i * world + rank, j) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
-        everyone = sorted(place for part in self._from_all(mine) for place in part)
-        kept = set(everyone[: math.ceil(self.online.keep * len(everyone))])
-        flags = iter([place in kept for place in mine])
-        return [group._replace(samples=[s]) for group in groups for s in group.samples if next(flags)]
+    def _chosen(self, n_rollout: int) -> Rollout:
+        """What is to be played for a rollout, by what is known now."""
+        choices, waiting = self.curriculum.choose(self.progress.state, self.settings.seed, self.tasks_per_rollout)
+        tasks = chosen_tasks(self.groups, choices, self.settings.seed, n_rollout)
+        return Rollout(choices, waiting, tasks[self.args.process_index :: self.args.world_size])
+
+    def _ahead(self, n_rollout: int) -> Rollout:
+        """The same, already on its way, with the weights as they are now."""
+        rollout = self._chosen(n_rollout)
+        self._player.publish(f"{VERSION}{self.state.global_step}")
+        return rollout._replace(playing=Ahead(play_all(rollout.mine, self.agent, self.policies, self.online.k)))
 
     def _appraised(self, groups: Sequence[Group]) -> list[Group]:
         """The groups with what a reference and a critic say of their samples, where there are such."""
         samples = [sample for group in groups for sample in group.samples]
+        if self._measures:
+            samples = cast("list[Sample]", self._as_now(samples, "proximal"))
+            self._note(drift(samples))
         if self._referee is not None:
             samples = cast("list[Sample]", self._referee(samples))
         if isinstance(self.online.credit, GAE):
@@ -301,10 +327,10 @@ class OnlineTrainer(SondeTrainer):
 
     def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
         """The episodes of these tasks, with the weights as they are now. What play keeps is freed before training."""
-        self.hf.renew(weights=f"step-{self.state.global_step}")
+        self._player.publish(f"{VERSION}{self.state.global_step}")
         with self.playing():
             played = play_groups(chosen, self.agent, self.policies, self.online.k)
-        self.hf.release()
+        self._player.release()
         return played
 
     def measure(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> dict[str, dict[str, Values]]:
@@ -332,19 +358,17 @@ class OnlineTrainer(SondeTrainer):
             yield None
             return
         with self._versions.under(weights), self.playing():
-            self.hf.renew(weights=f"{'' if weights == 'current' else weights + ' at '}step-{self.state.global_step}")
-            yield self.agent
+            self.hf.renew(
+                weights=f"{'' if weights == 'current' else weights + ' at '}{VERSION}{self.state.global_step}"
+            )
+            yield seated(self.hf, self.online)
         self.hf.release()
 
     def _check_played(self, groups: Sequence[Group], played: Sequence[Sequence[Trajectory]]) -> None:
         if not any(any(found) for found in self._from_all([len(group.samples) for group in groups])):
-            errors = [t.error for group in played for t in group if t.error]
-            raise UserError(
-                f"online: step {self.state.global_step + 1}: no episode has tokens to learn from ({len(errors)} of "
-                f"{sum(map(len, played))} failed: {errors[0] if errors else 'all others are beyond max_tokens'})"
-            )
+            raise nothing_learned(played, self.state.global_step + 1)
 
-    def _kept(self, groups: Sequence[Group]) -> list[Item]:
+    def _kept(self, groups: Sequence[Group]) -> list[Sample]:
         """What a step trains on: all samples or, with `drop_flat`, those of groups with signal, if there are any."""
         if self.online.drop_flat and any(any(flags) for flags in self._from_all([group.signal for group in groups])):
             groups = [group for group in groups if group.signal]
@@ -374,16 +398,3 @@ class OnlineTrainer(SondeTrainer):
         self._store.flush()
         for game, rewarder, episodes, measured in self._measured:
             rewarder.keep(self._store.of(game), game.env, episodes, measured)
-
-
-def _tasks(game: Game) -> str:
-    """What identifies the tasks that may be played."""
-    return content_hash([task.id for task in game.tasks])
-
-
-def _check_processes(trainer: OnlineTrainer) -> None:
-    world, per_step = trainer.args.world_size, trainer.settings.batch_size // trainer.online.k
-    if per_step % world:
-        raise invalid("train: batch_size", trainer.settings.batch_size, f"k times a multiple of {world} processes")
-    if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
-        raise UserError("train: online training with FSDP or DeepSpeed: got sharded weights, allowed: whole ones (DDP)")

@@ -21,13 +21,13 @@ from sonde.core import Frozen, StoreError, invalid
 
 from .types import Item, Pair, Row, Sample
 
-SCHEMA = 3
+SCHEMA = 4
 GROUP = 256
 """Samples per row group, an even number, so that pairs stay together."""
 
 _META = b"sonde"
 _INTS = ("ids", "turns", "weights")
-_FLOATS = ("logprobs", "temperatures", "advantages", "reference", "returns", "values")
+_FLOATS = ("logprobs", "temperatures", "advantages", "reference", "proximal", "returns", "values")
 _HEAD = ("trajectory", "group", "task", "env", "kind")
 _ROLES = {"samples": ("sample",), "pairs": ("chosen", "rejected")}
 

@@ -1,13 +1,111 @@
-"""The model that is being trained, in the agent's seat: what plays when learning is done while playing."""
+"""Who plays when learning is done while playing: the model that is being trained, here or on a server.
+
+    player.publish("step-3")                 # the weights as they are now are those that play
+    player.agent                             # the policy for the agent's seat
+    player.release()                         # nobody plays until the next publish: memory is for training
+
+A server gets the weights in a folder that it sees under the same path: an adapter where there is one, or all of them.
+Every completion names the version that sampled it. `Ahead` plays in a thread while this one trains.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from sonde.agents.llm import LLM, SHOWN
+from sonde.core import Model, Sampling, Trajectory, invalid, run_sync
 from sonde.models.hf import HF
+from sonde.models.tokens import TokenEndpoint
 
-from .groups import OnlineSettings
+from . import lora
+from .curriculum import Choice, State
+from .groups import Chosen, OnlineSettings
+
+SERVED = "served"
+"""In the folder of a training: the weights that a server plays with."""
+
+R = TypeVar("R")
+
+
+class Player(Protocol):
+    """See the module."""
+
+    @property
+    def agent(self) -> LLM: ...
+
+    def publish(self, version: str) -> None: ...
+
+    def release(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """Plays in this process, with the module itself."""
+
+    hf: HF
+    online: OnlineSettings
+
+    @property
+    def agent(self) -> LLM:
+        return seated(self.hf, self.online)
+
+    def publish(self, version: str) -> None:
+        self.hf.renew(weights=version)
+
+    def release(self) -> None:
+        self.hf.release()
+
+
+@dataclass(frozen=True)
+class There:
+    """Plays on `server`, which loads what `module` is from `folder`. `main` is whether this process is the one that
+    tells the server, `meet` waits for all of them."""
+
+    server: TokenEndpoint
+    online: OnlineSettings
+    module: Any
+    tokenizer: Any
+    folder: Path
+    main: bool
+    meet: Callable[[], None]
+    _before: list[Path] = field(default_factory=list[Path])
+
+    @classmethod
+    def of(cls, trainer: Any, server: TokenEndpoint) -> There:
+        """For a trainer, of which the first process tells the server."""
+        module, wait = trainer.accelerator.unwrap_model(trainer.model), trainer.accelerator.wait_for_everyone
+        main = trainer.is_world_process_zero()
+        return cls(server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait)
+
+    @property
+    def agent(self) -> LLM:
+        return seated(self.server, self.online)
+
+    def publish(self, version: str) -> None:
+        """Save, load, and forget the folder of the version before: the server may yet read that of the newest."""
+        folder, adapter = self.folder / SERVED / version, lora.has_adapter(self.module)
+        if folder in self._before:  # it plays with them already: nothing was learned since
+            return
+        if self.main:
+            lora.save(self.module, self.tokenizer, folder)
+            run_sync(self.server.publish(folder, version, adapter=adapter))
+        self.meet()
+        self.server.follow(folder, version, adapter=adapter)
+        self.meet()
+        for old in self._before:
+            if self.main:
+                shutil.rmtree(old, ignore_errors=True)
+        self._before[:] = [folder]
+
+    def release(self) -> None:
+        """It has memory of its own."""
 
 
 def around(model: Any, tokenizer: Any, online: OnlineSettings) -> HF:
@@ -17,7 +115,69 @@ def around(model: Any, tokenizer: Any, online: OnlineSettings) -> HF:
     return HF.around(model, tokenizer, model=name, lock_step=online.lock_step, **options)
 
 
-def player(hf: HF, online: OnlineSettings) -> LLM:
+def seated(model: Model, online: OnlineSettings) -> LLM:
     """The policy: it is shown and draws what the settings say, and nothing is cut off the distribution."""
     shown = {name: getattr(online, name) for name in SHOWN}
-    return LLM(model=hf, temperature=online.temperature, min_p=0.0, max_new_tokens=online.max_new_tokens, **shown)
+    return LLM(model=model, temperature=online.temperature, min_p=0.0, max_new_tokens=online.max_new_tokens, **shown)
+
+
+def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer: Any) -> TokenEndpoint | None:
+    """The server, if it can play what is learned from, with the trained model's tokenizer and template."""
+    if server is None:
+        if online.overlap:
+            raise invalid("online: overlap", True, "false without a server: the model that is trained cannot play too")
+        return None
+    if not server.measures(Sampling(temperature=online.temperature)):
+        raise invalid(
+            "online: temperature", online.temperature,
+            'that of the log-probabilities which the server gives: 1, or any with logprobs_mode "processed_logprobs" '
+            "here and --logprobs-mode processed_logprobs there",
+        )  # fmt: skip
+    if online.lock_step:
+        raise invalid("online: lock_step", True, "false with a server, which makes its batches itself")
+    return server.speaking(tokenizer, online.template)
+
+
+class Rollout(NamedTuple):
+    """What is chosen for a rollout: by the curriculum, its state then, the tasks of this process, and the play that is
+    under way, where there is one."""
+
+    choices: Sequence[Choice]
+    waiting: State
+    mine: list[Chosen]
+    playing: Ahead[list[list[Trajectory]]] | None = None
+
+    def stop(self) -> None:
+        if self.playing is not None:
+            self.playing.stop()
+
+
+class Ahead(Generic[R]):
+    """A coroutine that runs in a thread of its own."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, R]) -> None:
+        self._found: Future[R] = Future()
+        self._loop = asyncio.new_event_loop()
+        self._task = self._loop.create_task(coroutine)
+        self._thread = threading.Thread(target=self._run, name="sonde-ahead", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._found.set_result(self._loop.run_until_complete(self._task))
+        except BaseException as error:
+            self._found.set_exception(error)
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+    def result(self) -> R:
+        """What it returns, or its error, once it has ended."""
+        return self._found.result()
+
+    def stop(self) -> None:
+        """End it, and wait until it has."""
+        if not self._found.done():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join()

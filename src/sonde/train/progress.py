@@ -9,11 +9,12 @@ from typing import Any
 
 import orjson
 
-from sonde.core import UserError, invalid
+from sonde.core import UserError, content_hash, invalid
 from sonde.store.folder import write_atomically
 
 from .critic import GAE
 from .curriculum import State
+from .gather import Game
 from .groups import OnlineSettings
 from .settings import TrainSettings
 from .types import Headed, Objective
@@ -69,3 +70,17 @@ def check_objective(objective: Objective, online: OnlineSettings) -> None:
         )
     if objective.unit == "pair":
         raise invalid("online: objective", objective.name, "one that learns from samples, such as grpo")
+
+
+def tasks_of(game: Game) -> str:
+    """What identifies the tasks that may be played."""
+    return content_hash([task.id for task in game.tasks])
+
+
+def check_processes(trainer: Any) -> None:
+    """Raise where groups cannot be shared by the processes, or weights are not whole."""
+    world, per_step = trainer.args.world_size, trainer.settings.batch_size // trainer.online.k
+    if per_step % world:
+        raise invalid("train: batch_size", trainer.settings.batch_size, f"k times a multiple of {world} processes")
+    if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
+        raise UserError("train: online training with FSDP or DeepSpeed: got sharded weights, allowed: whole ones (DDP)")

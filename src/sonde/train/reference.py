@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -26,6 +26,8 @@ from .collate import Tensors, collate, divide, members, rows_of
 from .logprobs import token_logprobs
 from .lora import adapter_off
 from .types import Item, Need, Pair, Row, Sample
+
+Attached = Literal["reference", "proximal"]
 
 PASS_TOKENS = 8192
 """Tokens per forward pass where nothing else is said; without gradients more fit than in training."""
@@ -56,8 +58,9 @@ class Referee:
     rank: int = 0
     world: int = 1
 
-    def __call__(self, items: Sequence[Item]) -> list[Item]:
-        """The items with `reference` attached to every row. Rows that several items share are computed once."""
+    def __call__(self, items: Sequence[Item], name: Attached = "reference") -> list[Item]:
+        """The items with log-probabilities attached to every row, as `reference` or under another name. Rows that
+        several items share are computed once."""
         rows = list({id(row): row for row in rows_of(items)}.values())
         numbers = range(self.rank, len(rows), self.world)
         mine = list(zip(numbers, self._logprobs([rows[i] for i in numbers]), strict=True))
@@ -66,7 +69,7 @@ class Referee:
             from accelerate.utils import gather_object
 
             found = gather_object(mine)
-        return attach_reference(items, {id(rows[i]): values for i, values in found})
+        return attach(items, {id(rows[i]): values for i, values in found}, name)
 
     def _logprobs(self, rows: Sequence[Row]) -> list[array[float]]:
         was_training = self.model.training
@@ -92,11 +95,11 @@ class Referee:
         return {id(row): _off_agent_nan(row, values_T[: len(row)]) for row, values_T in lines}
 
 
-def attach_reference(items: Iterable[Item], found: dict[int, array[float]]) -> list[Item]:
-    """The items with `found[id(row)]` as the reference of each row."""
+def attach(items: Iterable[Item], found: dict[int, array[float]], name: Attached = "reference") -> list[Item]:
+    """The items with `found[id(row)]` as that field of each row."""
 
     def one(sample: Sample) -> Sample:
-        return replace(sample, rows=tuple(replace(row, reference=found[id(row)]) for row in sample.rows))
+        return replace(sample, rows=tuple(replace(row, **{name: found[id(row)]}) for row in sample.rows))
 
     return [Pair(*map(one, members(item))) if isinstance(item, Pair) else one(item) for item in items]
 
@@ -133,7 +136,7 @@ def read_reference(file: Path, items: Sequence[Item]) -> list[Item]:
         raise UserError(f"train: {file} belongs to other training data; allowed: the data that the run started with")
     ends = np.cumsum([len(row) for row in rows])[:-1]
     parts = [array("d", part.astype(np.float64).tobytes()) for part in np.split(values_N, ends)]
-    return attach_reference(items, dict(zip(map(id, rows), parts, strict=True)))
+    return attach(items, dict(zip(map(id, rows), parts, strict=True)))
 
 
 def digest(rows: Iterable[Row]) -> bytes:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sonde.models.heads import HeadSpec
 
 Floats: TypeAlias = "array[float]"
-Need = Literal["reference", "advantage", "sampled", "reward", "return", "old_value"]
+Need = Literal["reference", "advantage", "sampled", "proximal", "reward", "return", "old_value"]
 Unit = Literal["token", "sample", "pair"]
 
 
@@ -34,6 +34,7 @@ class Row:
     logits divided by it: greedy choice, top-p, min-p. `weights` names the version of the weights
     that sampled, an index into `versions`, -1 where nothing was sampled. `advantages` (zero off agent tokens) and
     `reference` (log-probabilities under the reference policy, NaN off agent tokens) are attached before training; so
+    is `proximal`, where it is asked for (those under the weights at the start of the steps on this rollout); so
     are, where there is a critic, `returns` (what a token's value is to predict) and `values` (what the critic said of
     them when the episode was played), zero off agent tokens.
 
@@ -50,6 +51,7 @@ class Row:
     versions: tuple[str, ...] = ()
     advantages: Floats | None = None
     reference: Floats | None = None
+    proximal: Floats | None = None
     returns: Floats | None = None
     values: Floats | None = None
 
@@ -111,8 +113,9 @@ class Batch:
 
     `agent_RT`: bool, tokens that the agent chose. `turn_RT`: int64, -1 elsewhere. `owner_R`: int64, which of the
     `n_samples` samples a row belongs to. In a batch of pairs, sample 2i is chosen and 2i + 1 rejected. Tensors of
-    floats are zero off agent tokens; `sampled_RT` (log-probabilities at sampling), `reference_RT` and `advantage_RT`
-    are None where the objective does not need them. `score_S` holds returns, `success_S` bools.
+    floats are zero off agent tokens; `sampled_RT` (log-probabilities at sampling), `proximal_RT` (those under the
+    weights that a rollout is first trained with), `reference_RT` and `advantage_RT` are None where the objective does
+    not need them. `score_S` holds returns, `success_S` bools.
 
     Where "reward" is needed: `reward_RT`, the reward of every turn on its last agent token; `nth_RT`, int64, how many
     of its sample's agent tokens were said before a token, in whatever rows, -1 off agent tokens; `cut_S`, whether a
@@ -128,6 +131,7 @@ class Batch:
     score_S: Tensor
     success_S: Tensor
     sampled_RT: Tensor | None = None
+    proximal_RT: Tensor | None = None
     reference_RT: Tensor | None = None
     advantage_RT: Tensor | None = None
     reward_RT: Tensor | None = None

@@ -1,8 +1,8 @@
 """A customer with no knowledge of technology, who answers what they are asked, tries what they are told, and no more.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). What is said follows from what the message was taken
-for, the hidden cause and the drawn findings (`envs/_rules/diagnosis/products.py`, `diagnosis/reading.py`); no other
-words of the message matter, so nobody can talk it into anything. Of a foreign scenario it knows nothing, and says so.
+for, the hidden cause and the drawn findings (`people/service/`); no other words of the message matter, so nobody can
+talk it into anything. Of a foreign scenario it knows nothing, and says so.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View, unknown
-from sonde.envs._rules.diagnosis.products import Product, products, told
-from sonde.envs._rules.diagnosis.reading import read
-from sonde.envs._rules.diagnosis.talk import reply
+from sonde.core import UNKNOWN, Action, ProgramPolicy, UserError, UserModel, View, unknown
+from sonde.people.service.answering import reply, told
+from sonde.people.service.products import Product, products
+from sonde.people.service.reading import read
 
 _NEEDED = ("product", "cause", "values", "question")
-_UNKNOWN = "I do not know."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +32,16 @@ class Customer(ProgramPolicy, UserModel):
         if any(name not in facts for name in _NEEDED):
             raise UserError(f"users:customer: {view.spec.name} tells this seat nothing about a product")
         if not facts["product"]:
-            return Action(_UNKNOWN)
+            return Action(UNKNOWN)
         query, said = read(facts["product"], facts["question"]), facts["question"]
         return Action(reply(products()[facts["product"]], query, facts["cause"], facts["values"], said))
 
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
+
+    def answers(self, view: View) -> bool:
+        product, said = view.private["product"], view.private["question"]
+        return bool(product) and read(product, said).kind not in ("unknown", "unclear")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """For the first message about what it asks for: the findings are not known."""

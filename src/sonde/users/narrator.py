@@ -13,19 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.core import UNKNOWN, Action, ProgramPolicy, UserError, UserModel, View
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.cases import Case, Frame
-from sonde.envs._rules.mystery.context import Past
 from sonde.envs._rules.mystery.reading import read
 from sonde.envs._rules.mystery.replies import empty, reply, revealed
-
-UNKNOWN = "I do not know."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Narrator(ProgramPolicy, UserModel):
-    """See the module. Needs the private facts `case` and `question`, takes `heard`, `left` and `unmoved`, which is said
+    """See the module. Needs the private facts `case` and `question`, takes `left` and `unmoved`, which is said
     to a wrong accusation; for a scenario from elsewhere it knows nothing."""
 
     kind: ClassVar[str] = "users"
@@ -37,10 +34,14 @@ class Narrator(ProgramPolicy, UserModel):
         if facts["case"] is None:
             return Action(UNKNOWN)
         known, said = facts["case"], facts["question"]
-        return Action(reply(known, said, _to_accusation(facts, known.truth.culprit), _past(facts)))
+        return Action(reply(known, said, _to_accusation(facts, known.truth.culprit), facts.get("left")))
 
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
+
+    def answers(self, view: View) -> bool:
+        known: Case | None = view.private["case"]
+        return known is not None and read(known.frame, view.private["question"]).kind not in ("talk", "nothing")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """For names of culprits, over everything else hidden, as if nothing had been revealed before."""
@@ -48,10 +49,6 @@ class Narrator(ProgramPolicy, UserModel):
         people = (p.name for p in known.frame.people)
         chances = dict(zip(people, _chances(known.frame, view.private, reply), strict=True))
         return [chances.get(name, 0.0) for name in hypotheses]
-
-
-def _past(facts: Mapping[str, Any]) -> Past:
-    return Past(facts.get("heard", ()), facts.get("left"))
 
 
 def _to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
@@ -67,5 +64,5 @@ def _chances(frame: Frame, facts: Mapping[str, Any], reply: str) -> Sequence[flo
     if found.act is not None and frame.acts[found.act]:
         shown = revealed(frame, query, reply)
         return frame.model.likelihood(shown) if shown else [0.0] * len(frame.people)
-    told = (empty(frame, query, _to_accusation(facts, p), _past(facts)) for p in range(len(frame.people)))
+    told = (empty(frame, query, _to_accusation(facts, p), facts.get("left")) for p in range(len(frame.people)))
     return [float(reply == text) for text in told]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
-from sonde.envs._rules.personas import requests
+from sonde.envs._rules.personas import LOST, requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,9 @@ class Persona(ProgramPolicy, UserModel):
 
     def probs(self, view: View) -> Mapping[str, float]:
         return {self.act_now(view).text: 1.0}
+
+    def answers(self, view: View) -> bool:
+        return self.act_now(view).text != LOST
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         told = requests()[view.private["request"]].told

@@ -9,7 +9,8 @@ from typing import Any
 
 from sonde.core import AGENT, Env, Trajectory, UserError, build, content_hash
 from sonde.core.plain import plain
-from sonde.evaluate import Evaluation, Row
+from sonde.evaluate import Evaluation
+from sonde.rows import Row
 from sonde.run import EVALUATION, load_evaluation
 from sonde.store import Run
 

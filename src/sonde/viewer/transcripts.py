@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sonde.core import AGENT, Act, Env, Episode, Gain, Trajectory, Turn
 from sonde.core.plain import Piece
 from sonde.elicit import Elicited
-from sonde.evaluate import Row
+from sonde.rows import Row
 
 from .convictions import beside
 from .loading import Loaded

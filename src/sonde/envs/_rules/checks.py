@@ -68,10 +68,13 @@ def plain(text: str) -> str:
 
 
 def mentions(text: str, names: Sequence[str]) -> bool:
-    """Whether any of the names occurs in the text as whole words, or as its plural, whatever case and accents.
+    """Whether any of the names occurs in the text as whole words, or as its plural, or letter by letter, whatever case
+    and accents.
 
     >>> mentions("We have two GUITARS here.", ["guitar"]), mentions("a guitarist", ["guitar"])
     (True, False)
+    >>> mentions("It is spelt N-E-W Z-E-A-L-A-N-D.", ["New Zealand"])
+    True
     """
     words = f" {plain(text)} "
     return any(map(words.__contains__, _forms(tuple(names))))
@@ -91,5 +94,10 @@ def gives_away(reply: str, said: str, names: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names and their plurals as `mentions` looks for them."""
-    return tuple(f" {name}{end} " for name in map(plain, names) if name for end in ("", "s", "es"))
+    """The names, their plurals and their letters as `mentions` looks for them."""
+    known = [name for name in map(plain, names) if name]
+    letters = [name.replace(" ", "") for name in known]
+    spelt = [" ".join(name) for name in letters if len(name) > 2]
+    return tuple(f" {name}{end} " for name in (*known, *letters) for end in ("", "s", "es")) + tuple(
+        f" {name} " for name in spelt
+    )

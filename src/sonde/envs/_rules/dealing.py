@@ -16,13 +16,15 @@ the buyer leaves. Everything is a function of the buyer and the messages, so a p
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
+from sonde.people.language.acts import sentences
 from sonde.people.language.letters import apostrophes, unaccented
-from sonde.people.language.numbers import DIGITS, amount, ungrouped
+from sonde.people.language.numbers import amount
+from sonde.people.language.words import tokens
 
 Character = Literal["bargain", "features", "impatient"]
 
@@ -44,14 +46,23 @@ _ALL = (
     "everything", "all features", "all the features", "every feature", "fully loaded", "fully equipped", "has both",
     "both of them", "both of those", "all of that", "all of those",
 )  # fmt: skip
-_SCALE = r"(k|thousand|grand|million)\b"
-_PRICE = re.compile(rf"\$\s?({DIGITS})(?:\s?{_SCALE})?|(?<![\w.])({DIGITS})\s?(?:{_SCALE}|dollars\b)")
 _STATED = re.compile(
-    r"\b(?:list(?:ed)? (?:price|at|for)|sticker|budget|(?:not|to|i|i'd|i will|i'll|i would|i can) (?:only )?pay|spend"
-    r"|afford)\b"
+    r"\b(?:list(?:ed)? (?:price|at|for)|sticker|msrp|retail|budget|(?:not|to|i|would|will|can) (?:only )?pay|spend"
+    r"|afford|worth|valued|originally|normally|usually|used to|was|were|elsewhere|others?|competitors?|dealers?)\b"
 )
 """What makes a price one that is known, not one that is offered."""
-_OFFERED = re.compile(r"\b(?:offer|sell|can|could|let|have|yours|take|i'll|will)\b")
+_OFFERED = re.compile(
+    r"\b(?:offer|sell it|yours|let you|(?:i|we) (?:can|could|will|would) (?:do|go|make|give|let|ask|only)"
+    r"|you (?:can|could|may) (?:have|get)|take it|have it)\b"
+)
+_DENIED = re.compile(r"\b(?:not|never|no|nobody|without|nor|neither)\b(?! (?:only|until))(?P<rest>.*)")
+_BOUND = re.compile(r"\b(?:less|lower|below|under|more|above|over|higher|beyond|better|beat|exceed|problem|doubt)\b")
+"""Behind a negation, what makes it a limit: "I cannot go below $28,000" offers that."""
+_FITS = re.compile(r"\b(?:budget|price range|afford|spend|too much|expensive)\b")
+"""A question about a price that is not an offer of it, wherever the price stands."""
+_MONEY = frozenset(("dollar", "dollars", "buck", "bucks", "usd"))
+_OFF = frozenset(("off", "discount", "below", "reduction", "rebate", "cheaper", "less"))
+_MEASURED = frozenset(("mile", "miles", "km", "kilometers", "kilometres", "people", "customers"))
 _LACKS = re.compile(r"\b(?:no|not|without|lacks?|doesn't|does not|don't|isn't)\b[^.!?;,]*$")
 _BUDGET = re.compile(r"\b(?:budget|spend|afford|price range|how much (?:can|would|do|are) you)\b")
 _WISHES = re.compile(
@@ -78,9 +89,11 @@ def described(buyer: Buyer) -> str:
 
 
 class Pitch(NamedTuple):
-    """What a message of the seller comes to. `prices` are the different ones it names, in dollars."""
+    """What a message of the seller comes to. `prices` are the different ones it puts forward, in dollars, and `off` the
+    discounts, in dollars, or below 1 as a share of the list price."""
 
     prices: tuple[int, ...]
+    off: tuple[float, ...]
     confirmed: tuple[str, ...]
     asks_budget: bool
     asks_wishes: bool
@@ -106,13 +119,16 @@ def read_pitch(said: str) -> Pitch:
     """A message of the seller. A feature counts as confirmed where it is neither denied nor asked for.
 
     >>> read_pitch("It has a sunroof, but no navigation. I can do $31,500. What is your budget?")
-    Pitch(prices=(31500,), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
+    Pitch(prices=(31500,), off=(), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
     """
-    low = ungrouped(apostrophes(unaccented(said)).lower())
-    asked = " ".join(part for part in re.findall(r"[^.!?]*[.!?]?", low) if part.endswith("?"))
-    told = " ".join(part for part in re.findall(r"[^.!?;]*[.!?;]?", _without_decimals(low)) if not part.endswith("?"))
+    low = apostrophes(unaccented(said)).lower()
+    parts = sentences(low)
+    asked = " ".join(part for part in parts if part.endswith("?"))
+    told = " ".join(part for part in parts if not part.endswith("?"))
+    sums = _sums(said)
     return Pitch(
-        prices=_prices(low),
+        prices=tuple(dict.fromkeys(round(s.value) for s in sums if not s.off and 1_000 <= s.value <= 1_000_000)),
+        off=tuple(dict.fromkeys(s.value for s in sums if s.off)),
         confirmed=tuple(f for f in FEATURES if any(_affirmed(told, cue) for cue in (*_CUES[f], *_ALL))),
         asks_budget=bool(_BUDGET.search(asked)),
         asks_wishes=bool(_WISHES.search(_BUDGET.sub("", asked))),
@@ -120,31 +136,81 @@ def read_pitch(said: str) -> Pitch:
     )
 
 
-def _without_decimals(text: str) -> str:
-    return re.sub(r"(\d)\.(\d)", r"\1,\2", text)
+class _Sum(NamedTuple):
+    """An amount of money, or of percents as a share, that is put forward, as a price or as what is taken off it."""
+
+    value: float
+    off: bool
 
 
-def _prices(low: str) -> tuple[int, ...]:
-    """The prices that a message puts forward: neither "the list price is $30,000" nor "is your budget $20,000?"."""
-    found = dict[int, None]()
-    for part in re.split(r"[.!?;](?!\d)|\b(?:but|however)\b", low):
-        for m in _PRICE.finditer(part):
-            stated = _STATED.search(part[: m.start()])
-            if stated is None or _OFFERED.search(part[: stated.start()]):
-                found[_dollars(m[1] or m[3], m[2] or m[4] or "")] = None
-    return tuple(p for p in found if 1_000 <= p <= 1_000_000)
+def _sums(said: str) -> list[_Sum]:
+    """The sums that a message puts forward: not "the list price is $30,000", "is $20,000 within your budget?", or "I
+    would never sell it for $20,000"."""
+    found = list[_Sum]()
+    for sentence in sentences(said):
+        if sentence.endswith("?") and _FITS.search(sentence.lower()) and not _OFFERED.search(sentence.lower()):
+            continue
+        for part in re.split(r"\b(?:but|however|now|instead)\b", sentence, flags=re.IGNORECASE):
+            words = tokens(part)
+            found += [s for start, end, s in _amounts(words) if _put_forward(words[:start], s, words[end : end + 2])]
+    return found
+
+
+def _put_forward(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
+    """Whether a sum is offered, by the words around it."""
+    if behind[1:] == ["not"] and behind[0] != ",":
+        return False
+    told = " ".join(before).replace(" , ever ,", "")
+    denied = _DENIED.search(told.rpartition(" , ")[2])
+    if denied and not _BOUND.search(denied["rest"]):
+        return False
+    stated = _STATED.search(told)
+    return found.off or stated is None or _OFFERED.search(told[: stated.start()]) is not None
+
+
+def _amounts(words: Sequence[str]) -> Iterator[tuple[int, int, _Sum]]:
+    """Where amounts of money and of percents begin and end, and what they are."""
+    at = 0
+    while at < len(words):
+        end = next((end for end in range(min(len(words), at + 6), at, -1) if _number(words[at:end]) is not None), at)
+        if end > at and (found := _sum(words, at, end)) is not None:
+            yield at, end, found
+        at = max(end, at + 1)
+
+
+def _number(words: Sequence[str]) -> float | None:
+    """The number that words come to, which neither begins nor ends with one that is none."""
+    outside = ("a", "an", "of", "and")
+    return None if words[-1] in outside or words[0] in ("and", "of") else amount([_GRAND.get(w, w) for w in words])
+
+
+def _sum(words: Sequence[str], start: int, end: int) -> _Sum | None:
+    value = _number(words[start:end])
+    before, behind = words[max(0, start - 3) : start], words[end : end + 3]
+    percent = behind[:1] in (["percent"], ["per"])
+    thousands = not _THOUSANDS.isdisjoint(words[start:end])
+    money = thousands or before[-1:] == ["dollar"] or not _MONEY.isdisjoint(behind[:1])
+    if value is None or not (percent or money) or not _MEASURED.isdisjoint(behind[:1]):
+        return None
+    cut = not _OFF.isdisjoint(behind) or any(w in ("discount", "off", "by") for w in before)
+    if percent:
+        return _Sum(value / 100, True) if cut and 0 < value < 100 else None
+    return _Sum(value, cut)
+
+
+_GRAND = {"grand": "thousand"}
+_THOUSANDS = frozenset(("thousand", "grand", "million", "k"))
 
 
 def offer(pitch: Pitch, listed: int) -> int:
-    """The price that a message offers: the only one it puts forward, apart from the list price. 0 if there is none, if
-    there are several, or if it is less than half the list price, which can only be a slip."""
-    named = [p for p in pitch.prices if p != listed] or [p for p in pitch.prices if p == listed]
+    """The price that a message offers: the only one it puts forward, apart from the list price, or else the list price
+    less the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which
+    can only be a slip."""
+    named = [p for p in pitch.prices if p != listed]
+    if not named:
+        named = [round(listed - (o * listed if o < 1 else o)) for o in pitch.off]
+    named = named or [p for p in pitch.prices if p == listed]
     return named[0] if len(named) == 1 and 2 * named[0] >= listed else 0
-
-
-def _dollars(digits: str, scale: str) -> int:
-    value = amount([digits, scale.replace("grand", "thousand")] if scale else [digits])
-    return round(value or 0.0)
 
 
 def _affirmed(told: str, cue: str) -> bool:

@@ -140,6 +140,10 @@ class Dialogue(Env[Talk]):
             return "wrong" if count else "nothing"
         return None
 
+    def untrue(self, state: Talk, reply: str) -> bool:
+        """Whether a reply to the message `state.said` says something that the rules know to be wrong."""
+        return False
+
     def names(self, state: Talk) -> Names:
         """Who is named by which words."""
         own = {name_key(name): 1 for name in self.secrets(state)}
@@ -197,6 +201,12 @@ class Dialogue(Env[Talk]):
         usual = 1 if seat == JUDGE and not self.goes_on else self.turns
         return usual, 0 if seat == AGENT else usual * RETRIES
 
+    def denies(self, state: Talk, seat: str, text: str) -> bool:
+        if seat != USER:
+            return False
+        reply = spoken(text, 4 * LONGEST_REPLY)
+        return self.verdict(state) == "wrong" if self.claims(state, reply) else self.untrue(state, reply)
+
     # --- the course --------------------------------------------------------------------------------------------------
 
     def step(self, state: Talk, text: str, rng: Rng) -> Step:
@@ -227,7 +237,7 @@ class Dialogue(Env[Talk]):
 
     def passed_on(self, state: Talk, said: str) -> str:
         """What the user is told when the agent says this."""
-        return self.say_pieces["to-user"].format(said=said, number=state.turn + 1)
+        return self.say_pieces["to-user"].format(said=said)
 
     def _replied(self, state: Talk, text: str) -> Step:
         reply = spoken(text, 4 * LONGEST_REPLY)
@@ -286,7 +296,7 @@ class Dialogue(Env[Talk]):
 
     def to_judge(self, state: Talk) -> str:
         """What the judge is told."""
-        return self.say_pieces["judge"].format(said=state.said, secret=", ".join(self.secrets(state)))
+        return self.say_pieces["judge"].format(said=state.said, secret=self.hypothesis(state))
 
     def _judged(self, state: Talk, text: str) -> Step:
         found = verdict(text)

@@ -95,13 +95,12 @@ class Guessing:
 
     def node(self, seen: frozenset[tuple[str, int]], alive: Callable[[], Rows]) -> GuessFilter:
         """The filter after these verdicts: kept, because episodes share histories (least recently used goes first)."""
-        found = self._kept.get(seen)
+        found = self._kept.pop(seen, None)
         if found is None:
-            found = self._kept[seen] = GuessFilter(self, seen, alive())
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(seen)
+            found = GuessFilter(self, seen, alive())
+        self._kept[seen] = found
+        if len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
         return found
 
     def verdicts(self, guess: str, alive: Rows) -> Verdicts:
@@ -168,16 +167,17 @@ class Guessing:
         return found.take(alive, axis=1)
 
     def _tabulate(self) -> None:
-        """At the first search, where pairs are few enough: all verdicts, those that a guess may get numbered from 0."""
+        """At the first search, where pairs are few enough: all verdicts, those that a guess may get numbered from 0.
+        The table is set last, when all that goes with it is there: threads may share a game."""
         n = len(self.candidates)
         if self._table is not None or n * n > _TABLE:
             return
-        table = np.empty((n, n), np.uint16)
+        table, known = np.empty((n, n), np.uint16), list[Verdicts]()
         for block in _blocks(n, n):
             for row, verdicts in enumerate(self.verdict(self.codes[block], self.codes), block.start):
                 values, table[row] = numbered(verdicts)
-                self._numbered.append(values.astype(np.uint16))
-        self._n_marks = max(map(len, self._numbered))
+                known.append(values.astype(np.uint16))
+        self._numbered, self._n_marks = known, max(map(len, known))
         self._table = table.astype(np.uint8) if self._n_marks <= 256 else table
 
     def _bits(self, marks: Verdicts, m: int) -> Bits:
@@ -249,9 +249,10 @@ class GuessFilter(Filter):
 
     def _verdicts(self, guess: str) -> Verdicts:
         """Of every candidate that is left; kept, because a guess that is weighed is mostly made too."""
-        if self._asked is None or self._asked[0] != guess:
-            self._asked = guess, self.game.verdicts(guess, self.alive)
-        return self._asked[1]
+        asked = self._asked
+        if asked is None or asked[0] != guess:
+            asked = self._asked = guess, self.game.verdicts(guess, self.alive)
+        return asked[1]
 
     def belief(self) -> Belief:
         n = len(self.alive)

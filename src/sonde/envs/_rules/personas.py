@@ -5,7 +5,8 @@ people, ...). A persona has a preference in four of them and does not care about
 likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
 (`envs/data/user_personalization.toml`).
 
-A question is understood as a dimension, as a topic (all its dimensions), or as a general one; a person tells what it
+What a question is about is declared there: phrases of dimensions, then the cues of their values, then words of topics,
+then general ones; the longest phrase counts at every place, in any inflection (`sonde.people`). A person tells what it
 prefers there, in a sentence for each. To a general question it tells what matters most: its first preference in the
 order of the request. Of several topics in a question the first counts.
 """
@@ -18,24 +19,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sonde.people.language.letters import apostrophes, unaccented
+from sonde.people.language.words import base, tokens
 
 from .checks import plain
 
 PREFERENCES = 4
 NOTHING = "I have no strong feelings about that."
 LOST = "I am not sure what you mean."
+_LONGEST = 8
+"""Words of the longest phrase."""
 
 Persona = tuple[str, ...]
 """The value of every dimension of a request, in its order; "" where the person does not care."""
 
-_GENERAL = (
-    "preference", "preferences", "prefer", "important", "matters", "matter", "about yourself", "about you",
-    "tell me more", "anything i should know", "anything else", "details", "looking for", "hope", "hoping", "ideal",
-    "needs", "wishes", "have in mind", "kind of", "sort of", "goal", "goals",
-)  # fmt: skip
+GENERAL = "general"
+
+About = tuple[int, ...] | Literal["general"] | None
+"""What a question is about: dimensions of the request (perhaps none of its own), everything, or nothing known."""
 
 
 class Value(NamedTuple):
@@ -78,7 +81,7 @@ def dimensions() -> Mapping[str, Dimension]:
     found: dict[str, Dimension] = {}
     for name, row in data()["dimensions"].items():
         values = {v: Value(r["said"], r["advice"], tuple(map(plain, r["cues"]))) for v, r in row["values"].items()}
-        found[name] = Dimension(name, row["topic"], tuple(map(plain, row["ask"])), values)
+        found[name] = Dimension(name, row["topic"], tuple(row["ask"]), values)
     return found
 
 
@@ -104,30 +107,15 @@ class Request:
     @cached_property
     def questions(self) -> tuple[str, ...]:
         """A question about everything, one about each topic, and one about each dimension."""
-        topics = tuple(f"What should I know about {_TOPIC_NAMES[t]}?" for t in self.topics)
+        topics = tuple(f"What should I know about {data()['topics'][t][0]}?" for t in self.topics)
         return ("What matters most to you here?", *topics, *(_DIMENSION_QUESTIONS[d.name] for d in self.dimensions))
 
-    @lru_cache(maxsize=1024)  # noqa: B019 - requests live as long as the process
-    def asked(self, said: str) -> tuple[int, ...] | None:
-        """The dimensions that a question is about; () for a general question, None where it is about none."""
-        words = f" {plain(said)} "
-        for i, d in enumerate(self.dimensions):
-            if any(f" {a} " in words for a in d.ask) and not self._broad(words, d.topic):
-                return (i,)
-        places = {t: at for t in self.topics if (at := self._first(words, t)) >= 0}
-        if places:
-            topic = min(places, key=lambda t: places[t])
-            return tuple(i for i, d in enumerate(self.dimensions) if d.topic == topic)
-        return () if any(f" {g} " in words for g in _GENERAL) else None
-
-    def _broad(self, words: str, topic: str) -> bool:
-        """Whether the question names the topic itself, and so all of it."""
-        return f" {plain(_TOPIC_NAMES[topic])} " in words
-
-    def _first(self, words: str, topic: str) -> int:
-        found = [at for w in data()["topics"][topic] if (at := words.find(f" {w} ")) >= 0]
-        named = words.find(f" {plain(_TOPIC_NAMES[topic])} ")
-        return min([*found, named] if named >= 0 else found, default=-1)
+    def asked(self, said: str) -> About:
+        """What a question is about, for this request."""
+        about = read(said)
+        if about is None or about == frozenset((GENERAL,)):
+            return None if about is None else "general"
+        return tuple(i for i, d in enumerate(self.dimensions) if d.name in about)
 
     def told(self, persona: Persona, said: str) -> str:
         """What the person says to a question."""
@@ -135,7 +123,7 @@ class Request:
         if asked is None:
             return LOST
         cares = [(d, v) for d, v in zip(self.dimensions, persona, strict=True) if v]
-        if not asked:
+        if asked == "general":
             d, v = cares[0]
             return d.values[v].said
         own = [(self.dimensions[i], persona[i]) for i in asked if persona[i]]
@@ -153,6 +141,12 @@ class Request:
                 if any(_takes_up(words, cue) for cue in value.cues):
                     (covered if name == wanted else invented).append(f"{d.name}: {name}")
         return Fit(tuple(covered), tuple(invented))
+
+    def untrue(self, persona: Persona, told: str) -> bool:
+        """Whether what somebody tells of themselves takes up, or repeats, what this person does not prefer."""
+        rows = zip(self.dimensions, persona, strict=True)
+        others = (value.said for d, own in rows for name, value in d.values.items() if name != own)
+        return bool(self.fit(persona, told).invented) or any(said in told for said in others)
 
     def _advised(self, answer: str) -> str:
         """An answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. One
@@ -222,11 +216,67 @@ def _takes_up(words: str, cue: str) -> bool:
     return False
 
 
-_TOPIC_NAMES = {
-    "food": "your food and diet", "money": "your money matters", "time": "your time and schedule",
-    "people": "the people around you", "place": "your place and surroundings", "body": "your health and energy",
-    "mind": "your interests and style", "skill": "your experience and equipment",
-}  # fmt: skip
+class _Phrase(NamedTuple):
+    """How much a phrase says (0 the most), and of what: dimensions, or everything."""
+
+    rank: int
+    about: frozenset[str]
+
+
+@cache
+def _phrases() -> Mapping[tuple[str, ...], _Phrase]:
+    """Every declared phrase, in base forms."""
+    found: dict[tuple[str, ...], _Phrase] = {}
+    for rank, phrases, about in _declared():
+        for phrase in phrases:
+            words = _bases(phrase)
+            old = found.get(words, _Phrase(rank, frozenset()))
+            if rank <= old.rank:
+                found[words] = _Phrase(rank, about | old.about if rank == old.rank else about)
+    return found
+
+
+def _declared() -> Iterator[tuple[int, Sequence[str], frozenset[str]]]:
+    """Their ranks, the phrases, and what they are about."""
+    dims = dimensions().values()
+    for d in dims:
+        yield 0, d.ask, frozenset((d.name,))
+        yield 1, [cue for value in d.values.values() for cue in value.cues], frozenset((d.name,))
+    for topic, (name, *words) in data()["topics"].items():
+        about = frozenset(d.name for d in dims if d.topic == topic)
+        yield 0, [name], about
+        yield 2, words, about
+    yield 3, data()["general"], frozenset((GENERAL,))
+
+
+def _bases(text: str) -> tuple[str, ...]:
+    return tuple(base(word) for word in tokens(text) if word != ",")
+
+
+@lru_cache(maxsize=4096)
+def read(said: str) -> frozenset[str] | None:
+    """The dimensions that a question is about, whatever the request; `GENERAL` alone, or None where it is about none.
+
+    >>> read("How much time do you have?"), read("What do you want to spend?"), read("Purple monkey dishwasher?")
+    (frozenset({'duration'}), frozenset({'budget'}), None)
+    """
+    words, known, found = _bases(said), _phrases(), list[_Phrase]()
+    at = 0
+    while at < len(words):
+        ends = range(min(len(words), at + _LONGEST), at, -1)
+        end = next((end for end in ends if words[at:end] in known), None)
+        found += [] if end is None else [known[words[at:end]]]
+        at = end or at + 1
+    if not found:
+        return None
+    best = [phrase.about for phrase in found if phrase.rank == min(p.rank for p in found)]
+    topics = _topics(best[0])
+    return frozenset[str]().union(*(about for about in best if _topics(about) & topics))
+
+
+def _topics(about: frozenset[str]) -> frozenset[str]:
+    return frozenset(dimensions()[name].topic if name != GENERAL else GENERAL for name in about)
+
 
 _DIMENSION_QUESTIONS = {
     "diet": "Is there anything you avoid eating?", "flavour": "Which flavours do you like?",

@@ -92,12 +92,12 @@ class City:
 
     @cached_property
     def leaks(self) -> tuple[str, ...]:
-        """What a person must not say: the names, also letter by letter, and the people; a word that is a language as
-        well, as "French" is, only where it stands for people."""
-        spelt = [" ".join(plain(name).replace(" ", "")) for name in (self.name, self.land.name)]
+        """What a person must not say: the names, and the people of the city and the country; a word that is a language
+        as well, as "French" is, only where it stands for people."""
+        own = [f"{self.name}{end}" for end in ("er", "ian", "ite", "ese") if len(self.name) > 3]
         spoken = {plain(x) for x in self.land.languages}
         people = [f"{x}s" if plain(x) in spoken else x for x in self.land.people if x not in _VAGUE]
-        return (*self.secrets, *(x for x in spelt if len(x) > 5), *people)
+        return (*self.secrets, *own, *people)
 
     @cached_property
     def _stems(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..language.acts import heard
 from ..language.lists import word_set
 from ..language.words import base
+from ..meaning.claims import Claim
 from .atlas import City, atlas
 from .facts import told
 from .guesses import Guess, proposed, resembles
@@ -27,6 +28,8 @@ REFUSED = "I cannot tell you that: naming it is your part of the game."
 WRONG = "No, that is not my city."
 SEVERAL = "Propose one city at a time, please."
 RIGHT = "Goal reached"
+FIRST, SECOND = "Yes, the first of the two is true of my city.", "Yes, the second of the two is true of my city."
+BOTH, NEITHER = "Yes, both are true of my city.", "No, neither is true of my city."
 YES, NO = "Yes, that is true of my city.", "No, that is not true of my city."
 HEARD = 2_000
 """Characters of a message that are heard at all."""
@@ -58,12 +61,21 @@ def heard_as(said: str) -> Heard:
         return Heard("guess", _to_guess(guess), guess)
     claim = asked(said)
     if claim is not None and claim.known:
-        yes, no = claim.true & atlas().all, claim.no & atlas().all
-        return Heard(claim.text.split()[0].strip("?(,"), {YES: yes, NO: no})
+        return Heard(claim.text.split()[0].strip("?(,"), _to_claim(claim, said))
     found = opened(said)
     if found is None:
         return Heard("unknown", {})
     return Heard("refuse", {REFUSED: atlas().all}) if found == "refuse" else Heard(found, told(found))
+
+
+def _to_claim(claim: Claim, said: str) -> Mapping[str, int]:
+    """Yes and no; of one or the other, which."""
+    every = atlas().all
+    if claim.choice is None or " or " not in said.lower():
+        return {YES: claim.true & every, NO: claim.no & every}
+    a, b = claim.choice
+    found = {FIRST: a.yes & ~b.yes, SECOND: b.yes & ~a.yes, BOTH: a.yes & b.yes, NEITHER: a.no & b.no}
+    return {reply: mask & every for reply, mask in found.items()}
 
 
 def _to_guess(guess: Guess) -> Mapping[str, int]:

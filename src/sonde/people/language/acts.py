@@ -46,8 +46,20 @@ _DEEPEST = 6
 """Frames that are taken off one after another."""
 
 
+_MARKED = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each with its mark.
+
+    >>> sentences("It is 1.5 km. Is it? Yes")
+    ['It is 1.5 km.', 'Is it?', 'Yes']
+    """
+    return [part for part in _MARKED.split(text) if part.strip()]
+
+
 @cache
-def _pattern(name: str, form: str) -> re.Pattern[str]:
+def pattern(name: str, form: str) -> re.Pattern[str]:
     """All the expressions of a list in one; names of other lists in angle brackets stand for their expressions."""
     parts = "|".join(word_list(name))
     while (found := re.search(r"<(\w+)>", parts)) is not None:
@@ -74,13 +86,17 @@ def heard(said: str) -> Act:
     if _SEVERAL.search(said):
         return Act("several")
     parts, asked = _sentences(said)
-    if not parts or _conditional(parts, asked):
+    if not parts or _conditional(parts, asked) or any(part[0] in _BACK for part in parts[asked + 1 :]):
         return Act("unclear")
     act = _unframed(parts[asked])
     if not act.words:
         return Act("unclear")
     opened = [act for part in parts[: asked + 1] if _is_open((act := _unframed(part)).words)]
     return opened[-1]._replace(kind="open") if opened else act
+
+
+_BACK = frozenset(("no", "nope", "wait", "actually"))
+"""What begins a sentence that takes back the one before."""
 
 
 def _sentences(said: str) -> tuple[list[list[str]], int]:
@@ -103,7 +119,7 @@ def _sentences(said: str) -> tuple[list[list[str]], int]:
 
 def _closing(words: Words) -> bool:
     """Whether a sentence says nothing but that the one before it was the question or guess."""
-    return _pattern("after", r"^(?:{0})(?: ,)?$").match(" ".join(words).strip(" ,")) is not None
+    return pattern("after", r"^(?:{0})(?: ,)?$").match(" ".join(words).strip(" ,")) is not None
 
 
 def _conditional(parts: list[list[str]], asked: int) -> bool:
@@ -152,7 +168,7 @@ def _after_preamble(words: Words) -> Words:
 
 
 def _taken(name: str, text: str) -> tuple[str, bool]:
-    found = _pattern(name, r"^{0}(?: ,)? (?=\w)").match(text)
+    found = pattern(name, r"^{0}(?: ,)? (?=\w)").match(text)
     return (text[found.end() :], True) if found else (text, False)
 
 
@@ -178,7 +194,7 @@ def _unechoed(text: str) -> str:
 
 def _without_tail(text: str) -> str:
     """Without examples, an echo, asides and tags at the end."""
-    text = _pattern(
+    text = pattern(
         "example",
         r" , {0}(?: ,)? .*$|"
         + _LOOKS
@@ -186,5 +202,5 @@ def _without_tail(text: str) -> str:
         + _LOOKS
         + r" like (?:an? |the )(?!it\b).*$",
     ).sub("", text)
-    text = _pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
-    return _pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
+    text = pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
+    return pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")

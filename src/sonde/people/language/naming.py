@@ -7,7 +7,8 @@ messages that the rules do not read as a guess or a question.
 
     right     the secret, and no other candidate in its place
     wrong     other candidates and nothing else, or the secret as one of several answers
-    nothing   no name that counts, in a message that denies, reports, orders, or asks an open question
+    nothing   no name that counts, in a message that denies, reports, orders, or asks an open question or, without any
+              name, what something does or has
     unclear   anything else: it takes somebody who understands the message
 """
 
@@ -59,10 +60,16 @@ _SHORT = re.compile(r"\b(st|mt|mr|mrs|ms|dr|jr|sr|[a-z])\.")
 _NEGATIVE = re.compile(r"\b(\w+)n't\b")
 _CERTAIN = re.compile(
     r"\b(?:(?:no|without (?:a|any)|beyond (?:a|any|all)(?: reasonable)?) (?:doubt|question)|without doubt|not only"
-    r"|none other than|nothing (?:else )?but|or not|what if|(?:put|bet) (?:all )?my money on|my money is on)\b"
+    r"|none other than|nothing (?:else )?but|or not|what if|(?:put|bet) (?:all )?my money on|my money is on"
+    r"|(?:sounds|seems) like|take a (?:shot|guess)|all signs point to|everything points to)\b"
 )
 _BUT = re.compile(r"\b(?:any|every)(?:thing|one|body|where) but\b")
 _REPORTED = re.compile(r"\b(?!you |i )[\w']+ (?:says?|said|tells|told|claims?|claimed) ")
+_PLANNED = re.compile(
+    r"\bi (?:was (?:about|going) to|almost|nearly|(?:had |have )?(?:first |initially |at first )?thought (?:it|that|of)"
+    r"|would have)\b"
+)
+"""What makes a name one that is no longer meant."""
 _FRAME = _words("""
     also known possible a an the i me my mine we us our you your yours it its it's he she they that that's
     this these is are was were
@@ -85,12 +92,22 @@ _REPORTS = _words("says said told tells claims claimed heard hears according rum
 _SUPPOSING = _words("if suppose supposing imagine unless whether")
 _WONDERING = _words("me wonder wondering know ask see check curious")
 _BESIDE = _words("than like unlike near between outside beyond versus around bordering resembling")
-_TOWARDS = _words("close next similar compared opposed north south east west kind type sort part instead")
+_TOWARDS = _words("that those close next similar compared opposed north south east west kind type sort part instead")
 _AUXILIARIES = _words("is are was were do does did has have could would should must might can ca wo why")
+_BACK = _words("no nope wait actually sorry rather")
+_DOES = _words("do does did has have had can")
+_IS = _words("be called named name names titled known")
 _CHOICE = _words("or either nor and if else otherwise alternatively / &")
 _AFTER = _words("which that who where because since")
 _ASKING = _words("what which who whose whom where when why how tell describe explain")
 _ORDERS = _words("give list say reply respond answer repeat ignore forget print write output please")
+
+
+def _last_said(words: Sequence[str]) -> Sequence[str]:
+    """Without what is taken back: "Rome? No, Oslo" says Oslo."""
+    starts = (i for i in range(len(words) - 2, 0, -1) if words[i] in _BACK and words[i + 1] == ",")
+    at = next((i for i in starts if words[i - 1] in _BREAKS), 0)
+    return words[at + 2 :] if at else words
 
 
 def verdict_on(said: str, names: Names) -> Verdict:
@@ -100,10 +117,12 @@ def verdict_on(said: str, names: Names) -> Verdict:
     >>> [verdict_on(m, names) for m in ("My money is on Oslo!", "I think it's Bern.", "It can't be Oslo.", "A fjord?")]
     ['right', 'wrong', 'nothing', 'unclear']
     """
-    words = tokens(said)
+    words = _last_said(tokens(said))
     mentions = _mentions(words, names)
     around = _around(words, mentions)
     meant = [m for m in mentions if not _set_aside(around, m)]
+    if not mentions and _describes(words):
+        return "nothing"
     if _only_aside(mentions, meant, names.secret):
         return "nothing"
     if words[:1] and not any(m.who & names.secret for m in meant):
@@ -158,7 +177,7 @@ def proposals(
     """
     if said.count("?") > MOST_QUESTIONS:
         return []
-    words, names = tokens(said), Names(find, longest, 0)
+    words, names = _last_said(tokens(said)), Names(find, longest, 0)
     found: list[int] = []
     for sentence in _sentences(words):
         mentions = _mentions(sentence, names, begins)
@@ -204,6 +223,11 @@ def reported(said: str) -> bool:
     """
     before, colon, _ = said.lower().rpartition(":")
     return bool(colon) and bool(_REPORTED.search(re.split(r"[.!?]", before)[-1] + " "))
+
+
+def _describes(words: Sequence[str]) -> bool:
+    """Whether a message without a name asks what something does or has, and not what it is."""
+    return bool(words) and words[0] in _DOES and words[1:2] != ["you"] and _IS.isdisjoint(words)
 
 
 def _only_aside(mentions: Sequence[_Mention], meant: Sequence[_Mention], secret: int) -> bool:
@@ -270,7 +294,12 @@ def _set_aside(words: Sequence[str], mention: _Mention) -> bool:
     before = words[: mention.start]
     sentence = before[_after(before, _STOPS) :]
     clause = before[_after(before, _BREAKS | {"but"}) :]
-    if _beside(clause) or _supposed(clause) or not _DENYING.isdisjoint(_affirmed(clause)):
+    if (
+        _beside(clause)
+        or _supposed(clause)
+        or _PLANNED.search(" ".join(clause))
+        or not _DENYING.isdisjoint(_affirmed(clause))
+    ):
         return True
     if any(w in _REPORTS and v not in ("you", "i") for v, w in pairwise(["", *sentence])):
         return True

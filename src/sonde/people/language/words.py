@@ -114,6 +114,23 @@ def base(word: str) -> str:
     return _bases().get(bare, bare)
 
 
+@lru_cache(maxsize=1 << 14)
+def stem(word: str) -> str:
+    """A word without its ending, as far as regular rules go: for words of which no list has the forms.
+
+    >>> stem("clogged"), stem("batteries"), stem("pressing"), stem("noise"), stem("tightly")
+    ('clog', 'battery', 'press', 'nois', 'tight')
+    """
+    word = singular(word)
+    for ending in ("ing", "ed", "ly"):
+        if len(word) > len(ending) + 2 and word.endswith(ending):
+            word = word[: -len(ending)]
+            if ending != "ly" and len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
 def ascii_lower(text: str) -> str:
     """Lower case, without accents, with plain quotation marks.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 class Claim(NamedTuple):
     """A claim about the hidden thing. `goal` are the things that it names as a guess, `named` how many guesses it
     makes, and `guess` the name that is guessed; all three are empty for claims about anything else. `unread` marks what
-    is not understood.
+    is not understood; `sides` are the two claims that an "or" joins.
 
     >>> Claim("alive", 0b01, 0b10).yes
     1
@@ -26,6 +26,15 @@ class Claim(NamedTuple):
     named: int = 0
     guess: str = ""
     unread: bool = False
+    sides: tuple[Claim, ...] = ()
+
+    @property
+    def choice(self) -> tuple[Claim, Claim] | None:
+        """The two sides of "one or the other", where nothing has changed what they come to, and neither is a guess."""
+        if len(self.sides) != 2 or self.named or self.unread:
+            return None
+        a, b = self.sides
+        return (a, b) if (a.yes | b.yes, a.no & b.no) == (self.yes, self.no) else None
 
     @property
     def true(self) -> int:
@@ -86,7 +95,8 @@ def _joined(word: str, rows: list[Claim], yes: int, no: int) -> Claim:
     if len(rows) == 1:
         return rows[0]
     text = f"{word}({', '.join(sorted(q.text for q in rows))})"
-    return Claim(text, yes, no, 0, sum(q.named for q in rows), unread=any(q.unread for q in rows))
+    sides = tuple(rows) if word == "or" else ()
+    return Claim(text, yes, no, 0, sum(q.named for q in rows), unread=any(q.unread for q in rows), sides=sides)
 
 
 def strong(q: Claim, how: str) -> Claim:
@@ -107,7 +117,7 @@ def filled(q: Claim, other: Claim) -> Claim:
 
 def either(a: Claim | None, b: Claim | None) -> Claim | None:
     """Two readings of the same words, each of which answers where the other does not know or says the same."""
-    if a is None or b is None:
+    if a is None or b is None or a == b:
         return a or b
     yes, no, goal = a.yes | b.yes & ~a.no, a.no & ~b.yes | b.no & ~a.yes, a.goal | b.goal
     text = a.text if a.text == b.text else f"{a.text} else {b.text}"

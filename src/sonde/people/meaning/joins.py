@@ -96,8 +96,10 @@ def _part(part: Words, done: list[list[str]], later: list[list[str]], parse: Par
         tries.append(part)
     tries += [[*before[:k], *part] for k in range(min(len(before) - 1, 6), 0, -1)]
     if not done:
-        tries += [] if shares and len(part) < len(later[-1]) else [part]
-        tries += [[*part, *later[-1][k:]] for k in range(1, len(later[-1]))]
+        own = [] if shares and len(part) < len(later[-1]) else [part]
+        shared = [[*part, *later[-1][k:]] for k in range(1, len(later[-1]))]
+        compared = len(part) == 1 and later[-1][1:2] in (["of"], ["than"])  # "north or south of the equator"
+        tries += [*shared, *own] if compared else [*own, *shared]
     elif later:
         tries += [[*before[:k], *part, later[-1][-1]] for k in range(min(len(before), 3), -1, -1)]
     return next((q for words in tries if (q := parse(words)) is not None), None)

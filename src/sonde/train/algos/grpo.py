@@ -9,9 +9,16 @@ For each agent token, with ratio = exp(log pi(token) - log pi_sampled(token)) an
     seq-mean-token-mean   mean over samples of the mean over a sample's agent tokens, of all its rows
     token-mean            mean over all agent tokens
 
+With `cap`, the clip is about pi_start, the policy at the start of the steps on a rollout, and every token is weighted
+by how much likelier it is under that than where it was drawn, by another engine or by older weights:
+
+    ratio = pi / pi_start,    loss = min(pi_start / pi_sampled, cap) * the loss above
+
 Source: GRPO (Shao et al. 2024, equations 3 and 4), StarPO (Wang et al. 2025), the clip range .2 / .28 of DAPO (Yu et
 al. 2025), the dual clip of Ye et al. 2020 (c = 3 is usual); no KL term and the sample mean of token means as in
-ΔBelief-RL, appendix F. Advantages come with the batch, one per token (`train.credit`), and carry no gradient.
+ΔBelief-RL, appendix F; `cap` as decoupled PPO (Hilton et al. 2022; AReaL, Fu et al. 2025) and truncated importance
+sampling (Yao et al. 2025; 2 is usual) have it. Advantages come with the batch, one per token (`train.credit`), and
+carry no gradient.
 
 Departures and limits: `pi_sampled` are the log-probabilities recorded at sampling, not recomputed, so the ratio also
 corrects the (small) difference between decoding and training kernels; the metric "ratio" shows it. Both are at the
@@ -29,6 +36,20 @@ expected return of whoever drew the tokens and the expected step along logits as
 | 1.5 | 0.0 | 5.3 | 0.0 |
 | 0.7 | 0.3 | 15.1 | 9.4 |
 | 1.5 | 0.3 | 5.4 | 6.9 |
+
+Where other weights or another engine drew the tokens, at logits that are s times a standard normal away, the angle is
+that of a step along the ratio to pi_sampled, of one that takes pi_start for the policy that drew, and of `cap` 2 and
+1000 (same trees and test):
+
+| s | about pi_sampled | pi_start taken for it | cap 2 | cap 1000 |
+|---|---|---|---|---|
+| 0.03 | 1.4 | 1.9 | 1.4 | 1.4 |
+| 0.1 | 5.4 | 6.2 | 4.7 | 4.7 |
+| 0.3 | 29.5 | 18.1 | 14.2 | 14.2 |
+| 1.0 | 62.7 | 48.6 | 43.6 | 42.2 |
+
+The clip about pi_sampled cuts tokens for being drawn elsewhere; that about pi_start cuts none at the first step. What
+is left of the angle is that weights are per token, not per history.
 
 The published KL term has no ratio (`as_published=True`). On tokens of the policy it has the value of KL(pi, pi_ref) but
 the gradient of KL(pi_ref, pi); the ratio, 1 on such tokens, puts the gradient right (DeepSeek-V3.2, 2025; TRL does so).
@@ -77,6 +98,7 @@ def k3(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
 class GRPO(Checked):
     """Clipped policy gradient with one advantage per token. `kl` above 0 needs reference log-probabilities.
 
+    `cap`: the most that a token counts for being likelier than where it was drawn (None: see the module).
     `as_published` leaves the importance ratio out of the KL term.
     """
 
@@ -86,6 +108,7 @@ class GRPO(Checked):
     clip_high: float = 0.28
     dual_clip: float | None = None
     aggregation: Aggregation = "seq-mean-token-mean"
+    cap: float | None = None
     kl: float = 0.0
     as_published: bool = False
 
@@ -95,6 +118,8 @@ class GRPO(Checked):
         positive("grpo: clip_high", self.clip_high)
         if self.dual_clip is not None and not self.dual_clip > 1 + self.clip_high:
             raise invalid("grpo: dual_clip", self.dual_clip, f"above 1 + clip_high = {1 + self.clip_high}, or None")
+        if self.cap is not None:
+            positive("grpo: cap", self.cap)
         one_of("grpo: aggregation", self.aggregation, ("seq-mean-token-mean", "token-mean"))
         not_negative("grpo: kl", self.kl)
 
@@ -108,7 +133,9 @@ class GRPO(Checked):
 
     @property
     def needs(self) -> frozenset[Need]:
-        return frozenset({"advantage", "sampled", "reference"} if self.kl else {"advantage", "sampled"})
+        compared: frozenset[Need] = frozenset({"reference"} if self.kl else ())
+        capped: frozenset[Need] = frozenset({"proximal"} if self.cap is not None else ())
+        return compared | capped | frozenset[Need]({"advantage", "sampled"})
 
     @property
     def skips_flat(self) -> bool:
@@ -116,7 +143,7 @@ class GRPO(Checked):
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         said_RT = on_agent(logprob_RT, batch)
-        ratio_RT = log_ratio(said_RT, required(batch, "sampled")).exp()
+        ratio_RT = log_ratio(said_RT, required(batch, "sampled" if self.cap is None else "proximal")).exp()
         advantage_RT = required(batch, "advantage")
         loss_RT = clipped_loss(ratio_RT, advantage_RT, self.clip_low, self.clip_high, self.dual_clip)
         metrics = self._metrics(said_RT.detach(), ratio_RT.detach(), advantage_RT, batch)
@@ -124,6 +151,10 @@ class GRPO(Checked):
             divergence_RT = k3(said_RT, required(batch, "reference"))
             loss_RT = loss_RT + self.kl * (divergence_RT if self.as_published else ratio_RT * divergence_RT)
             metrics["kl_reference"] = token_metric(divergence_RT, batch)
+        if self.cap is not None:
+            weight_RT = log_ratio(required(batch, "proximal"), required(batch, "sampled")).exp()
+            loss_RT = loss_RT * weight_RT.clamp(max=self.cap)
+            metrics["capped"] = token_metric(weight_RT > self.cap, batch)
         return Loss(self._aggregate(loss_RT, batch), metrics)
 
     def _aggregate(self, loss_RT: Tensor, batch: Batch) -> Tensor:

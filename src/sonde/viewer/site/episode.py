@@ -12,8 +12,8 @@ from typing import Any
 
 from sonde.core import Trajectory
 from sonde.core.plain import plain
-from sonde.evaluate import Row, row
 from sonde.labels import label
+from sonde.rows import Row, row
 from sonde.store import annotation_names, read_annotations
 
 from ..text import compact, indented

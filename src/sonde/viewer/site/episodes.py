@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sonde.core import UserError, unknown
-from sonde.evaluate import Row
+from sonde.rows import Row
 from sonde.store import TrajectoryDataset
 
 from ..transcripts import efficiency

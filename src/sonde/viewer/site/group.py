@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sonde.core import AGENT, Trajectory, UserError
 from sonde.core.plain import Piece
-from sonde.evaluate import Row
+from sonde.rows import Row
 
 from ..text import pieces
 from .episodes import Line, line_of

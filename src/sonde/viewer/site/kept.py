@@ -14,7 +14,8 @@ from pathlib import Path
 import orjson
 
 from sonde.core import StoreError
-from sonde.evaluate import Evaluation, Row
+from sonde.evaluate import Evaluation
+from sonde.rows import Row
 from sonde.run import EVALUATION, load_evaluation
 
 _ROWS, _END = b'\n  "rows": [', b'\n  ],\n  "metrics": '

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sonde.beliefs import normalised
-from sonde.core import AGENT, Episode, Filter, ReplayError, Trajectory, UserError, invalid
+from sonde.core import AGENT, Episode, Filter, ReplayError, Trajectory, UserError, by_rules, invalid
 from sonde.elicit import Elicited
 from sonde.scoring import as_assumed
 
@@ -108,7 +108,7 @@ def _filters(shelf: Shelf, t: Trajectory, stages: Sequence[Episode]) -> list[Fil
         return []
     found = [prior]
     for turn in t.turns[: len(stages) - 1]:
-        found.append(found[-1].observe(turn))
+        found.append(found[-1].observe(by_rules(turn)))
     return found
 
 
@@ -183,7 +183,7 @@ def best(library: Library, run: str, identity: str, turn: int) -> Best:
     if f is None:
         raise UserError(f"best: {_why(shelf, t)}")
     for done in t.turns[:turn]:
-        f = f.observe(done)
+        f = f.observe(by_rules(done))
     return best_of(f, shelf.env.say)
 
 

@@ -84,6 +84,28 @@ function picked() {
   count.textContent = n ? `${n} picked` : "none picked";
 }
 
+// --- tables that are sorted where they are -------------------------------------------------------------------------------
+
+for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table[data-sortable]")))
+  for (const head of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("thead th[data-sort]"))) {
+    const button = document.createElement("button");
+    button.className = "sort";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => sortBy(table, head));
+  }
+
+/** By a column: downwards at first, then upwards. @param {HTMLTableElement} table @param {HTMLElement} head */
+function sortBy(table, head) {
+  const heads = [...table.querySelectorAll("thead th")];
+  const column = heads.indexOf(head);
+  const sign = head.getAttribute("aria-sort") === "descending" ? 1 : -1;
+  for (const other of heads) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", sign < 0 ? "descending" : "ascending");
+  const value = (/** @type {HTMLTableRowElement} */ row) => Number(row.cells[column].dataset.value);
+  table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => sign * (value(a) - value(b))));
+}
+
 // --- stepping through an episode ---------------------------------------------------------------------------------------
 
 const turns = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".conversation:not(.game) .turn[id]")]);

@@ -1,104 +1,91 @@
-"""Who is accused in a template (`words`): only what states it, about somebody named, in a sentence of its own.
+"""Who is accused: by what a sentence states and whom it names, in whatever frame.
 
-A suspicion ("I think it was X"), a condition, a report ("they say that X did it"), a question and a denial accuse
-nobody. Source: ours; PAPRIKA, appendix B.4.4, has the detective announce an accusation, "merely confronting" is none.
+A sentence that speaks of guilt accuses the only person whom it names and does not deny, report, or suppose; a suspicion
+("it may be X"), a condition, a report ("they say that X did it") and a question accuse nobody. Source: ours; PAPRIKA,
+appendix B.4.4, has the detective announce an accusation, "merely confronting" is none.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable, Sequence
 
-from .patterns import SENTENCE
-from .wordings import wordings
+from sonde.people.language.lists import word_set
 
-_SAID = wordings("accusing")
-
-_CERTAIN = _SAID.pattern("certain")
-_HEDGED = _SAID.test("hedged")
-_PROVEN = _SAID.pattern("proven")
-_PATTERNS = _SAID.patterns("patterns")
-_NOT = _SAID.pattern("not")
-_OTHERWISE = _SAID.pattern("otherwise")
-_LEAD = _SAID.pattern("lead")
-_ANNOUNCED = _SAID.pattern("announced")
-_GUILT = _SAID.test("guilt")
-_QUOTED = _SAID.test("quoted")
-_RETRACTED = _SAID.test("retracted")
-_PRONOUN = _SAID.pattern("pronoun")
-_ALSO = _SAID.pattern("also")
+from .names import Sentence, mentioned, spoken
+from .phrases import listed_as, says, spots
 
 
-def accused(template: str) -> tuple[int, ...]:
-    """The numbers of all people whom a template accuses.
-
-    >>> accused("i accuse the @p2 of the murder ."), accused("i think that @p2 did it ."), accused("was it @p1 ?")
-    ((2,), (), ())
-    """
-    if "@p" not in template or _QUOTED(template):
-        return ()
+def accused(said: Iterable[Sentence]) -> list[str]:
+    """The ids of all whom a message accuses."""
+    people = list(dict.fromkeys(p for s in said for p in mentioned(s.words, "p")))
     found: dict[str, None] = {}
-    for sentence in SENTENCE.findall(template):
-        if "?" in sentence or not _GUILT(sentence):
-            continue
-        plain = " ".join(_NOT.sub(" ", _PROVEN.sub(" ", _CERTAIN.sub(" ", sentence))).split())
-        if _HEDGED(plain):
-            continue
-        if (before := _PRONOUN.search(plain)) and _states(plain[: before.start()]):
-            found |= _meant(template)
-        for pattern in _PATTERNS:
-            for match in pattern.finditer(plain):
-                stated = _states(plain[: match.start()]) and not _OTHERWISE.match(plain, match.end())
-                found |= _named(plain, match) if stated else {}
-    return tuple(sorted(int(p[1:]) for p in found))
+    for sentence in said:
+        if not sentence.asks and says("guilt", sentence.words) and sentence.words[0] not in word_set("aux"):
+            found |= dict.fromkeys(_stated(sentence.words, people))
+    return list(found)
 
 
-def may_accuse(template: str) -> bool:
-    """Whether a template that is not understood states somebody's guilt, in a sentence that neither asks nor supposes.
-
-    >>> may_accuse("it ends here : @p2 is the one , the murderer ."), may_accuse("i think that @p2 did it .")
-    (True, False)
-    """
-    plain = (_PROVEN.sub(" ", _CERTAIN.sub(" ", s)) for s in SENTENCE.findall(template) if "?" not in s)
-    return not _QUOTED(template) and any("@p" in s and _GUILT(s) and not _HEDGED(s) for s in plain)
+def _supposed(words: tuple[str, ...]) -> bool:
+    """Whether a sentence doubts, supposes or reports."""
+    plain = list(words)
+    for spot in spots("sure", words):
+        plain[spot.start : spot.end] = ["i"] * (spot.end - spot.start)
+    return says("doubt", tuple(plain)) or says("hearsay", tuple(plain))
 
 
-def doubtful(template: str) -> bool:
-    """Whether the message that accuses somebody takes it back or names company."""
-    return _RETRACTED(template)
+_SOMEBODY = frozenset(("he", "she", "they", "him", "her", "them", "you", "that", "this", "who"))
+_PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
 
 
-def _states(before: str) -> bool:
-    """Whether the words of a sentence before the guilt leave it a statement: a clause that leads to it, after others
-    that are no order to repeat something."""
-    last = re.split(r"[,:]", before)[-1]
-    said = before.rsplit(":", 1)[0] if ":" in before else None
-    if said is not None and (not _ANNOUNCED.search(said) or re.search(r"@p\d (?!,)[a-z']", said)):
+def _stated(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
+    """Whose guilt a sentence states: the clause that speaks of it, without those that deny or describe."""
+    words = words[: words.index("because")] if "because" in words else words
+    if _supposed(words):
+        return []
+    parts: list[tuple[str, ...]] = [()]
+    for word in words:
+        parts = [*parts, ()] if word in _PARTS else [*parts[:-1], (*parts[-1], word)]
+    parts = [part for part in parts if part and not says("deny", part)]
+    guilty = [i for i, part in enumerate(parts) if says("guilt", part)]
+    if not guilty or not all(_read(parts[i]) for i in guilty):
+        return []
+    last = guilty[-1] + 1
+    more = parts[last] if last < len(parts) and parts[last][0][:2] == "@p" else ()
+    if not _read(more):
+        return []
+    found = [p for i in guilty for p in mentioned(parts[i], "p")]
+    found += mentioned(more, "p") if found else []
+    beside = [
+        p
+        for i in guilty
+        for j in (i + 1, i - 1)
+        if 0 <= j < len(parts) and _read(parts[j])
+        for p in mentioned(parts[j], "p")
+    ]
+    meant = any(not _SOMEBODY.isdisjoint(parts[i]) for i in guilty) and len(everybody) == 1
+    return list(dict.fromkeys(found or beside)) or (list(everybody) if meant else [])
+
+
+def _read(part: tuple[str, ...]) -> bool:
+    """Whether every word of a clause belongs to an accusation: "the killer's cousin" is somebody else."""
+    inside = {i for spot in spots("guilt", part) for i in range(spot.start, spot.end)}
+    own = listed_as("accusing")
+    owner = next((i for i, w in enumerate(part) if w == "s" and part[i - 1][0] != "@"), len(part))
+    if says("guilt", part[:owner]) and part[owner + 1 : owner + 2] not in ((), ("name",)):
         return False
-    joined = re.split(r"\b(?:and|so|but|because) (?=\w)", last.strip())[-1]
-    return bool(
-        _LEAD.fullmatch(joined.strip()) or re.fullmatch(r"(?:(?:the|our) )?@p\d(?: ,| and| or)?|", joined.strip())
-    )
+    return all(i in inside or w[0] == "@" or w in own or w.endswith("ly") for i, w in enumerate(part))
 
 
-def _meant(template: str) -> dict[str, None]:
-    """Whom "I accuse her" means: the only person whom the message mentions."""
-    people = dict.fromkeys(re.findall(r"@(p\d)", template))
-    return people if len(people) == 1 else {}
+def _open(sentence: Sentence) -> bool:
+    """Whether a sentence speaks of guilt and neither asks, denies, reports nor supposes."""
+    words = sentence.words
+    stated = not sentence.asks and words[0] not in word_set("aux") and says("guilt", words)
+    return stated and not _supposed(words) and not says("deny", words)
 
 
-def _named(sentence: str, match: re.Match[str]) -> dict[str, None]:
-    """The person of a pattern, and whoever is joined to them."""
-    people = {p: None for p in match.groups() if p}
-    more = _ALSO.match(sentence, match.end(1))
-    while more:
-        people[more[1]] = None
-        more = _ALSO.match(sentence, more.end())
-    if match.start() > 0 and (before := re.search(r"@(p\d) (?:and|or) (?:the )?@$", sentence[: match.start(1)])):
-        people[before[1]] = None
-    return people
-
-
-_PLAIN = _SAID.pattern("plain")
+def may_accuse(said: Iterable[Sentence]) -> bool:
+    """Whether a message that is not understood states somebody's guilt."""
+    return any(_open(s) and bool(mentioned(s.words, "p")) for s in said)
 
 
 def is_accusation(said: str) -> bool:
@@ -107,6 +94,4 @@ def is_accusation(said: str) -> bool:
     >>> is_accusation("I accuse the janitor."), is_accusation("Is Akiko the murderer?")
     (True, False)
     """
-    sentences = SENTENCE.findall(said.lower())
-    plain = (_PROVEN.sub(" ", _CERTAIN.sub(" ", s)) for s in sentences if "?" not in s)
-    return any(_PLAIN.search(s) and not _HEDGED(s) for s in plain)
+    return any(map(_open, spoken(said)))

@@ -1,149 +1,161 @@
-"""What is looked at in a unit of a message: things, places, records, people (`reading`). Source: ours."""
+"""What is looked at in a unit of a message: things, places, records, people. Source: ours; see `reading`."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
-from . import patterns as pattern
-from .context import BODY, MANY, NOTHING, Context, Reading, examining, looking_at, mentioned
-from .doubts import is_meant, of_record, somebodys
-from .records import pointed_at
-from .topics import SEVERAL
+from sonde.people.language.lists import word_set
 
-_YOU = re.compile(r"\byou\b")
-_IT = re.compile(r"\b(?:it|this|that|them|these|those)\b")
-_THEIRS = re.compile(r"\b(?:he|she|his|her|their)\b")
-_SHOW = re.compile(r"\b(?:show|let|give|hand) (?:me|us)\b")
-_PERSON = re.compile(r"@p\d")
-_NAMED = re.compile(r"@[irblpx]")
-
-# --- people ----------------------------------------------------------------------------------------------------------
+from .cases import Act, Frame
+from .names import mentioned, pointed_at
+from .phrases import listed_as, says
+from .units import BODY, MANY, NOTHING, Context, Reading, begun, order
 
 
-def looked_over(here: Context, unit: str, asks: bool) -> Reading | None:
-    """A look at what somebody wears, or at what they do with their hands; None if it is none."""
-    person = _wearer(here, unit)
-    if person == SEVERAL:
-        return MANY if _looked_for(unit) else NOTHING
-    if not person:
+def seen(target: str) -> Reading:
+    """A look at a thing, a place or a person; a record, and somebody from outside (`b6`), is checked."""
+    return Reading("act", Act("check", f"r{target[1:]}") if target[0] in "rb" else Act("examine", target))
+
+
+def worn(here: Context, words: tuple[str, ...], looks: bool) -> Reading | None:
+    """A look at what somebody wears; None if it is none."""
+    people = mentioned(words, "p")
+    whose = {"his", "her", "their"} & {*words}
+    marked = "@i0" in words and bool(people or whose)
+    if not looks or not (says("wear", words) or marked) or says("worn not", words) or mentioned(words, "r"):
         return None
-    if not (asks or _looked_for(unit)):
-        return NOTHING
-    if len(mentioned(unit, "p")) > 1 and not pattern.ASK.search(unit):
-        return MANY  # whose, if it is about two?
-    return examining(person)
-
-
-def _wearer(here: Context, unit: str) -> str:
-    """Whose clothes and habits the unit is about, if it is about that."""
-    found = (pattern.WEARS.search(unit) or pattern.HABIT.search(unit)) if "@p" in unit else None
-    if not (found or pattern.WEARS_YOU.search(unit)) or pattern.NOT_WORN.search(unit):
-        return ""
-    if found:
-        whose = next(g for g in found.groups() if g)
-        return "" if here.called not in ("", whose) and _YOU.search(unit) else whose
-    if not _THEIRS.search(unit):
-        people = mentioned(unit, "p") or [here.spoken_to or here.person]
-    elif len(people := _said_of(here, unit)) > 1:
-        return SEVERAL
-    return people[0] if len(people) == 1 and people[0][:1] == "p" else ""
-
-
-def _said_of(here: Context, unit: str) -> list[str]:
-    """Who "he" or "her" may be: everybody mentioned so far but who is called by name."""
-    said = f"{here.before} {here.said} {unit}"
-    people = mentioned(said, "pb")
-    others = [p for p in people if p != here.called] or ([] if _SHOW.search(unit) else people)
-    return ["", *others] if "@v" in said else others
-
-
-def _looked_for(unit: str) -> bool:
-    """Whether clothes and habits are to be seen, and are not only spoken of."""
-    ways = (pattern.EXAMINE, pattern.SOUGHT, pattern.HABIT, pattern.ASK, pattern.WHOSE)
-    return any(way.search(unit) for way in ways)
-
-
-# --- things ----------------------------------------------------------------------------------------------------------
-
-
-def inspected(here: Context, unit: str, asks: bool) -> Reading:
-    """A look at something."""
-    if bare := pattern.BARE.match(unit):
-        return looking_at(bare[1])
-    if not asks and (before := _it_says(here, unit)):
-        return looking_at(before)
-    examines = pattern.EXAMINE.search(unit)
-    if " not " in unit or not (examines or asks):
-        return NOTHING
-    if asks and (not examines or pattern.ASKED.match(unit)):
-        return _told_by(here, unit)
-    looked = pattern.LOOK_AT.search(unit) or pattern.LOOK_FOR.search(unit)
-    if looked and pattern.NEXT.match(unit, looked.end()):
+    if len(people) > 1:
         return MANY
-    if somebodys(unit):
+    if people:
+        return seen(people[0])
+    if {"you", "your"} & {*words} and here.teller[:1] == "p":
+        return seen(here.teller)
+    if {"his", "her", "their", "he", "she", "they"} & {*words} and here.people and here.people[-1][0] == "p":
+        return seen(here.people[-1])
+    return None
+
+
+def looked(here: Context, words: tuple[str, ...], verb: int | None, asks: bool) -> Reading | None:
+    """A look at something; None if it is none."""
+    if here.teller and ({"you", "your"} & {*words} or not mentioned(words, "irblx") or begun("about", words, verb)):
+        return None
+    if verb is None or (begun("seek", words, verb) and not begun("about", words, verb)):
+        return _named(here, words, asks)
+    whole = words[verb:]
+    rest = _aimless(whole)
+    records = mentioned(whole, "rb")
+    for found in (records if len(records) == 1 else mentioned(rest, "rb"), mentioned(rest, "i")):
+        if found:
+            return _meant(here, whole, found)
+    if record := pointed_at(here.frame, here.heard, rest):
+        return seen(record)
+    if found := mentioned(rest, "l"):
+        return _meant(here, whole, found)
+    if found := mentioned(rest, "p"):
+        talks = begun("go", words, verb) and not begun("look", words, verb)
+        return Reading("talk", person=int(found[0][1:])) if talks else _looked_over(rest, found)
+    if says("body", rest) or "@v" in rest:
+        return BODY
+    if here.things and {"it", "that", "this"} & {*rest[1:3]}:
+        return seen(here.things[-1])
+    return None
+
+
+def _meant(here: Context, words: tuple[str, ...], found: Sequence[str]) -> Reading:
+    """A look at the only thing that is named, if it is the thing itself, and nobody's whose it is not."""
+    if len(found) > 1:
+        return MANY
+    target = found[0]
+    at = next(i for i, w in enumerate(words) if w[0] == "@" and mentioned((w,), target[0]) == [target])
+    before, behind = words[max(at - 2, 0) : at], words[at + 1 : at + 3]
+    if target[0] == "b" and behind[:1] == ("s",):
         return NOTHING
-    targets = [looked[1]] if looked else _targets(here, unit)
-    if targets:
-        return _seen(here, unit, targets[0]) if len(targets) == 1 else MANY
-    return BODY if pattern.DEAD.search(unit) else NOTHING
-
-
-def _told_by(here: Context, unit: str) -> Reading:
-    """A question that names what would answer it."""
-    records = mentioned(unit, "r")
-    if len(records) == 1:
-        return NOTHING if of_record(unit) else looking_at(records[0])
-    if pattern.ITEM_SAYS.search(unit):
-        return looking_at(mentioned(unit, "i")[0])
-    if (held := pattern.UNUSUAL.search(unit)) and "@p" not in unit:
-        return looking_at(next(g for g in held.groups() if g))
-    if before := _it_says(here, unit):
-        return looking_at(before)
-    return looking_at(mentioned(unit, "l")[0]) if pattern.PLACE_HOLDS.search(unit) else NOTHING
-
-
-def _it_says(here: Context, unit: str) -> str:
-    """The only thing that a message has mentioned so far, if it is asked what it says."""
-    if not pattern.IT_SAYS.search(unit):
-        return ""
-    marks = mentioned(f"{here.before} {unit}", "pirbl")
-    return marks[0] if len(marks) == 1 and marks[0][0] in "ir" else ""
-
-
-def _seen(here: Context, unit: str, target: str) -> Reading:
-    """A person is looked at only as a whole; "his phone" is nothing that there is."""
-    if target[0] == "p" and target not in pattern.DIRECTLY.findall(unit):
+    if target[0] in "li" and behind[:1] == ("s",) and behind[1:] and behind[1] not in listed_as("after"):
         return NOTHING
-    if target[0] == "i" and re.search(rf"\b(?:his|her|their) (?:\w+ )?@{target}\b", unit):
-        named = [p.id for p in here.frame.people if p.name in here.frame.names[target]]
-        if target == "i0" or (named and _said_of(here, unit) != named):
+    if target[0] == "l" and before[-1:] and before[-1] in ("in", "of", "on", "at", "from") and before[:-1]:
+        part = before[0]
+        if not (
+            part in listed_as("part")
+            or part in listed_as("lead")
+            or part.endswith(("ly", "ing"))
+            or order((part,)) == 0
+        ):
             return NOTHING
-    return looking_at(target) if is_meant(here.frame, unit, target) else NOTHING
+    if before[1:] == ("on",) and words[max(at - 3, 0)] == "s":
+        return NOTHING
+    if target[0] in "il" and before[-1:] == ("s",):
+        return seen(target) if before[0][1:] in _owners(here.frame, target) else NOTHING
+    return seen(target)
 
 
-def _targets(here: Context, unit: str) -> list[str]:
-    """Everything that the unit says is to be looked at."""
-    verb = pattern.EXAMINE.search(unit)
-    rest = pattern.LOCATED.sub("", unit[verb.start() :] if verb else unit)
-    if not _NAMED.search(rest):  # "the button, let me see it"
-        rest = _PERSON.sub("", pattern.LOCATED.sub("", unit))
-    if marks := mentioned(rest, "ri"):
-        return _narrowed(rest, marks)
-    record = pointed_at(here.frame, here.words, f"{here.before} {rest}", rest)
-    if marks := mentioned(rest, "b") or ([record] if record else mentioned(rest, "l") or mentioned(rest, "p")):
-        return marks
-    if pattern.POISONED.search(unit) or (here.frame.method == "poison" and pattern.POISON.search(unit)):
-        return ["i1"]
-    return _it(here, rest)
+def _owners(frame: Frame, target: str) -> list[str]:
+    """Who is named by the name of a thing."""
+    return [p.id for p in frame.people if p.name in frame.names[target]]
 
 
-def _narrowed(rest: str, marks: list[str]) -> list[str]:
-    """One of two where the second only says what the first is compared with, or is part of its name."""
-    compared = len(marks) == 2 and re.search(rf"@{marks[0]} (?:for|against|with|to see|to find|about)\b", rest)
-    return marks[:1] if compared else marks
+def _looked_over(rest: tuple[str, ...], found: Sequence[str]) -> Reading | None:
+    """A look at somebody as a whole."""
+    if rest[1:2] == (",",):
+        return None
+    at = next(i for i, w in enumerate(rest) if w[:2] == "@p")
+    behind = rest[at + 1] if at + 1 < len(rest) else ","
+    if (
+        behind == "s"
+        or (at > 1 and rest[at - 1] == "of")
+        or not (behind == "," or behind.endswith("ly") or behind in listed_as("small") | listed_as("after"))
+    ):
+        return None
+    return seen(found[0]) if len(found) == 1 else MANY
 
 
-def _it(here: Context, rest: str) -> list[str]:
-    """What "it" is: the only thing mentioned before."""
-    things = mentioned(here.before, "ir")
-    return things if len(things) == 1 and _IT.search(rest) else []
+def _named(here: Context, words: tuple[str, ...], asks: bool) -> Reading | None:
+    """A question that names what would answer it, or a thing and nothing else."""
+    marks = mentioned(words, "irbl")
+    if (
+        len(marks) == 1
+        and all(
+            w[0] == "@" or w in listed_as("lead") or w in listed_as("small") or w in word_set("fillers") or w == ","
+            for w in words
+        )
+        and not mentioned(words, "p")
+    ):
+        return seen(marks[0])
+    records = mentioned(words, "r")
+    if len(records) == 1 and (says("shows", words) if asks else says("will tell", words)):
+        return seen(records[0])
+    if asks and len(marks) == 1 and marks[0][0] == "i" and says("tells", words):
+        return seen(marks[0])
+    if asks and len(marks) == 1 and marks[0][0] in "il" and says("found", words) and not mentioned(words, "p"):
+        return seen(marks[0])
+    return None
+
+
+def _aimless(words: tuple[str, ...]) -> tuple[str, ...]:
+    """An order without what it is for: "check the log to verify her alibi", "search the hall for the button"."""
+    named = 0
+    for i, word in enumerate(words):
+        after = words[i + 1] if i + 1 < len(words) else ""
+        if (
+            named
+            and not (word == "to" and after[:1] == "@")
+            and word
+            in (
+                "to",
+                "for",
+                "because",
+                "since",
+                "so",
+                "which",
+                "against",
+                "with",
+                "about",
+                "if",
+                "whether",
+                "who",
+                "whom",
+                "as",
+            )
+        ):
+            return words[:i]
+        named += word[0] == "@"
+    return words

@@ -10,29 +10,25 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
 
+from .answers import unanswered
 from .cases import Act, Case, Frame, data
-from .context import NEW, Past
 from .filter import MARK, VALUES, Slot
-from .public import unanswered
 from .reading import read
-from .small_talk import contested
 from .telling import describe, observe
 
 
-def reply(case: Case, said: str, accusation: str, past: Past = NEW) -> str:
-    """The true answer to a message; `accusation` if it accuses somebody."""
+def reply(case: Case, said: str, accusation: str, left: int | None = None) -> str:
+    """The true answer to a message; `accusation` if it accuses somebody. `left` are the turns after this one."""
     act = read(case.frame, said).act
-    return observe(case, act).text if act and case.frame.acts[act] else empty(case.frame, said, accusation, past)
+    return observe(case, act).text if act and case.frame.acts[act] else empty(case.frame, said, accusation, left)
 
 
-def empty(frame: Frame, said: str, accusation: str, past: Past = NEW) -> str:
-    """The answer to a message that reveals nothing, which follows from what is public and was said before."""
+def empty(frame: Frame, said: str, accusation: str, left: int | None = None) -> str:
+    """The answer to a message that reveals nothing, which follows from what is public."""
     found = read(frame, said)
     if found.kind == "accuse":
         return accusation
-    if found.act is not None:
-        return contested(frame, found.act, said, past) or describe(frame, found.act, ())
-    return unanswered(frame, found, said, past)
+    return describe(frame, found.act, ()) if found.act else unanswered(frame, found, said, left)
 
 
 @lru_cache(maxsize=16384)

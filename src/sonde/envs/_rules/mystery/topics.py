@@ -1,74 +1,86 @@
-"""What a question to somebody is about: the topics of a murder mystery, recognised in templates (`words`).
+"""What somebody is asked about, by the phrasings of `[topic]` in `data/murder_mystery_phrases.txt`. Source: ours.
 
-A question comes with the person asked as "you" (`subjects`). It has a topic of `mystery.TOPICS`, the id of
-another person, `SEVERAL` if it asks for two things, or None if it is about nothing that a person can be asked about.
-Each topic has the ways in which it is put, with the words in their places: who does what to whom. A word alone ("key",
-"alone", "friend") is no question, because it may be said of somebody else. Source: ours.
+The person asked is "you"; a topic needs no other subject than that, and where several are spotted the earlier one of
+`_ORDER` is meant. The time that is spoken of is left out: "at the time of the murder" asks nothing about the murder.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
-from .access import access
-from .wordings import Says, wordings
+from sonde.people.language.lists import word_set
 
-SEVERAL: Final = "several"
+from .cases import Frame
+from .names import mentioned
+from .phrases import listed_as, says, spots
 
-_SAID = wordings("topics")
-_POLITE, _TIME, _TIME_ITSELF = _SAID.pattern("polite"), _SAID.pattern("time"), _SAID.pattern("time_itself")
-_NOT_THEN = _SAID.test("not_then")
-_TOPICS: tuple[tuple[str, Says, Says | None], ...] = (
-    ("scene", _SAID.test("scene"), _NOT_THEN),
-    ("alibi", _SAID.test("alibi"), _NOT_THEN),
-    ("victim", _SAID.test("victim"), _SAID.test("not_victim")),
-    ("death", _SAID.test("death"), _SAID.test("not_death")),
-)
-"""Topic, what asks about it, and what does not although it seems to."""
-_STRIFE = _SAID.test("any_strife")
-_OTHERS, _NOT_OTHERS, _WHOM, _COMPANY = map(_SAID.test, ("others", "not_others", "whom", "company"))
-_PERSON = re.compile(r"@(p\d)")
-_SOME_OF_YOU = re.compile(r"\bwhom? else\b|\b(?:which|who|one|any|some|how many|all|both|each) of you\b")
-_WHO_TOLD = re.compile(r"\bwho (?:told|gave|showed|taught)\b")
-_AND = re.compile(r"\band (?:also )?(?:about |on |for |of )?(?:your|the|@v 's|any)\b")
-_TWO_PLACES = re.compile(r"\bor\b.*@l[1-9]|@l[1-9].*\bor\b")
+Words = Sequence[str]
+_ORDER: Final = ("access", "scene", "victim", "alibi", "death")
 
 
-def topic(asked: str, means: str) -> str | None:
-    """What `asked`, a template in which the person asked is "you", asks, where access is a matter of `means`.
-
-    >>> topic("where were you when @v died ?", "key"), topic("did you see @p2 ?", "key")
-    ('alibi', 'p2')
-    """
-    asked = _POLITE.sub(" ", asked)
-    others = dict.fromkeys(_PERSON.findall(asked))
+def topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
+    """What somebody is asked about: one of `TOPICS`, the id of another person, "several", or ""."""
+    others = [p for p in mentioned(words, "p") if p != teller]
     if others:
-        return _person(list(others), asked)
-    time = _TIME.search(asked)
-    if time and _TIME_ITSELF.search(asked, 0, time.start()):
-        return _own(asked, means)
-    return _own(" ".join(_TIME.sub(" ", asked).split()), means)
+        return "" if says("company", words) else others[0] if len(others) == 1 else "several"
+    if says("all of you", words):
+        return "several"
+    plain = _untimed(words)
+    found = [name for name in _ORDER if _about(name, plain, frame)]
+    if says("others", plain) and not says("not others", words) and found[:1] != ["access"]:
+        first = min(spot.start for spot in spots("others", plain))
+        anybody = not listed_as("anybody").isdisjoint(plain)
+        if not found or (anybody if found[0] in ("death", "alibi", "scene") else first < _first(found[0], plain)):
+            return "others"
+    found = found or [name for name in ("death", "alibi") if says(name, words) and not _denied(name, words)]
+    return "several" if _apart(found, plain) else found[0] if found else ""
 
 
-def _person(others: list[str], asked: str) -> str | None:
-    if len(others) > 1:
-        return SEVERAL
-    return None if _COMPANY(asked) else others[0]
+def _first(name: str, words: tuple[str, ...]) -> int:
+    return min(spot.start for spot in (*spots(name, words), *spots("strife", words)))
 
 
-def _own(asked: str, means: str) -> str | None:
-    """A topic of `TOPICS`; None if there is none, or more than one that do not belong together."""
-    if _OTHERS(asked) and not _NOT_OTHERS(asked):
-        return None if access(asked, means) else "others"
-    if _SOME_OF_YOU.search(asked):
-        return SEVERAL
-    if _WHOM(asked) and not _WHO_TOLD.search(asked):
-        return None
-    found = [name for name, said, unless in _TOPICS if said(asked) and not (unless and unless(asked))]
-    if access(asked, means):
-        return "access" if not set(found) - {"alibi", "scene"} else None
-    if found:
-        two = _AND.search(asked) if len(found) > 1 else found[0] == "scene" and _TWO_PLACES.search(asked)
-        return SEVERAL if two else found[0]
-    return "victim" if _STRIFE(asked) and "@" not in asked.replace("@v", "") else None
+def _denied(name: str, words: tuple[str, ...]) -> bool:
+    """Whether a question that seems to be about something is not."""
+    return name in ("victim", "death") and says(f"not {name}", words)
+
+
+def _about(name: str, words: tuple[str, ...], frame: Frame) -> bool:
+    own = _of_you(words)
+    if name == "access":
+        return (own or "you" in words) and (says("access", words) or (frame.means == "skill" and says("skill", words)))
+    if name == "victim" and says("strife", words) and says("both", words):
+        return not says("not victim", words)
+    return says(name, words) and not _denied(name, words) and (own or name in ("victim", "death"))
+
+
+def _of_you(words: Words) -> bool:
+    """Whether the subject of a question is whoever is asked, or none is named."""
+    for a, b in pairwise(words):
+        if a == "you" and b in word_set("aux"):
+            return True
+        if a in word_set("aux") and (b[0] == "@" or b in ("there", "it", "he", "she", "they", "the", "that")):
+            return b in ("there", "it", "that") and ("you" in words or "your" in words)
+        if a in word_set("aux") and b == "you":
+            return True
+    return True
+
+
+def _apart(found: Sequence[str], words: tuple[str, ...]) -> bool:
+    """Whether two topics are asked for and not one in terms of the other."""
+    cuts = [i for i, w in enumerate(words) if w in ("and", ",")]
+    for at in cuts if len(found) > 1 else ():
+        one, two = ({n for n in found if says(n, part)} for part in (words[:at], words[at:]))
+        if one and two and one.isdisjoint(two) and "death" not in one | two:
+            return True
+    return False
+
+
+def _untimed(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the time that is spoken of."""
+    out = list(words)
+    for spot in spots("time", words):
+        out[spot.start : spot.end] = [""] * (spot.end - spot.start)
+    return tuple(w for w in out if w)

@@ -82,6 +82,16 @@ def region(words: Words) -> str | None:
     return _words().get(" ".join(words))
 
 
+def people(country: str) -> Sequence[str]:
+    """Words for the people of a country; none of what is no country.
+
+    >>> people("New Zealand"), people("guitar")
+    (['new zealander'], ())
+    """
+    name = region(tokens(country))
+    return () if name is None or name in CONTINENTS else regions()[name].people
+
+
 @cache
 def within(name: str) -> Claim:
     """Which topics are from, in or of a region; of a part of a country only where it is false."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from sonde.people.language.clauses import Subject
@@ -134,8 +134,33 @@ def read(said: str) -> Reading:
 
     >>> read("What color is it?").kind, read("Is it green? Is it slimy?").kind
     ('open', 'several')
+    >>> read("Is it bigger or smaller than a car?").kind
+    'open'
     """
-    return room().read(said)
+    return _read(said)
+
+
+_ALWAYS = 15
+"""Who hear yes, for one who hears no."""
+
+
+@lru_cache(maxsize=1 << 14)
+def _read(said: str) -> Reading:
+    found = room().read(said)
+    which = found.claim is not None and " or " in said.lower() and _asks_which(found.claim)
+    return Reading("open") if which else found
+
+
+def _asks_which(claim: Claim) -> bool:
+    """Whether a question asks which of two things is so and not whether one is: both are about the same number, or one
+    of them is true of nearly everything."""
+    if claim.choice is None:
+        return False
+    first, second = (side.text.partition(" ") for side in claim.choice)
+    if first[0] == second[0] and ".." in first[2] and ".." in second[2]:
+        return True
+    yes, no = ((mask & knowledge().all).bit_count() for mask in (claim.yes, claim.no))
+    return yes > _ALWAYS * no
 
 
 def sense(said: str) -> object:

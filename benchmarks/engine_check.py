@@ -1,0 +1,217 @@
+"""Whether a live vLLM or SGLang does what sonde needs of it, to be played with and trained on: a minute.
+
+python benchmarks/engine_check.py vllm Qwen/Qwen3-8B http://localhost:8000/v1 [--adapter FOLDER] [--weights FOLDER]
+python benchmarks/engine_check.py sglang Qwen/Qwen3-8B http://localhost:30000
+
+Every line (or, with `--json`, object) is something that play or training rests on, what was found, and, where that will
+not do, what to change. Ends with 0 if nothing failed. `--tokenizer` names a folder where the model's name is none that
+the hub knows; `--adapter` is a LoRA of peft for this model, `--weights` a folder of the same architecture, both as the
+server sees them. What is not asked for is not checked, and said so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import sonde
+from sonde import Completion, Message, Probe, Sampling
+from sonde.core import SondeError
+from sonde.models.tokens import TokenEndpoint
+
+ASKED = (Message("user", "Name some things that one can find in a kitchen, and say what they are for."),)
+LONG = (Message("user", " ".join(f"Item {i} is kept in box {(7 * i) % 31}." for i in range(40))),)
+CLOSE = 0.1
+"""Nats: most that two log-probabilities of a token may differ on average, by the arithmetic of bfloat16."""
+Verdict = Literal["ok", "fails", "not checked"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One line of the table."""
+
+    check: str
+    verdict: Verdict
+    said: str
+
+
+Check = Callable[[TokenEndpoint, argparse.Namespace], Awaitable[tuple[Verdict, str]]]
+
+
+def verdict(good: bool, said: str, otherwise: str) -> tuple[Verdict, str]:
+    return ("ok", said) if good else ("fails", f"{said}: {otherwise}")
+
+
+async def draw(model: TokenEndpoint, messages: Sequence[Message] = ASKED, **sampling: Any) -> Completion:
+    return await model.generate(messages, Sampling(**{"max_new_tokens": 48, "seed": 1, **sampling}))
+
+
+def distance(a: Sequence[float], b: Sequence[float]) -> float:
+    return statistics.fmean(abs(x - y) for x, y in zip(a, b, strict=True))
+
+
+async def scored(model: TokenEndpoint, c: Completion, messages: Sequence[Message] = ASKED) -> list[float]:
+    """What the server says of the tokens of a completion, as a prompt; but for one that ends it."""
+    [found] = await model.score([Probe((*messages, Message("assistant", c.text, c)))])
+    return found
+
+
+async def ids(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    c = await draw(model)
+    good = len(c.ids) == c.usage.completion and len(c.logprobs) == len(c.ids) and max(c.ids) < len(model.chat.tokenizer)
+    said = f"{len(c.ids)} ids and {len(c.logprobs)} log-probabilities of {c.usage.completion} tokens"
+    return verdict(good, said, "is this its tokenizer (--tokenizer)?")
+
+
+async def token_in_token_out(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    first = await draw(model, max_new_tokens=16)
+    talk = (*ASKED, Message("assistant", first.text, first), Message("user", "And in a garden?"))
+    second = await draw(model, talk, max_new_tokens=16)
+    whole = len(first.prompt_ids) + len(first.ids)
+    said = f"{second.shared} of the first turn's {whole} tokens open the second's prompt"
+    return verdict(second.shared == whole, said, "the template rewrites history; see docs/models.md")
+
+
+async def probabilities(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    c = await draw(model)
+    as_prompt = await scored(model, c)
+    apart = distance(c.logprobs[: len(as_prompt)], as_prompt)
+    said = f"sampled and scored log-probabilities differ by {apart:.4f} on average"
+    return verdict(apart < CLOSE, said, "what is trained is not what was sampled; penalties or quantised caches?")
+
+
+async def temperature(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    more: dict[str, Any] = {"logprobs_mode": "processed_logprobs"} if options.kind == "vllm" else {}
+    asked = replace(model, **more)  # which keeps what it is told, whatever that is
+    try:
+        c = await draw(asked, temperature=2.0, max_new_tokens=64)
+    finally:
+        await asked.close()
+    as_prompt = await scored(model, c)
+    apart = distance(c.logprobs[: len(as_prompt)], as_prompt)
+    found = "processed_logprobs" if apart > CLOSE else "raw_logprobs"
+    said = f"at temperature 2 they differ by {apart:.3f} from those at 1: {found}"
+    if options.kind == "sglang":
+        return verdict(apart > CLOSE, said, "start it without SGLANG_RETURN_ORIGINAL_LOGPROB")
+    return verdict(found == options.logprobs_mode, said, f"say logprobs_mode={found} (--logprobs-mode {found})")
+
+
+async def seeds(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    a, b, c = [await draw(model, seed=seed, temperature=1.0) for seed in (5, 5, 6)]
+    same, other = a.ids == b.ids, a.ids != c.ids
+    said = f"equal seeds {'the same' if same else 'other'} tokens, other seeds {'other' if other else 'the same'} ones"
+    how = "start it with --enable-deterministic-inference" if options.kind == "sglang" else "is a cache in front of it?"
+    return verdict(same and other, said, how)
+
+
+async def samples(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    found = await asyncio.gather(*(draw(model, seed=seed) for seed in range(16)))
+    distinct = len({tuple(c.ids) for c in found})
+    return verdict(distinct > 1, f"16 samples at once, {distinct} different", "samples of a group collapse into one")
+
+
+async def limits(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    cut, greedy = await draw(model, max_new_tokens=3), await draw(model, max_new_tokens=400, temperature=0.0)
+    good = (len(cut.ids), cut.finish) == (3, "length") or cut.finish == "stop"
+    ends = greedy.finish == "length" or greedy.ids[-1] in model.chat.ends
+    said = f"a limit of 3 gives {len(cut.ids)} ({cut.finish}); an answer ends after {len(greedy.ids)} ({greedy.finish})"
+    return verdict(good and ends, said, "the token that ends an answer has to be among its ids")
+
+
+async def prefix_cache(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    await draw(model, LONG, max_new_tokens=1)
+    again = await draw(model, LONG, max_new_tokens=1)
+    said = f"{again.usage.cached} of {again.usage.prompt} prompt tokens from the cache the second time"
+    how = "start vLLM with --enable-prompt-tokens-details, or it does not say; without --no-enable-prefix-caching"
+    good = again.usage.cached > again.usage.prompt // 2
+    return verdict(good, said, how if options.kind == "vllm" else "start it without --disable-radix-cache")
+
+
+async def scores(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    said = (await draw(model, temperature=0.0, max_new_tokens=24)).text
+    turned = " ".join(reversed(said.split()))
+    asked = [Probe((*ASKED, Message("assistant", text))) for text in (said, turned, said)]
+    own, other, again = await model.score(asked)
+    a, b, twice = statistics.fmean(own), statistics.fmean(other), distance(own, again)
+    told = f"its likeliest answer {a:.2f} per token, turned round {b:.2f}, asked twice {twice:.4f} apart"
+    return verdict(a > b and twice < CLOSE, told, "is this the model's tokenizer and template?")
+
+
+async def adapter(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    return await _published(model, options.adapter, adapter=True)
+
+
+async def weights(model: TokenEndpoint, options: argparse.Namespace) -> tuple[Verdict, str]:
+    return await _published(model, options.weights, adapter=False)
+
+
+async def _published(model: TokenEndpoint, folder: Path | None, *, adapter: bool) -> tuple[Verdict, str]:
+    if folder is None:
+        return "not checked", f"--{'adapter' if adapter else 'weights'} FOLDER"
+    before, begun = await draw(model, temperature=0.0), time.perf_counter()
+    await model.publish(folder, "check-1", adapter=adapter)
+    took, after = time.perf_counter() - begun, await draw(model, temperature=0.0)
+    apart = "other" if before.ids != after.ids else "the same"
+    said = f"in {took:.1f} s; then {apart} tokens, by weights {after.weights!r}"
+    return verdict(after.weights == "check-1", said, "completions do not name the weights that sampled them")
+
+
+CHECKS: dict[str, Check] = {
+    "token ids": ids, "token in, token out": token_in_token_out, "log-probabilities": probabilities,
+    "temperature": temperature, "seeds": seeds, "samples": samples, "limits": limits, "prefix cache": prefix_cache,
+    "scores": scores, "adapter": adapter, "weights": weights,
+}  # fmt: skip
+
+
+async def check(options: argparse.Namespace) -> list[Found]:
+    """All checks, one after the other: an error of one is its verdict."""
+    more: dict[str, Any] = {"logprobs_mode": options.logprobs_mode} if options.kind == "vllm" else {}
+    model: TokenEndpoint = sonde.make(
+        f"models:{options.kind}", base_url=options.base_url, model=options.model, tokenizer=options.tokenizer or "",
+        api_key_env=options.api_key_env, retries=1, **more,
+    )  # fmt: skip
+    found: list[Found] = []
+    for name, run in CHECKS.items():
+        try:
+            found.append(Found(name, *await run(model, options)))
+        except SondeError as e:
+            found.append(Found(name, "fails", str(e)))
+    await model.close()
+    return found
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=("vllm", "sglang"))
+    parser.add_argument("model", help="the name under which it is served")
+    parser.add_argument("base_url")
+    parser.add_argument("--tokenizer")
+    parser.add_argument("--logprobs-mode", choices=("raw_logprobs", "processed_logprobs"), default="raw_logprobs")
+    parser.add_argument("--adapter", type=Path)
+    parser.add_argument("--weights", type=Path)
+    parser.add_argument("--api-key-env", default="OPENAI_API_KEY")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parsed(arguments)
+    found = asyncio.run(check(options))
+    if options.json:
+        print(json.dumps([asdict(one) for one in found], indent=2))
+    else:
+        for one in found:
+            print(f"{one.verdict:<12} {one.check:<20} {one.said}")
+    return int(any(one.verdict == "fails" for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,181 @@
+"""Write a page per objective without one of its own: formula, when to use it, its curve, what it can be told.
+
+    python docs/build_algorithms.py
+
+Formula and departures are the module's docstring, the curve is drawn with the functions that training computes, and
+what is said of when to use it stands here. `tests/docs/test_algorithms.py` fails when a page is out of date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import runpy
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sonde.train.algos import OBJECTIVES, objective
+from sonde.train.algos.dpo import ipo_loss, sigmoid_loss
+from sonde.train.algos.grpo import clipped_loss
+from sonde.train.algos.kto import kto_loss
+from sonde.train.algos.rwr import centred_weights, exponential_weights
+from sonde.train.algos.simpo import simpo_loss
+from sonde.viewer.plots import axes
+from sonde.viewer.svg import PALETTE, inline
+from sonde.viewer.templating import asset
+
+DOCS = Path(__file__).parent
+WRITTEN = runpy.run_path(str(DOCS / "written.py"))
+FOLDER = DOCS / "algorithms"
+NOTE = "<!-- Written by `python docs/build_algorithms.py`; do not edit. -->"
+POINTS = 121
+
+Curve = Callable[[Tensor], Tensor]
+
+
+class Page(NamedTuple):
+    """The objectives that a page is about, when they are of use, and its curve: axes, range, lines by name."""
+
+    names: Sequence[str]
+    when: str
+    labels: tuple[str, str] = ("", "")
+    span: tuple[float, float] = (0.0, 1.0)
+    curves: Mapping[str, Curve] = {}
+
+
+ONE = torch.ones(1, dtype=torch.float64)
+PAGES: Mapping[str, Page] = {
+    "sft": Page(
+        ("sft",),
+        "The first thing to try, and what the others start from: it needs nothing but good episodes. With the model's "
+        "own shortest wins it is filtered self-imitation ([bc](bc.md) says more of which episodes). It learns nothing "
+        "from what went wrong, and repeats habits of the winners that have nothing to do with winning.",
+        ("probability of the token", "loss"), (0.02, 1.0), {"-log p": lambda p: -p.log()},
+    ),
+    "dpo": Page(
+        ("dpo", "rpo", "ipo", "ln_dpo"),
+        "Where each task has been played several times and some samples were better than others, and rewards can be "
+        "ranked rather than trusted. `rpo` (PAPRIKA's) is the safer choice over long episodes: plain `dpo` may lower "
+        "the likelihood of both. `ipo` where nearly all pairs are already in order, as it stops at a margin; `ln_dpo` "
+        "where the lengths of good and bad episodes differ much.",
+        ("log ratio of the chosen less that of the rejected", "loss"), (-20.0, 20.0),
+        {"dpo, beta 0.1": lambda d: sigmoid_loss(d, 0.1), "dpo, beta 0.5": lambda d: sigmoid_loss(d, 0.5),
+         "ipo, beta 0.1, / 100": lambda d: ipo_loss(d, 0.1) / 100},
+    ),
+    "simpo": Page(
+        ("simpo",),
+        "As `dpo`, where no reference model fits into memory or the one at hand is of no use: it compares mean "
+        "log-probabilities. Nothing holds the model near where it began, so use few epochs and small steps.",
+        ("mean log p of the chosen less that of the rejected", "loss"), (-3.0, 3.0),
+        {"gamma 1.4": lambda d: simpo_loss(d, 0 * d, 2.5, 1.4), "gamma 0": lambda d: simpo_loss(d, 0 * d, 2.5, 0.0)},
+    ),
+    "kto": Page(
+        ("kto",),
+        "Where episodes are good or bad but make no fair pairs, as in minesweeper, whose world depends on the first "
+        "move (PAPRIKA, appendix C), or where most tasks were only won or only lost.",
+        ("log ratio of the episode", "loss"), (-40.0, 40.0),
+        {"won": lambda r: kto_loss(r, torch.ones_like(r, dtype=torch.bool), 0.0, 0.1),
+         "lost": lambda r: kto_loss(r, torch.zeros_like(r, dtype=torch.bool), 0.0, 0.1)},
+    ),
+    "rwr": Page(
+        ("rwr",),
+        "Where returns are graded, not only won or lost, and everything that was played shall count. `exp` never "
+        "pushes anything down; `centred` does, and is for few epochs.",
+        ("return of the episode", "weight of its tokens"), (-2.0, 2.0),
+        {"exp, T = 1": lambda s: exponential_weights(s, 1.0, 3.0),
+         "exp, T = 0.5": lambda s: exponential_weights(s, 0.5, 3.0), "centred at 0": lambda s: centred_weights(s, 0.0)},
+    ),
+    "grpo": Page(
+        ("grpo",),
+        "Where the model can play while it learns, and wins sometimes: groups of which all or none win teach nothing. "
+        "What a turn was worth can be told apart ([Training](../training.md), rewards per turn), which shortens the "
+        "way in long episodes. Costs far more episodes than learning from recorded ones.",
+        ("pi / pi when sampled", "loss"), (0.0, 2.0),
+        {"advantage 1": lambda r: clipped_loss(r, ONE, 0.2, 0.28),
+         "advantage -1": lambda r: clipped_loss(r, -ONE, 0.2, 0.28)},
+    ),
+}  # fmt: skip
+
+
+def pages() -> dict[str, str]:
+    """The pages by file name, and the one that leads to them."""
+    return {"index.md": overview(), **{f"{name}.md": _page(name, found) for name, found in PAGES.items()}}
+
+
+def overview() -> str:
+    """All objectives, each with its page and the first line of it."""
+    parts = [
+        f"# Algorithms\n\n{NOTE}\n\nWhat a training makes better, one file of `sonde/train/algos` each; the formula of "
+        "every one is worked out by hand in the tests. What rewards, credit and data they get is said in "
+        "[Training](../training.md) and [Learning with values](../offline-rl.md).\n\n"
+    ]
+    where = {name: page for page, found in PAGES.items() for name in found.names}
+    rows: list[tuple[str, str, str]] = []
+    for name in OBJECTIVES:
+        first, _ = WRITTEN["parted"](inspect.getdoc(type(objective(name))) or "")
+        rows.append((f"[{name}]({where.get(name, name)}.md)", first, _kind(name)))
+    parts.append(WRITTEN["table"](("name", "what", "learns from"), rows))
+    parts.append("\n`bc`, filtered and online, is `sft` on chosen episodes: [bc](bc.md).\n")
+    return "".join(parts)
+
+
+def _kind(name: str) -> str:
+    if name in ("grpo", "ppo"):
+        return "its own play"
+    made = objective(name)
+    return ("pairs of episodes" if made.unit == "pair" else "episodes") + ", a reference" * ("reference" in made.needs)
+
+
+def _page(title: str, page: Page) -> str:
+    classes = {name: type(objective(name)) for name in page.names}
+    module = sys.modules[next(iter(classes.values())).__module__]
+    first, rest = WRITTEN["parted"](module.__doc__ or "")
+    parts = [
+        f"# {title}\n\n{NOTE}\n\n{first}\n",
+        f"## When to use it\n\n{page.when}\n",
+        f"## Formula\n\n{WRITTEN['prose'](rest)}\n",
+        f"## Curve\n\n![{title}: {page.labels[1]} over {page.labels[0]}]({title}.svg)\n",
+        "## Settings\n",
+    ]
+    for name, cls in classes.items():
+        told = WRITTEN["prose"](inspect.getdoc(cls) or "")
+        parts += [f"**{name}**: {told}\n", WRITTEN["arguments"](cls)]
+    parts.append(
+        "Set them with `-o objective.NAME=VALUE`; how the trainer goes about it is `-o settings.NAME=VALUE` "
+        "([Training](../training.md)).\n"
+    )
+    return "\n".join(parts)
+
+
+def curves() -> dict[str, str]:
+    """The curves by the name of their page, as pictures that stand for themselves."""
+    return {name: _drawn(name, page) for name, page in PAGES.items()}
+
+
+def _drawn(title: str, page: Page) -> str:
+    x = torch.linspace(*page.span, POINTS, dtype=torch.float64)
+    with axes(height=2.6, right=0.97) as ax:
+        for (name, curve), colour in zip(page.curves.items(), PALETTE, strict=False):
+            ax.plot(x, curve(x), color=colour, lw=1.8, label=name)
+        ax.set(xlabel=page.labels[0], ylabel=page.labels[1])
+        ax.grid(axis="y")
+        if len(page.curves) > 1:
+            ax.legend(frameon=False, fontsize=8.5)
+        svg = inline(ax.figure, title, f"{page.labels[1]} over {page.labels[0]}")
+    light = asset("report.css").split("@media")[0]
+    for name, value in re.findall(r"(--[a-z0-9]+): ([^;]+);", light):
+        svg = svg.replace(f"var({name})", value)
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return svg.replace("<svg ", f'<svg {names} width="460" ', 1) + "\n"
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, "utf-8")
+    for name, svg in curves().items():
+        (FOLDER / f"{name}.svg").write_text(svg, "utf-8")

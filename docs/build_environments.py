@@ -1,0 +1,265 @@
+"""Write a page per environment, and the gallery that leads to them, from code, playthroughs and shipped data.
+
+    python docs/build_environments.py [NAME ...]
+
+Nothing on these pages is written by hand. The rules are the facts of `spec`, the playthrough is the first golden one,
+weighed by the environment's own filter, floor and ceiling are those shipped with sonde, and papers and departures stand
+in the module's docstring. What a turn tells in `info` is collected from episodes played with legal and with hostile
+answers (`sonde.testing.Probe`). `tests/docs/test_environments.py` fails when a page is out of date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import runpy
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import sonde
+from sonde import reference
+from sonde.core import Env, Episode, Gain, Rng, Turn, View, playthrough
+from sonde.core.types import Json
+from sonde.scoring import as_assumed
+from sonde.testing import Probe
+from sonde.testing.probe import mixed, sensible
+
+WRITTEN = runpy.run_path(str(Path(__file__).parent / "written.py"))
+flat, table, prose, arguments = (WRITTEN[name] for name in ("flat", "table", "prose", "arguments"))
+
+FOLDER = Path(__file__).parent / "environments"
+NOTE = "<!-- Written by `python docs/build_environments.py`; do not edit. -->"
+PRESET_COLUMNS = ("preset", "source", "turns", "train, test tasks", "`public`", "rewards", "floor", "reference")
+EPISODES, TURNS = 40, 4000
+"""Where episodes are long, fewer of them are played, at least 8."""
+PATIENCE = 400
+"""Turns beyond which 3 episodes are enough."""
+_LONGEST = 60
+SHOWN = (5, 2)
+"""Turns of a playthrough that are shown: the first ones and the last."""
+SAID = 600
+"""Characters of a message that are shown."""
+KINDS = {
+    "Puzzles and boards": ("battleship", "best_arm", "cellular_automata", "mastermind", "minesweeper", "wordle"),
+    "Conversations": (
+        *("car_dealer", "customer_service", "guess_my_city", "murder_mystery", "twenty_questions"),
+        "user_personalization",
+    ),
+    "Walks and games": ("chess", "maze", "text_nav"),
+    "Multi-Turn Puzzles": (
+        *("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess"),
+    ),
+    "Several sub-episodes in one world": (
+        *("bernoulli_bandit", "combination_lock", "customer_service_bandit", "letter_wordle", "river_swim"),
+    ),
+}
+OTHERS = "More"
+"""Where an environment stands that no kind above names."""
+
+
+def pages(only: Sequence[str] = ()) -> dict[str, str]:
+    """The pages by file name, the gallery among them."""
+    found = {f"{name}.md": environment(name) for name in sonde.names("envs") if not only or name in only}
+    return found if only else {"index.md": gallery(), **found}
+
+
+def gallery() -> str:
+    """Every environment with its picture."""
+    parts = [
+        f"# Environments\n\n{NOTE}\n\nEvery environment at the end of a recorded game, as `sonde view` draws it "
+        "([Viewer](../viewer.md)): a board with what was hidden drawn faintly, or the last words of a conversation.\n"
+    ]
+    placed = {name for names in KINDS.values() for name in names}
+    rest = tuple(name for name in sonde.names("envs") if name not in placed)
+    for title, names in {**KINDS, **({OTHERS: rest} if rest else {})}.items():
+        parts.append(f"## {title}\n")
+        for name in names:
+            about = sonde.make(name).spec.summary
+            parts.append(f"### [{name}]({name}.md)\n\n{about[:1].upper()}{about[1:]}.\n")
+            parts.append(f"[![{name}](../gallery/{name}.svg)]({name}.md)\n")
+    return "\n".join(parts)
+
+
+def environment(name: str) -> str:
+    """The page of one environment."""
+    cls: Any = sonde.find(name)
+    made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
+    title, about = WRITTEN["parted"](sys.modules[cls.__module__].__doc__ or "")
+    parts = [
+        f"# {name}\n\n{NOTE}\n\n{title}\n\n![{name}](../gallery/{name}.svg)\n",
+        f"## Rules\n\n{_rules(made[0])}",
+        f"```sh\nsonde play {name}\nsonde eval {name} --agent reference\n```\n",
+        f"## A playthrough\n\n{_playthrough(name, made[0])}",
+        f"## Floor and ceiling\n\n{_ends(made)}",
+        f"## What can be known\n\n{_known(made)}",
+        f"## Papers and departures\n\n{prose(about)}\n{_departures(made)}",
+        f"## In Python\n\n{_python(cls, made[0])}",
+        "What `turn.info` holds, by its `result`:\n\n" + table(("result", "facts"), _info(made)),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _rules(env: Env[Any]) -> str:
+    """In five lines: the goal, the answer, the end, the reward, and who else speaks."""
+    spec = env.spec
+    low, high = spec.reward_range
+    others = {seat: policy for seat, policy in spec.seats.items() if seat != sonde.AGENT}
+    seats = [f"`{seat}` is {f'`{policy}`' if policy else 'a policy that you bring'}" for seat, policy in others.items()]
+    legal = Episode.begin(env, env.tasks("train")[0]).view().legal
+    answer = env.say(str(legal[0])) if legal else ""
+    lines = [
+        f"Goal: {spec.summary}.",
+        f"An answer: {WRITTEN['code'](answer)}, for example." if answer else "An answer: free text.",
+        f"End: after {spec.max_turns} turns at most; a reply may be {spec.max_new_tokens:,} tokens long by default.",
+        f"Rewards: {low:g} to {high:g} in a turn.",
+        f"Others at the table: {', '.join(seats)}." if seats else "Nobody else is at the table.",
+    ]
+    return "".join(f"- {line}\n" for line in lines)
+
+
+# --- a playthrough --------------------------------------------------------------------------------------------------
+
+
+def _playthrough(name: str, env: Env[Any]) -> str:
+    text = (files("sonde.envs") / "golden" / f"{name}.{env.spec.preset}.0.txt").read_text("utf-8")
+    ep: Episode = playthrough.read(text).play()
+    opening = Episode.begin(ep.env, ep.task, seed=ep.seed).view().messages[0].content
+    gains = ep.gains(expected=True) if as_assumed(env.spec, ep.trajectory()) else None
+    parts = [f"The first message:\n\n```text\n{_cut(opening, 4 * SAID)}\n```\n"]
+    first, last = SHOWN
+    turns = list(ep.turns)
+    shown = turns if len(turns) <= first + last + 1 else [*turns[:first], *turns[-last:]]
+    for turn in shown:
+        if len(shown) < len(turns) and turn is shown[first]:
+            parts.append(f"*{len(turns) - len(shown)} turns later:*\n")
+        parts.append(_turn(turn, gains))
+    outcome = ep.outcome
+    if outcome is not None:
+        parts.append(f"Outcome: {outcome.kind} after {len(turns)} turns, score {outcome.score:g}.\n")
+    return "\n".join(parts)
+
+
+def _turn(turn: Turn, gains: Sequence[Gain] | None) -> str:
+    said = f"```text\n{_cut(turn.text)}\n```\n"
+    told = f"\n```text\n{_cut(turn.told)}\n```\n" if turn.told else ""
+    return f"**Turn {turn.index + 1}**{_bits(gains[turn.index]) if gains else ''}\n\n{said}{told}"
+
+
+def _bits(gain: Gain) -> str:
+    more = (
+        "" if gain.best is None or gain.expected is None else f", {gain.expected:.2f} expected, {gain.best:.2f} at best"
+    )
+    return f" taught {gain.realised + 0.0:.2f} bits{more}"
+
+
+def _cut(text: str, most: int = SAID) -> str:
+    text = text.replace("```", "'''").strip()
+    return WRITTEN["wrapped"](text if len(text) <= most else f"{text[:most].rstrip()} ...")
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _ends(made: Sequence[Env[Any]]) -> str:
+    """The presets, and what the two ends of the scale came to."""
+    told = (
+        "Mean returns on the test split with 95 % intervals, by task (`python -m sonde.reference`): a score of 0 is "
+        "the floor, 100 the reference.\n"
+    )
+    return f"{told}\n{table(PRESET_COLUMNS, map(_preset, made))}"
+
+
+def _preset(env: Env[Any]) -> tuple[str, ...]:
+    spec = env.spec
+    sizes = ", ".join(f"{len(env.tasks(split)):,}" for split in env.splits)
+    low, high = spec.reward_range
+    found = reference.entries().get(reference.fingerprint(env)) if spec.reference else None
+    floor, top = (_score(found, role, getattr(spec, role)) for role in ("floor", "reference"))
+    public = ", ".join(sorted(env.tasks("train")[0].public)) or "-"
+    return (f"`{spec.preset}`", spec.source, str(spec.max_turns), sizes, public, f"{low:g} to {high:g}", floor, top)
+
+
+def _score(entry: Mapping[str, Json] | None, role: str, agent: str) -> str:
+    """The policy, with its mean return and interval where they were measured."""
+    if entry is None:
+        return f"`{agent}`" if agent else "none"
+    score = entry[role]["score"]
+    return f"`{agent}`: {score['mean']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
+
+
+def _known(made: Sequence[Env[Any]]) -> str:
+    """What a prior is spread over, and how many bits it holds."""
+    rows: list[tuple[str, str, str]] = []
+    for env in made:
+        task = env.tasks("test")[0]
+        prior = env.filter(task.public)
+        held = "no exact posterior, so bits are n/a" if prior is None else f"{float(prior.entropy) + 0.0:.2f}"
+        rows.append((f"`{env.spec.preset}`", env.spec.support, held))
+    assumed = ", ".join(f"`{policy}` in the seat `{seat}`" for seat, policy in made[0].spec.assumes.items())
+    note = f"\nThe posterior takes {assumed} for granted; with anybody else there, bits are n/a.\n" if assumed else ""
+    return table(("preset", "the prior is spread over", "bits before the first turn, first test task"), rows) + note
+
+
+def _departures(made: Sequence[Env[Any]]) -> str:
+    found = dict.fromkeys(text for env in made for text in env.spec.departures)
+    return "\nIn short, where it departs:\n\n" + "".join(f"- {text}\n" for text in found) if found else ""
+
+
+def _python(cls: Any, env: Env[Any]) -> str:
+    hidden = flat(cls.task.__doc__ or inspect.getdoc(cls.task) or "")
+    return f"Version {env.spec.version}. {arguments(cls)}\n`env.task(hidden)`: {hidden}\n"
+
+
+# --- what turns tell ------------------------------------------------------------------------------------------------
+
+
+def _info(made: Iterable[Env[Any]]) -> list[tuple[str, str]]:
+    """Every `result` that turned up, with one example of the other facts beside it."""
+    found: dict[str, dict[str, Json]] = {}
+    for env in made:
+        turns = env.spec.max_turns
+        least = 8 if turns <= PATIENCE else 3
+        for turn in _turns(Probe(env=env, episodes=max(least, min(EPISODES, TURNS // turns)))):
+            facts = {k: v for k, v in turn.info.items() if v is not None}
+            found.setdefault(str(facts.pop("result", "")), {}).update(facts)
+    return [(f"`{result}`", _example(facts)) for result, facts in sorted(found.items())]
+
+
+def _turns(probe: Probe) -> Iterator[Turn]:
+    """Turns of legal play, of legal and hostile play, of play that repeats itself, and of the reference."""
+    for i in range(probe.episodes):
+        for reply in (sensible, mixed, _repeating):
+            yield from probe.play(i, reply, "catalogue").turns
+    if policy := probe.reference:
+        act = policy.act_now
+        for i in range(probe.episodes // 8):
+            yield from probe.play(i, lambda view, _: act(view).text).turns
+
+
+def _repeating(view: View, rng: Rng) -> str:
+    """What was said last, every third time."""
+    said = [m.content for m in view.messages if m.role == "assistant"]
+    return said[-1] if said and rng.random() < 1 / 3 else sensible(view, rng)
+
+
+def _example(facts: Mapping[str, Json]) -> str:
+    return ", ".join(f"`{key}`: `{_short(value)}`" for key, value in facts.items()) or "-"
+
+
+def _short(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def main(only: Sequence[str]) -> None:
+    """Write the pages, or those named."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages(only).items():
+        (FOLDER / name).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

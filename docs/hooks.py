@@ -1,0 +1,138 @@
+"""What mkdocs makes while it builds the site, so that it is never out of date: the API reference, from docstrings, and
+the leaderboard, from the files in `results/`."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import runpy
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+WRITTEN = runpy.run_path(str(ROOT / "docs" / "written.py"))
+
+API: Mapping[str, tuple[str, Sequence[str]]] = {
+    "core": ("Environments and episodes", ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing")),
+    "playing": (
+        "Playing and keeping",
+        ("sonde.rollout", "sonde.run", "sonde.store", "sonde.export", "sonde.task_files"),
+    ),
+    "numbers": (
+        "Numbers",
+        (
+            *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results"),
+            *("sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.audit"),
+        ),
+    ),
+    "training": (
+        "Training",
+        (
+            *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.credit"),
+            *("sonde.train.curriculum", "sonde.train.settings", "sonde.train.presets", "sonde.train.learn"),
+            *("sonde.paprika", "sonde.datasets.tasks"),
+        ),
+    ),
+    "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard", "sonde.interop.session")),
+}
+"""The pages of the reference: what they are called, and the modules on them."""
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """The pages of the API reference, beside those that are files."""
+    from mkdocs.structure.files import File
+
+    for name, (title, modules) in API.items():
+        files.append(File.generated(config, f"api/{name}.md", content=reference(title, modules)))
+    return files
+
+
+def on_post_build(config: Any) -> None:
+    """The leaderboard beside its page."""
+    from sonde.results import board
+    from sonde.viewer.leaderboard import export
+
+    export(board(ROOT / "results"), Path(config.site_dir) / "leaderboard" / "board")
+
+
+def reference(title: str, modules: Sequence[str]) -> str:
+    """One page of the reference."""
+    parts = [f"# {title}\n\nFrom the docstrings of the version that this site was built from.\n"]
+    for name in modules:
+        parts += _module(importlib.import_module(name))
+    return "\n".join(parts)
+
+
+def _module(module: ModuleType) -> Iterator[str]:
+    yield f"## {module.__name__}\n\n{WRITTEN['prose'](module.__doc__ or '')}\n"
+    for name, value in _public(module):
+        if inspect.isclass(value):
+            yield from _class(name, value)
+        elif callable(value):
+            yield f"### {name}\n\n{_signature(name, value)}\n{_told(value)}"
+
+
+def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What a module offers: the names it lists, or those defined in it that have no underscore in front."""
+    listed = getattr(module, "__all__", None)
+    for name in sorted(listed, key=str.lower) if listed else vars(module):
+        value = getattr(module, name)
+        if not name.startswith("_") and (listed or getattr(value, "__module__", "") == module.__name__):
+            yield name, value
+
+
+def _class(name: str, cls: type[Any]) -> Iterator[str]:
+    yield f"### {name}\n\n{_signature(name, cls)}\n{_told(cls)}"
+    methods = [
+        f"- `{_called(key, value)}`: {first}" for key, value in vars(cls).items() if (first := _line(key, value))
+    ]
+    if methods:
+        yield "\n".join(methods) + "\n"
+
+
+def _called(name: str, value: Any) -> str:
+    inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    return f"{name}(...)" if callable(inner) else name
+
+
+def _line(name: str, value: Any) -> str:
+    """The first paragraph of what a public method or property says of itself; empty if it says nothing."""
+    if name.startswith("_") or isinstance(value, type) or not hasattr(value, "__doc__"):
+        return ""
+    known = isinstance(value, classmethod | staticmethod | property) or callable(value) or hasattr(value, "attrname")
+    return WRITTEN["escaped"](WRITTEN["parted"](inspect.getdoc(value) or "")[0]) if known else ""
+
+
+def _told(value: Any) -> str:
+    text = inspect.getdoc(value) or ""
+    own = dataclasses.is_dataclass(value) and text.startswith(f"{getattr(value, '__name__', '')}(")
+    return "" if own else WRITTEN["prose"](text) + "\n"
+
+
+def _signature(name: str, value: Any) -> str:
+    try:
+        found = str(inspect.signature(value))
+    except (ValueError, TypeError):
+        return ""
+    text = f"{name}{found}".replace("'", "")
+    return f"```text\n{_wrapped(text)}\n```\n"
+
+
+def _wrapped(text: str, width: int = 100) -> str:
+    """A long signature with a parameter per line."""
+    if len(text) <= width:
+        return text
+    head, _, rest = text.partition("(")
+    inside, _, after = rest.rpartition(")")
+    depth, parts, at = 0, [""], 0
+    for sign in inside:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 0:
+            parts.append("")
+            at += 1
+        else:
+            parts[at] += sign
+    return f"{head}(\n" + "".join(f"    {part.strip()},\n" for part in parts) + f"){after}"

@@ -1,0 +1,120 @@
+"""What the scripts that write pages share: tables, and docstrings as Markdown."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+_TABLE = re.compile(r"^\s*\|")
+_ITEM = re.compile(r"^- ")
+_TAG = re.compile(r"(`[^`]*`)|<")
+
+
+def flat(text: str) -> str:
+    """On one line."""
+    return " ".join(text.split())
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    lines = [tuple(head), *(tuple(row) for row in rows)]
+    lines.insert(1, tuple("---" for _ in lines[0]))
+    return "".join("| " + " | ".join(flat(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def code(text: str) -> str:
+    """On one line, in the type of code.
+
+    >>> code("a\\n`b`")
+    "`a 'b'`"
+    """
+    return f"`{flat(text).replace('`', chr(39))}`"
+
+
+def parted(docstring: str) -> tuple[str, str]:
+    """The first paragraph of a docstring, and the rest of it."""
+    first, _, rest = docstring.partition("\n\n")
+    return flat(first), rest
+
+
+def prose(docstring: str) -> str:
+    """A docstring as Markdown: what is set in is a block of text, and lists and tables have the empty line before them
+    that Markdown wants. Signs that would be tags are escaped.
+
+    >>> print(prose("It is so:\\n    a = <b>\\nand <c>\\n- one"))
+    It is so:
+    <BLANKLINE>
+    ```text
+    a = <b>
+    ```
+    <BLANKLINE>
+    and &lt;c>
+    <BLANKLINE>
+    - one
+    """
+    out: list[str] = []
+    for kind, lines in _blocks(docstring):
+        if kind in ("set in", "example"):
+            least = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+            out += ["```text", *(line[least:] for line in lines), "```"]
+        elif kind == "table":
+            out += lines
+        else:
+            out += escaped("\n".join(lines)).split("\n")
+        out.append("")
+    return "\n".join(out).strip("\n")
+
+
+def wrapped(text: str, width: int = 100) -> str:
+    """Text whose lines fit."""
+    return "\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, width) or [""])
+
+
+def escaped(text: str) -> str:
+    """Without signs that would be tags, but for those in code."""
+    return _TAG.sub(lambda m: m[1] or "&lt;", text)
+
+
+def _blocks(docstring: str) -> list[tuple[str, list[str]]]:
+    """Runs of lines of one kind; an empty line goes with what is set in on both of its sides, else it divides."""
+    found: list[tuple[str, list[str]]] = [("", [])]
+    fresh = True
+    for line in docstring.splitlines():
+        if not line.strip():
+            fresh = True
+            continue
+        kind = _kind(line, after="" if fresh and found[-1][0] == "example" else found[-1][0])
+        same = kind == found[-1][0] and (not fresh or kind == "set in")
+        if same:
+            found[-1][1].extend(["", line] if fresh else [line])
+        else:
+            found.append((kind, [line]))
+        fresh = False
+    return found[1:]
+
+
+def _kind(line: str, after: str) -> str:
+    """Of a line; what goes on with an item is set in by two, and an example goes on to an empty line."""
+    if after == "example" or line.startswith(">>> "):
+        return "example"
+    if line.startswith("    "):
+        return "set in"
+    if line.startswith("  ") and after == "item":
+        return "item"
+    return "table" if _TABLE.match(line) else "item" if _ITEM.match(line) else "set in" if line[0] == " " else "text"
+
+
+def arguments(cls: type[Any]) -> str:
+    """What its constructor takes, with the defaults."""
+    fields = [f for f in dataclasses.fields(cls) if f.init and f.metadata.get("config", True)]
+    shown = [f"`{f.name}`" if (d := _default(f)) is None else f"`{f.name}={d}`" for f in fields]
+    return f"Arguments: {', '.join(shown)}.\n" if shown else "No arguments.\n"
+
+
+def _default(field: dataclasses.Field[Any]) -> str | None:
+    if field.default is not dataclasses.MISSING:
+        return repr(field.default)
+    return None if field.default_factory is dataclasses.MISSING else repr(field.default_factory())

@@ -1,0 +1,128 @@
+"""An SGLang server, by token ids: completions to train on token for token, scores, adapters and weights anew.
+
+Its native `/generate` takes ids, and with `return_logprob` says of every sampled token its id and log-probability (at
+the temperature of the draw, before top-p and min-p), and of a prompt's tokens from `logprob_start_len` on likewise. Ids
+are read beside their log-probabilities, so the two cannot part. Every reply names the version of the weights.
+
+Seeds (`sampling_seed`) count where the server runs with `--enable-deterministic-inference`; elsewhere it leaves them
+aside. A server with `SGLANG_RETURN_ORIGINAL_LOGPROB` in its environment gives log-probabilities at temperature 1: not
+with this. Adapters are loaded by `/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, `--lora-target-modules`),
+whole weights by `/update_weights_from_disk`.
+
+Source: the protocol files of SGLang 0.5.23. Departure: its own process has not been run with this (it needs a GPU);
+`benchmarks/engine_check.py` tells in a minute whether a server does what is said here.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from sonde.core import Sampling, Usage, UserError
+
+from .reply import mapping, usage
+from .tokens import SEED_BITS, Echoed, Sampled, TokenEndpoint, lacking, numbers
+
+LORA = "adapters are loaded by an SGLang started with --enable-lora"
+DISK = "weights are loaded by an SGLang from a folder that it sees under the same path"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sglang(TokenEndpoint):
+    """The model that an SGLang server serves; `base_url` is its address, with or without `/v1`. `model` is what its
+    completions are called here. For the rest see `TokenEndpoint` and `Endpoint`.
+
+    >>> Sglang(base_url="http://localhost:30000/v1", model="Qwen/Qwen3-8B").where
+    'http://localhost:30000/generate'
+    """
+
+    taken: ClassVar[frozenset[str]] = frozenset({
+        *("max_new_tokens", "temperature", "top_p", "min_p", "top_k", "sampling_seed", "stop", "stop_token_ids", "n"),
+        *("repetition_penalty", "presence_penalty", "frequency_penalty"),
+    })  # fmt: skip
+
+    @property
+    def where(self) -> str:
+        return f"{self.root}/generate"
+
+    def measures(self, sampling: Sampling) -> bool:
+        return True
+
+    def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
+        drawn = {
+            "max_new_tokens": sampling.max_new_tokens,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "min_p": sampling.min_p,
+            "top_k": -1,
+            "repetition_penalty": 1.0,
+            "presence_penalty": 0.0,
+            "frequency_penalty": 0.0,
+            "sampling_seed": sampling.seed & SEED_BITS,
+            "stop": list(sampling.stop),
+            "stop_token_ids": sorted(self.chat.ends),
+        }
+        return self._asked(ids, {**drawn, **self.extra}, len(ids), adapter)
+
+    def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
+        """From the token before on: nothing is said of the first."""
+        return self._asked(ids, {"max_new_tokens": 1, "temperature": 1.0, **self.extra}, first - 1, adapter)
+
+    def _asked(self, ids: array[int], drawn: Mapping[str, Any], start: int, adapter: str) -> dict[str, Any]:
+        named = {"lora_path": adapter} if adapter else {}
+        told = {"return_logprob": True, "logprob_start_len": -1 if start == len(ids) else start}
+        return {"input_ids": ids.tolist(), "sampling_params": dict(drawn), **told, **named}
+
+    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
+        meta = mapping(reply.get("meta_info"))
+        finish = mapping(meta.get("finish_reason")).get("type")
+        if finish not in ("stop", "length"):
+            raise ValueError(f"finish_reason {finish!r}")
+        said, logprobs = _pairs(meta, "output_token_logprobs", "logprobs")
+        if isinstance(reply.get("output_ids"), list) and numbers(reply["output_ids"], "output_ids") != said:
+            raise ValueError("output_ids that are not those of output_token_logprobs")
+        weights = meta.get("weight_version")
+        return Sampled(said, logprobs, finish == "length", weights if isinstance(weights, str) else "", _usage(meta))
+
+    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed:
+        meta = mapping(reply.get("meta_info"))
+        told, logprobs = _pairs(meta, "input_token_logprobs", "score")
+        if told != ids[len(ids) - len(told) :]:
+            raise ValueError("input_token_logprobs of other tokens than were sent")
+        return Echoed([float("nan")] * (len(ids) - len(told)) + list(logprobs), _usage(meta))
+
+    # --- weights -----------------------------------------------------------------------------------------------------
+
+    async def load_adapter(self, name: str, folder: Path) -> None:
+        try:
+            await self.command("/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)}, LORA)
+        except UserError as e:
+            if "already" not in str(e):  # it is what its name says: a run that goes on, or an attempt again
+                raise
+
+    async def unload_adapter(self, name: str) -> None:
+        await self.command("/unload_lora_adapter", {"lora_name": name}, LORA)
+
+    async def load_weights(self, folder: Path, version: str) -> None:
+        body = {"model_path": str(folder), "weight_version": version, "flush_cache": True}
+        await self.command("/update_weights_from_disk", body, DISK)
+
+
+def _pairs(meta: Mapping[str, Any], name: str, capability: str) -> tuple[array[int], array[float]]:
+    """Ids with their log-probabilities, from rows of log-probability, id and text."""
+    rows = meta.get(name)
+    if not isinstance(rows, list):
+        raise lacking(capability, f"{name}: the endpoint returns none", "SGLang's own /generate does")
+    pairs = cast("list[Any]", rows)
+    if not all(isinstance(row, list) and len(cast("list[Any]", row)) >= 2 for row in pairs):
+        raise ValueError(f"{name} that are no rows of log-probability and id")
+    ids = numbers([row[1] for row in pairs], name)
+    return ids, array("f", [row[0] if isinstance(row[0], int | float) else float("nan") for row in pairs])
+
+
+def _usage(meta: Mapping[str, Any]) -> Usage:
+    cached = {"prompt_tokens_details": {"cached_tokens": meta.get("cached_tokens")}}
+    return usage({**meta, **cached})

@@ -1,0 +1,305 @@
+"""What engines share that are behind an endpoint, take token ids and give token ids back: vLLM, SGLang.
+
+A conversation becomes ids here, by the model's own tokenizer (`chat`): what was sampled is fed back as it was, and what
+comes back is trained on token for token. `score` is of the ids that `models:hf` would score, so beliefs can be elicited
+from a server. What the server draws with is sent whole, penalties included: servers take what is not said from the
+model's own generation settings, and then their log-probabilities are not those of the distribution drawn from.
+
+Weights. `publish` gives the server others, from a folder that it sees under the same path: an adapter, under a name of
+its own that holds its fingerprint, or all weights. Every completion names the version that sampled it: of adapters the
+one that was asked for, of whole weights the one that the server says; where they changed on the way, the oldest.
+
+Source: ours, from the servers' own protocol files (vLLM 0.33.0, SGLang 0.5.23).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import abstractmethod
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self, cast
+from urllib.parse import urlsplit
+
+from sonde.core import (
+    EMPTY,
+    Capabilities,
+    CapabilityError,
+    Completion,
+    Message,
+    Probe,
+    Sampling,
+    Usage,
+    UserError,
+    freeze,
+)
+from sonde.core.extras import need
+from sonde.core.model import CAPABILITIES
+from sonde.core.types import Json
+
+from .chat import Chat
+from .echo import largest_echo
+from .endpoint import Endpoint, all_of, check_extra
+from .hub import locate, unloadable
+from .reply import ROOM, largest, mapping
+from .weights import fingerprint
+
+SEED_BITS = (1 << 63) - 1
+"""Servers take seeds as signed 64-bit numbers."""
+
+
+class Sampled(NamedTuple):
+    """What a server sampled. `limit`: the token limit ended it; `weights`: as the server calls them, "" if it does not
+    say."""
+
+    ids: array[int]
+    logprobs: array[float]
+    limit: bool
+    weights: str
+    usage: Usage
+
+
+class Echoed(NamedTuple):
+    """What a server says of a prompt: one log-probability per id, not a number where it says nothing."""
+
+    logprobs: Sequence[float]
+    usage: Usage
+
+
+@dataclass(slots=True, eq=False)
+class Served:
+    """What was published last: the version, and the name of the adapter that it is on the server."""
+
+    version: str = ""
+    adapter: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenEndpoint(Endpoint):
+    """`tokenizer`: a folder or a hub name with the model's tokenizer and chat template; "" is `model`. `template` is as
+    in `models:hf`. `extra` adds fields to what is sampled with. For the rest see `Endpoint`."""
+
+    tokenizer: str = ""
+    template: Mapping[str, Json] = EMPTY
+    extra: Mapping[str, Any] = EMPTY
+    served: Served = field(default_factory=Served, init=False, repr=False, compare=False)
+
+    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True)
+    taken: ClassVar[frozenset[str]]
+    """Fields of a request that are sent anyway."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "template", freeze(self.template))
+        object.__setattr__(self, "extra", freeze(self.extra))
+        super().__post_init__()
+
+    def _check_request(self) -> None:
+        check_extra(self.extra, self.taken)
+
+    @cached_property
+    def chat(self) -> Chat:
+        """The tokenizer with its template, read when it is first needed."""
+        need(f"models:{self.name}", "transformers")
+        from transformers import AutoTokenizer
+
+        name = self.tokenizer or self.model
+        try:
+            source = locate(name)
+            tokenizer: Any = AutoTokenizer.from_pretrained(source.path, local_files_only=source.local)
+        except UserError as e:
+            raise UserError(f"tokenizer: {e}") from e
+        except (OSError, ValueError) as e:
+            raise UserError(f"tokenizer: {unloadable(name, e)}") from e
+        return Chat(tokenizer, label=self.model, template=self.template)
+
+    def speaking(self, tokenizer: Any, template: Mapping[str, Json]) -> Self:
+        """The same server, with a tokenizer that is at hand already, and these arguments of its template."""
+        made = replace(self, template=template)
+        object.__setattr__(made, "chat", Chat(tokenizer, label=made.model, template=made.template))
+        return made
+
+    def _wrong(self, status: int, line: str) -> UserError:
+        if urlsplit(self.where).path in line:
+            return UserError(f"{super()._wrong(status, line)}; models:http asks servers that take no token ids")
+        return super()._wrong(status, line)
+
+    @property
+    def root(self) -> str:
+        """The server's address, without the `/v1` of its OpenAI protocol."""
+        return self.base_url.rstrip("/").removesuffix("/v1")
+
+    # --- completions -------------------------------------------------------------------------------------------------
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        chat, adapter, version = self.chat, self.served.adapter, self.served.version
+        prompt = chat.prompt(messages)
+        said = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
+        text, stopped = _text(chat, said.ids, sampling.stop)
+        return Completion(
+            text=text,
+            ids=said.ids,
+            logprobs=said.logprobs if self.measures(sampling) else array("f"),
+            temperature=sampling.temperature,
+            truncated=sampling.truncates,
+            prompt_ids=prompt.ids[prompt.shared :],
+            shared=prompt.shared,
+            finish="length" if said.limit and not stopped else "stop",
+            model=self.model,
+            weights=version if adapter else said.weights or version,
+            usage=said.usage,
+        )
+
+    async def _sample(self, ids: array[int], sampling: Sampling, adapter: str) -> Sampled:
+        def read(reply: bytes, key: str) -> Sampled:
+            return checked(self.read_sampled(parsed(reply), ids))
+
+        return await self.ask(
+            self.where,
+            self.body(ids, sampling, adapter),
+            read,
+            most=lambda request: largest(request, sampling.max_new_tokens, 1),
+            seed=sampling.seed,
+        )
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
+        return await all_of([self._score(probe, i) for i, probe in enumerate(probes)])
+
+    async def _score(self, probe: Probe, seed: int) -> list[float]:
+        scored, adapter = self.chat.scored(probe), self.served.adapter
+        if not scored.places:
+            return []
+
+        def read(reply: bytes, key: str) -> Echoed:
+            found = self.read_echo(parsed(reply), scored.ids)
+            if not all(math.isfinite(found.logprobs[i]) for i in scored.places):
+                raise ValueError("log-probabilities of the prompt that are no numbers")
+            return found
+
+        body = self.echo_body(scored.ids, min(scored.places), adapter)
+        found = await self.stats.counting(self.ask(self.where, body, read, most=largest_echo, seed=seed))
+        return [float(found.logprobs[i]) for i in scored.places]
+
+    # --- weights -----------------------------------------------------------------------------------------------------
+
+    async def publish(self, folder: Path, version: str, *, adapter: bool) -> None:
+        """Let the server play with the weights of this folder from now on, under this version: an adapter (of peft, for
+        the model that is served), or a whole model. Calls in flight end with what they began with."""
+        path, old = _seen(folder), self.served.adapter
+        if adapter:
+            await self.load_adapter(_called(folder, version), path)
+        else:
+            await self.load_weights(path, version)
+        self.follow(folder, version, adapter=adapter)
+        if old and old != self.served.adapter:
+            await self.unload_adapter(old)
+
+    def follow(self, folder: Path, version: str, *, adapter: bool) -> None:
+        """Ask for what another process has published."""
+        self.served.version, self.served.adapter = version, _called(folder, version) if adapter else ""
+
+    async def command(self, path: str, body: Mapping[str, Any], needs: str) -> Mapping[str, Any]:
+        """What the server answers to a command; `needs` is how it is started so that it takes such commands."""
+        try:
+            return await self.ask(self.root + path, body, lambda reply, key: parsed(reply, any_text=True), most=_short)
+        except UserError as e:
+            raise UserError(f"{e}; {needs}") from e
+
+    # --- of each server ----------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """The address that ids are sent to."""
+
+    @abstractmethod
+    def measures(self, sampling: Sampling) -> bool:
+        """Whether the log-probabilities of what is drawn so are those that `Completion` promises: at the temperature of
+        the draw, before anything is cut off."""
+
+    @abstractmethod
+    def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
+        """The request for a completion of these ids, by this adapter ("": by the model itself)."""
+
+    @abstractmethod
+    def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
+        """The request for the log-probabilities of these ids from the one at place `first` on."""
+
+    @abstractmethod
+    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
+        """What a reply says. `ValueError` where it cannot be read, an error that says what to change where something
+        is missing."""
+
+    @abstractmethod
+    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed: ...
+
+    @abstractmethod
+    async def load_adapter(self, name: str, folder: Path) -> None:
+        """Make the server have the adapter of this folder under this name. One that it has already is no error."""
+
+    @abstractmethod
+    async def unload_adapter(self, name: str) -> None: ...
+
+    @abstractmethod
+    async def load_weights(self, folder: Path, version: str) -> None:
+        """Put the weights of this folder in place of those that are served, once nothing is under way."""
+
+
+def parsed(reply: bytes, *, any_text: bool = False) -> Mapping[str, Any]:
+    """The JSON object in a reply; what is none is empty with `any_text`, and a `ValueError` without."""
+    try:
+        data: object = json.loads(reply)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, Mapping) and not any_text:
+        raise ValueError("not a JSON object")
+    return mapping(data)
+
+
+def checked(said: Sampled) -> Sampled:
+    """The same, if there is a finite log-probability for every id, and an id at all."""
+    if not said.ids:
+        raise ValueError("no tokens")
+    if len(said.logprobs) != len(said.ids) or not all(map(math.isfinite, said.logprobs)):
+        raise ValueError(f"{len(said.ids)} token ids with {len(said.logprobs)} log-probabilities, or some not finite")
+    return said
+
+
+def numbers(value: object, what: str) -> array[int]:
+    """A list of token ids."""
+    rows = cast("list[object]", value) if isinstance(value, list) else [None]
+    if not all(isinstance(x, int) and 0 <= x < 1 << 31 for x in rows):
+        raise ValueError(f"{what} that are no token ids")
+    return array("i", cast("list[int]", rows))
+
+
+def lacking(capability: str, what: str, how: str) -> CapabilityError:
+    """The error for a server whose reply lacks something."""
+    return CapabilityError(f"{what}; {how}; backends with {capability}: {', '.join(CAPABILITIES[capability])}")
+
+
+def _text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:
+    """The text of sampled ids, as `models:hf` has it, and whether it was ended rather than cut."""
+    ended = ids[-1] in chat.ends
+    text = chat.decode(ids[:-1] if ended else ids)
+    cut = min((at for word in stop if word and (at := text.find(word)) >= 0), default=-1)
+    return (text if cut < 0 else text[:cut]), ended or cut >= 0
+
+
+def _called(folder: Path, version: str) -> str:
+    """The name of an adapter: what is in it decides, so that no other is taken for it."""
+    return f"{version}-{fingerprint(folder)}"
+
+
+def _seen(folder: Path) -> Path:
+    """Its path as another process finds it."""
+    return folder.absolute()
+
+
+def _short(request: int) -> int:
+    return ROOM

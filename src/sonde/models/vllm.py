@@ -1,0 +1,164 @@
+"""A vLLM server, by token ids: completions to train on token for token, scores of prompts, adapters and weights anew.
+
+Prompts go as ids to `/v1/completions`; with `return_token_ids` the ids of prompt and completion come back, with
+`logprobs` the log-probability of each sampled token, with `prompt_logprobs` those of a prompt, and with
+`return_weight_versions` the version of the weights. The prompt's ids have to be those that were sent.
+
+Log-probabilities. vLLM gives those of the model as it is (`--logprobs-mode raw_logprobs`, its default), which are those
+that were drawn from at temperature 1 alone. At another one completions carry none, unless the server was started with
+`--logprobs-mode processed_logprobs` and `logprobs_mode` here says so; those are after top-p and min-p, so there a draw
+that is cut off carries none. Those of greedy draws are at temperature 1 in either mode.
+
+Adapters are loaded by `/v1/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, in the environment
+`VLLM_ALLOW_RUNTIME_LORA_UPDATING=1`); whole weights by `/collective_rpc` with `reload_weights`, between `/pause` and
+`/resume`, whereupon the prefix cache is emptied (`VLLM_SERVER_DEV_MODE=1`).
+
+Source: the protocol files of vLLM 0.33.0. Departure: its own process has not been run with this (it needs a GPU);
+`benchmarks/engine_check.py` tells in a minute whether a server does what is said here.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from sonde.core import Sampling, UserError
+
+from .reply import mapping, usage
+from .tokens import SEED_BITS, Echoed, Sampled, TokenEndpoint, lacking, numbers
+
+LORA = "adapters are loaded by a vLLM started with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"
+DEV = "weights are loaded by a vLLM started with VLLM_SERVER_DEV_MODE=1"
+PLAIN: Mapping[str, float] = {"top_k": 0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
+"""What is said although it is usual: a model's generation_config.json may say otherwise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vllm(TokenEndpoint):
+    """The model called `model` on a vLLM server; `base_url` ends with `/v1`. `logprobs_mode` is what the server was
+    started with. For the rest see `TokenEndpoint` and `Endpoint`.
+
+    >>> Vllm(base_url="http://localhost:8000/v1", model="Qwen/Qwen3-8B").capabilities.ids
+    True
+    """
+
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] = "raw_logprobs"
+
+    taken: ClassVar[frozenset[str]] = frozenset({
+        *("model", "prompt", "max_tokens", "temperature", "top_p", "min_p", "seed", "stop", "stop_token_ids", "stream"),
+        *("logprobs", "prompt_logprobs", "return_token_ids", "return_weight_versions", "add_special_tokens", "echo"),
+        *("n", *PLAIN, "api_key", "authorization"),
+    })  # fmt: skip
+
+    @property
+    def where(self) -> str:
+        return self.url("/completions")
+
+    def measures(self, sampling: Sampling) -> bool:
+        if self.logprobs_mode == "processed_logprobs":
+            return not sampling.truncates
+        return sampling.temperature in (0.0, 1.0)
+
+    def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
+        fields = {
+            "max_tokens": sampling.max_new_tokens,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "min_p": sampling.min_p,
+            **PLAIN,
+            "seed": sampling.seed & SEED_BITS,
+            "stop": list(sampling.stop),
+            "stop_token_ids": sorted(self.chat.ends),
+            "logprobs": 0,
+            "return_weight_versions": True,
+        }
+        return {**self._asked(ids, adapter), **fields, **self.extra}
+
+    def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
+        return {**self._asked(ids, adapter), "max_tokens": 1, "temperature": 1.0, "prompt_logprobs": 0, **self.extra}
+
+    def _asked(self, ids: array[int], adapter: str) -> dict[str, Any]:
+        prompt = ids.tolist()
+        return {
+            "model": adapter or self.model, "prompt": prompt, "add_special_tokens": False, "return_token_ids": True,
+        }  # fmt: skip
+
+    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
+        choice = _choice(reply)
+        if choice.get("finish_reason") not in ("stop", "length"):
+            raise ValueError(f"finish_reason {choice.get('finish_reason')!r}")
+        said = self._ids(choice, ids)
+        logprobs = mapping(choice.get("logprobs")).get("token_logprobs")
+        if not isinstance(logprobs, list):
+            raise lacking("logprobs", "logprobs: the endpoint returns none", "vLLM does unless --max-logprobs forbids")
+        spans = choice.get("weight_versions")
+        oldest = mapping(spans[0]).get("version") if isinstance(spans, list) and spans else ""
+        return Sampled(
+            ids=said,
+            logprobs=array("f", [x if isinstance(x, int | float) else float("nan") for x in logprobs]),
+            limit=choice.get("finish_reason") == "length",
+            weights=oldest if isinstance(oldest, str) else "",
+            usage=usage(mapping(reply.get("usage"))),
+        )
+
+    def _ids(self, choice: Mapping[str, Any], ids: array[int]) -> array[int]:
+        """Those that were sampled, if the prompt was understood as it was sent."""
+        if choice.get("token_ids") is None or choice.get("prompt_token_ids") is None:
+            raise lacking(
+                "ids",
+                "token_ids: the endpoint returns none, though return_token_ids asks for them",
+                "vLLM 0.33 does; models:http does without",
+            )
+        if numbers(choice.get("prompt_token_ids"), "prompt_token_ids") != ids:
+            raise UserError(
+                "prompt_token_ids: the endpoint read other ids than it was sent; allowed: a server that leaves prompts "
+                "as they are (no truncate_prompt_tokens, no proxy that encodes them again)"
+            )
+        return numbers(choice.get("token_ids"), "token_ids")
+
+    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed:
+        choice = _choice(reply)
+        self._ids(choice, ids)
+        rows = choice.get("prompt_logprobs")
+        if not isinstance(rows, list):
+            raise lacking("score", "prompt_logprobs: the endpoint returns none", "vLLM does unless a proxy drops them")
+        if len(rows) != len(ids):
+            raise ValueError(f"{len(rows)} prompt_logprobs for {len(ids)} tokens")
+        found = [mapping(mapping(row).get(str(i))).get("logprob") for row, i in zip(rows, ids, strict=True)]
+        logprobs = [float(x) if isinstance(x, int | float) else float("nan") for x in found]
+        return Echoed(logprobs, usage(mapping(reply.get("usage"))))
+
+    # --- weights -----------------------------------------------------------------------------------------------------
+
+    async def load_adapter(self, name: str, folder: Path) -> None:
+        try:
+            await self.command("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)}, LORA)
+        except UserError as e:
+            if "already been loaded" not in str(e):  # it is what its name says: a run that goes on, or an attempt again
+                raise
+
+    async def unload_adapter(self, name: str) -> None:
+        await self.command("/v1/unload_lora_adapter", {"lora_name": name}, LORA)
+
+    async def load_weights(self, folder: Path, version: str) -> None:
+        await self.command("/pause?mode=wait", {}, DEV)
+        try:
+            await self.command(
+                "/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}, DEV
+            )
+            emptied = await self.command("/reset_prefix_cache", {}, DEV)
+            if emptied.get("success") is False:
+                raise UserError("reset_prefix_cache: the server keeps what older weights computed: something holds it")
+            await self.command("/update_weight_version", {"new_version": version}, DEV)
+        finally:
+            await self.command("/resume", {}, DEV)
+
+
+def _choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or len(choices) != 1:
+        raise ValueError("no single choice")
+    return mapping(choices[0])

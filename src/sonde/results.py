@@ -1,0 +1,376 @@
+"""Results: what an agent came to in a suite, as one small file that says how to measure it again; and what a folder of
+such files says of agents.
+
+    sonde eval --suite mtp --agent reference --submit results/mtp--reference.json
+    sonde leaderboard results
+
+A file holds, for every environment of the suite that was played, its whole configuration and that of all players, its
+version, the seed, how many tasks of how many, the numbers with their intervals (by task), what it cost, and a hash of
+all episodes; besides them the command, the version of sonde and the commit. What is said over environments is computed
+when files are read, never stored:
+
+    headline   the mean reference score of a suite: 0 is random play, 100 the reference solver, every environment with
+               the same weight; of all environments that have such a scale, or there is none
+    asks       efficiency: the bits that a question was expected to give, of those that the best one would have given
+    decides    of the episodes in which at most one bit was unknown while there was a turn left, the share that was won
+    follows    the share of turns that had an answer which could be read and was allowed
+
+The last three are an agent's *profile*, each the mean over the environments that have it. All of this is ours.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from . import metrics, reference
+from .core import Env, SondeError, UserError, build, content_hash, invalid, make
+from .core.checked import Checked
+from .core.extras import DISTRIBUTION
+from .core.types import Json
+from .evaluate import Evaluation
+from .metrics import Estimate, average
+from .rows import Row
+from .run import Prepared
+from .store.folder import write_atomically
+from .suites import Form, suite
+
+SCHEMA = 1
+ENOUGH = 1.0
+"""Bits left unknown at which an agent knows enough to decide: no more than between two things as likely."""
+METRICS = ("success", "score", "reference_score", "turns", "bits_per_turn", "efficiency", "decided", "followed")
+PROFILE = {"asks": "efficiency", "decides": "decided", "follows": "followed"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played(Checked):
+    """One environment of a suite, played by one agent. `of` are the tasks of the split, of which the first `tasks` were
+    played; `scale` is what floor and reference were measured with; `tokens` and `seconds` are all that it took, the
+    latter None where a part was played before; `episodes` is a hash of every episode."""
+
+    called = "result"
+
+    env: Mapping[str, Json]
+    version: str
+    scale: str
+    seats: Mapping[str, Mapping[str, Json]]
+    others: Mapping[str, str]
+    split: str
+    seed: int
+    k: int
+    tasks: int
+    of: int
+    privileged: bool
+    kinds: Mapping[str, int]
+    metrics: Mapping[str, Any]
+    tokens: int
+    seconds: float | None
+    episodes: str
+
+    def __post_init__(self) -> None:
+        if sorted(self.metrics) != sorted(METRICS):
+            raise invalid("result: metrics", ", ".join(self.metrics), ", ".join(METRICS))
+        for name, value in self.metrics.items():
+            if value is not None and not isinstance(value, Estimate):
+                raise invalid(f"result: metrics: {name}", value, "mean, low, high and n, or null")
+        if not 1 <= self.tasks <= self.of:
+            raise invalid("result: tasks", self.tasks, f"1 to {self.of}")
+        if sum(self.kinds.values()) != self.tasks * self.k:
+            raise invalid("result: kinds", dict(self.kinds), f"{self.tasks * self.k} episodes in all")
+
+    @property
+    def form(self) -> Form:
+        return self.env["name"], self.env["preset"]
+
+    @property
+    def n(self) -> int:
+        """Episodes."""
+        return self.tasks * self.k
+
+
+class Headline(NamedTuple):
+    """The mean reference score over the environments played of those that have a scale, `whole` if that is all."""
+
+    score: Estimate | None
+    played: int
+    of: int
+
+    @property
+    def whole(self) -> bool:
+        return self.played == self.of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Checked):
+    """What an agent, called `agent`, came to in a suite."""
+
+    called = "result"
+
+    suite: str
+    agent: str
+    command: str
+    sonde: str
+    commit: str | None
+    machine: str
+    environments: tuple[Played, ...]
+    schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        known, forms = suite(self.suite), [played.form for played in self.environments]
+        if not forms:
+            raise invalid("result: environments", [], "one or more")
+        for form in forms:
+            if form not in known:
+                raise invalid("result: environments", " ".join(form), f"those of {self.suite}")
+            if forms.count(form) > 1:
+                raise invalid("result: environments", " ".join(form), "each once")
+
+    @property
+    def headline(self) -> Headline:
+        with_scale = scaled(self.suite)
+        scores = [p.metrics["reference_score"] for p in self.environments if p.form in with_scale]
+        found = [score for score in scores if score is not None]
+        return Headline(average(found) if found else None, len(found), len(with_scale))
+
+    def mean(self, name: str) -> tuple[Estimate | None, int]:
+        """A metric's mean over the environments that have it, and their number."""
+        return _mean(self.environments, name)
+
+    @property
+    def tokens(self) -> int:
+        return sum(played.tokens for played in self.environments)
+
+    @property
+    def seconds(self) -> float | None:
+        found = [played.seconds for played in self.environments if played.seconds is not None]
+        return sum(found) if len(found) == len(self.environments) else None
+
+    @property
+    def privileged(self) -> bool:
+        return any(played.privileged for played in self.environments)
+
+
+def profile(results: Iterable[Result]) -> dict[str, tuple[Estimate | None, int]]:
+    """How well an agent asks, decides and follows, by all of its results, each with its number of environments."""
+    played = [one for result in results for one in result.environments]
+    return {name: _mean(played, metric) for name, metric in PROFILE.items()}
+
+
+def _mean(played: Iterable[Played], name: str) -> tuple[Estimate | None, int]:
+    found = [value for one in played if (value := one.metrics[name]) is not None]
+    return (average(found) if found else None), len(found)
+
+
+@cache
+def scaled(name: str) -> tuple[Form, ...]:
+    """The environments of a suite whose floor and reference lie apart, which makes a scale of scores."""
+    found = ((form, reference.bounds(make(form[0], preset=form[1]))) for form in suite(name))
+    return tuple(form for form, ends in found if ends is not None and not ends[0].overlaps(ends[1]))
+
+
+# --- made -----------------------------------------------------------------------------------------------------------
+
+
+def result(
+    name: str, command: str, runs: Sequence[tuple[Prepared, Evaluation, float | None]], commit: str | None
+) -> Result:
+    """The result of runs, each with its evaluation and the seconds that it took. Raises `UserError` where an episode
+    was not played, or failed."""
+    return Result(
+        suite=name,
+        agent=runs[0][1].label,
+        command=command,
+        sonde=version(DISTRIBUTION),
+        commit=commit,
+        machine=f"Python {platform.python_version()}, {platform.machine()}",
+        environments=tuple(_played(*run) for run in runs),
+    )
+
+
+def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
+    for kind in ("error", "missing"):
+        if e.kinds[kind]:
+            raise UserError(
+                f"--submit: got {e.kinds[kind]} episodes of {e.env_name} with outcome {kind}, allowed: none; "
+                "the same command plays them again"
+            )
+    if run.config.tasks_file:
+        raise invalid("--submit: tasks", run.config.tasks_file, "the environment's own")
+    return Played(
+        env=run.env.config,
+        version=run.env.spec.version,
+        scale=_scale(run.env),
+        seats={seat: policy.config for seat, policy in run.policies.items()},
+        others=e.others,
+        split=e.split,
+        seed=e.seed,
+        k=e.k,
+        tasks=e.n_tasks,
+        of=len(run.env.tasks(run.config.split)),
+        privileged=e.privileged,
+        kinds={kind: n for kind, n in e.kinds.items() if n},
+        metrics={**{m: e.metrics.get(m) for m in METRICS}, "decided": decided(e.rows), "followed": followed(e.rows)},
+        tokens=sum(row.tokens for row in e.rows),
+        seconds=None if seconds is None else round(seconds, 1),
+        episodes=content_hash(sorted(row.trajectory for row in e.rows)),
+    )
+
+
+def _scale(env: Env[Any]) -> str:
+    return reference.fingerprint(env) if env.spec.reference else ""
+
+
+def decided(rows: Iterable[Row]) -> Estimate | None:
+    """Of the episodes in which at most `ENOUGH` was unknown before some turn, the share that was won."""
+    known = [row for row in rows if any(bits <= ENOUGH for bits in (row.entropy or ())[:-1])]
+    return metrics.rate(_by_task([(row.task, float(row.win)) for row in known])) if known else None
+
+
+def followed(rows: Iterable[Row]) -> Estimate | None:
+    """The share of an episode's turns whose answer could be read and was allowed."""
+    shares = [
+        (row.task, 1 - (len(row.called.get("invalid", ())) + (row.kind == "format")) / row.turns)
+        for row in rows
+        if row.turns
+    ]
+    return metrics.mean(_by_task(shares), bounds=(0.0, 1.0)) if shares else None
+
+
+def _by_task(values: Iterable[tuple[str, float]]) -> list[list[float]]:
+    found: dict[str, list[float]] = {}
+    for task, value in values:
+        found.setdefault(task, []).append(value)
+    return list(found.values())
+
+
+# --- kept -----------------------------------------------------------------------------------------------------------
+
+
+def write(result: Result, to: Path) -> None:
+    """The file, whole or not at all."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    plain = {"schema": result.schema, **asdict(result)}
+    text = orjson.dumps(plain, default=dict, option=orjson.OPT_INDENT_2).decode()
+    write_atomically(to, text + "\n")
+
+
+def read(path: Path) -> Result:
+    """The result in a file. Raises `UserError` that names the file and what is wrong with it."""
+    try:
+        data = orjson.loads(path.read_bytes())
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            got = data.get("schema") if isinstance(data, dict) else type(data).__name__
+            raise invalid("schema", got, SCHEMA)
+        return Result(**{**data, "environments": tuple(_read(one) for one in data.get("environments", ()))})
+    except (UserError, TypeError, AttributeError, KeyError, orjson.JSONDecodeError) as e:
+        raise UserError(f"{path}: not a result of `sonde eval --submit`: {e}") from None
+
+
+def _read(data: Mapping[str, Any]) -> Played:
+    found = {name: None if value is None else Estimate(**value) for name, value in data["metrics"].items()}
+    return Played(**{**data, "metrics": found})
+
+
+def stale(result: Result) -> list[str]:
+    """Why the numbers of a result are not those of what is installed; empty if they are."""
+    return [why for played in result.environments if (why := _stale(played))]
+
+
+def _stale(played: Played) -> str:
+    name = " ".join(played.form)
+    try:
+        env: Env[Any] = build(played.env)
+    except SondeError as e:
+        return f"{name}: {e}"
+    if env.spec.version != played.version:
+        return f"{name}: played on version {played.version}, installed is {env.spec.version}"
+    return "" if _scale(env) == played.scale else f"{name}: its floor or reference has changed since"
+
+
+class Board(NamedTuple):
+    """All results of a folder: those that hold, and those that do not any more, each with the reasons."""
+
+    results: Sequence[Result]
+    stale: Sequence[tuple[Result, Sequence[str]]]
+
+    @property
+    def suites(self) -> dict[str, list[Result]]:
+        """Whole ones by their headline, the best first; then parts of a suite, which are compared with nothing."""
+        found: dict[str, list[Result]] = {name: [] for name in sorted({r.suite for r in self.results})}
+        for one in sorted(self.results, key=_rank):
+            found[one.suite].append(one)
+        return found
+
+    @property
+    def agents(self) -> dict[str, list[Result]]:
+        """By agent, those with the most environments first, and of these those that ask best."""
+        found: dict[str, list[Result]] = {}
+        for one in self.results:
+            found.setdefault(one.agent, []).append(one)
+        return dict(sorted(found.items(), key=lambda item: (*_standing(item[1]), item[0])))
+
+    def to_json(self) -> dict[str, Json]:
+        """The numbers that are said over environments, and what is out of date."""
+        return {
+            "suites": {name: [_line(one) for one in of] for name, of in self.suites.items()},
+            "agents": {agent: {k: _number(*v) for k, v in profile(of).items()} for agent, of in self.agents.items()},
+            "stale": [{"suite": one.suite, "agent": one.agent, "why": list(why)} for one, why in self.stale],
+        }
+
+
+def _line(result: Result) -> dict[str, Json]:
+    headline, means = result.headline, ("success", *PROFILE.values())
+    return {
+        "agent": result.agent,
+        "score": _number(headline.score, headline.played),
+        "whole": headline.whole,
+        **{name: _number(*result.mean(name)) for name in means},
+        "tokens": result.tokens,
+        "seconds": result.seconds,
+        "command": result.command,
+    }
+
+
+def _number(value: Estimate | None, environments: int) -> Json:
+    return None if value is None else {**asdict(value), "environments": environments}
+
+
+def _standing(results: Sequence[Result]) -> tuple[int, float]:
+    asks, _ = profile(results)["asks"]
+    return -sum(len(one.environments) for one in results), -asks.mean if asks else 0.0
+
+
+def _rank(result: Result) -> tuple[bool, float, str]:
+    headline = result.headline
+    return not headline.whole, -headline.score.mean if headline.score else 0.0, result.agent
+
+
+def board(folder: Path) -> Board:
+    """The results in a folder of files. Raises `UserError` for a file that is none, or two of one agent and suite."""
+    if not folder.is_dir():
+        raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
+    found: dict[tuple[str, str], Path] = {}
+    good: list[Result] = []
+    old: list[tuple[Result, Sequence[str]]] = []
+    for path in sorted(folder.glob("*.json")):
+        one = read(path)
+        if (one.suite, one.agent) in found:
+            both = f"{found[one.suite, one.agent].name} and {path.name}"
+            raise UserError(
+                f"results: got {both}, both of {one.agent} in {one.suite}, allowed: one; see `-o label=NAME`"
+            )
+        found[one.suite, one.agent] = path
+        if reasons := stale(one):
+            old.append((one, reasons))
+        else:
+            good.append(one)
+    if not found:
+        raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
+    return Board(good, old)

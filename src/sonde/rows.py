@@ -1,0 +1,77 @@
+"""Episodes as numbers: the rows that evaluations, reports and comparisons are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import curves
+from .core import AGENT, Gain, Trajectory, UserError
+from .replies import Replies, Shared, count, shared
+from .rollout import tokens
+from .scoring import NOTHING, Information
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One episode, reduced to numbers.
+
+    `score` is the agent's return; `entropy` holds H(b_0), ..., H(b_T) in bits and `gains` one `Gain` per turn, both
+    None where the environment has no filter or gains were not asked for.
+    """
+
+    task: str
+    index: int
+    sample: int
+    trajectory: str
+    kind: str
+    score: float
+    turns: int
+    tokens: int = 0
+    replies: Replies = field(default_factory=Replies)
+    """What was wrong with the agent's replies."""
+    shared: Shared = field(default_factory=Shared)
+    """Who replied to the agent, where rules and a model share a seat."""
+    truncated: str = ""
+    error: str = ""
+    entropy: tuple[float, ...] | None = None
+    gains: tuple[Gain, ...] | None = None
+    called: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The turns, from 0, that the environment called `invalid` or `repeated`."""
+
+    @property
+    def win(self) -> bool:
+        return self.kind == "win"
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Row:
+        gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
+        entropy = None if row["entropy"] is None else tuple(row["entropy"])
+        called = {name: tuple(turns) for name, turns in row["called"].items()}
+        counts = {"replies": Replies(**row["replies"]), "shared": Shared(**row.get("shared", {}))}
+        return cls(**{**row, "gains": gains, "entropy": entropy, "called": called, **counts})
+
+
+def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
+    """One finished trajectory as a row, with what is known of its information."""
+    outcome = trajectory.outcome
+    if outcome is None:
+        raise UserError(f"evaluate: trajectory {trajectory.id} is unfinished, allowed: an outcome or an error")
+    return Row(
+        task=trajectory.task.id,
+        index=trajectory.task.index,
+        sample=trajectory.sample,
+        trajectory=trajectory.id,
+        kind="loss" if outcome.kind == "win" and not outcome.success else outcome.kind,
+        score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
+        turns=len(trajectory.turns),
+        tokens=tokens(trajectory),
+        replies=count(trajectory),
+        shared=shared(trajectory),
+        truncated=outcome.truncated,
+        error=trajectory.error,
+        entropy=known.entropy,
+        gains=known.gains,
+        called=curves.called(trajectory),
+    )

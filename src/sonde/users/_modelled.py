@@ -1,0 +1,43 @@
+"""What the users that a language model speaks for share: its settings, by default those of PAPRIKA, appendix E."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sonde.core import Completion, Message, Model, Policy, Sampling
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modelled(Policy):
+    """Temperature 0 and at most 1,024 tokens; `system` is put in front of the messages."""
+
+    kind: ClassVar[str] = "users"
+
+    model: Model
+    system: str = ""
+    temperature: float = 0.0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    max_new_tokens: int = 1024
+
+    def __post_init__(self) -> None:
+        self._sampling(0)
+
+    def _sampling(self, seed: int) -> Sampling:
+        return Sampling(
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            min_p=self.min_p,
+            seed=seed,
+        )
+
+    async def said(self, messages: Sequence[Message], seed: int) -> Completion:
+        """What the model says after these messages."""
+        system = (Message("system", self.system),) if self.system else ()
+        return await self.model.generate((*system, *messages), self._sampling(seed))
+
+    async def close(self) -> None:
+        await self.model.close()

@@ -1,0 +1,116 @@
+"""Rules answer what they understand, a language model the rest: the user to evaluate real models with.
+
+Ours. The rules are the environment's own user. Where it has an answer, that is said and no model is asked. Where it has
+none, the model is told its role and the question, as `users:llm` is in its first turn, and replies under the same
+restrictions (`envs/_rules/dialogue.py`). It sees no other turn, so its reply is a function of what is hidden and what
+is asked, and is kept: in every episode the same question about the same secret has the same answer, at the cost of one
+call. A reply that the rules know to be untrue (`View.denies`) is not said, and what the rules say stands.
+
+`Action.memory`, which is on the record: `by` (rules, model, or denied, a reply of the model's that was untrue), `rules`
+(what the rules say: posteriors reckon with it, as if nobody else had spoken) and where the turn began.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from sonde.core import (
+    RULES,
+    Action,
+    Completion,
+    Message,
+    ProgramPolicy,
+    UserError,
+    UserModel,
+    View,
+    content_hash,
+    derive,
+    make,
+)
+
+from ._modelled import Modelled
+
+_Key = tuple[asyncio.AbstractEventLoop, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hybrid(Modelled):
+    """See the module. For seats whose own policy is a rule user that answers questions."""
+
+    _kept: dict[str, Completion] = field(default_factory=dict[str, Completion], init=False, repr=False, compare=False)
+    _asked: dict[_Key, asyncio.Task[Completion]] = field(
+        default_factory=dict[_Key, asyncio.Task[Completion]], init=False, repr=False, compare=False
+    )
+
+    async def act(self, view: View) -> Action:
+        rules, begun = _rules(view), _begun(view)
+        known = rules.probs(view)
+        (said,) = known
+        noted = {RULES: said, "turn": view.turn, "begun": begun}
+        if rules.answers(view):
+            return Action(said, {**noted, "by": "rules"})
+        completion = await self._reply(_waiting(view, begun))
+        if view.denies(completion.text):
+            return Action(said, {**noted, "by": "denied"}, (completion,))
+        return Action(completion.text, {**noted, "by": "model"}, (completion,))
+
+    async def _reply(self, messages: Sequence[Message]) -> Completion:
+        """The model's reply to these messages. Who asks while it is being made waits for it."""
+        key = content_hash([[m.role, m.content] for m in messages])
+        if key in self._kept:
+            return self._kept[key]
+        flight = (asyncio.get_running_loop(), key)
+        task = self._asked.get(flight)
+        if task is None:
+            task = self._asked[flight] = asyncio.create_task(self.said(messages, derive(0, "hybrid", key)))
+            task.add_done_callback(lambda done: self._landed(flight, done))
+        return await asyncio.shield(task)
+
+    def _landed(self, flight: _Key, done: asyncio.Task[Completion]) -> None:
+        del self._asked[flight]
+        if not done.cancelled() and done.exception() is None:
+            self._kept.setdefault(flight[1], done.result())
+
+    async def close(self) -> None:
+        """Give up what is being asked in this event loop, and close the model."""
+        here = asyncio.get_running_loop()
+        flights = [task for (loop, _), task in self._asked.items() if loop is here]
+        for task in flights:
+            task.cancel()
+        await asyncio.gather(*flights, return_exceptions=True)
+        await self.model.close()
+
+
+@cache
+def _own(name: str) -> Any:
+    return make(name)
+
+
+def _rules(view: View) -> UserModel:
+    """The rule user whose seat this is. Raises `UserError` where there is none."""
+    name = view.spec.seats.get(view.seat)
+    own = _own(name) if name else None
+    if not (isinstance(own, UserModel) and isinstance(own, ProgramPolicy) and "question" in view.private):
+        raise UserError(
+            f"users:hybrid: {view.spec.name}, seat {view.seat}: got {name or 'no policy of its own'}, allowed: an "
+            f"environment whose own user answers questions by rules, such as twenty_questions; else users:llm"
+        )
+    return own
+
+
+def _begun(view: View) -> int:
+    """Which of the seat's messages holds the question that waits: an unusable reply may have come since."""
+    noted = view.memory
+    if isinstance(noted, Mapping) and noted.get("turn") == view.turn:
+        return int(noted["begun"])
+    return len(view.messages) - 1
+
+
+def _waiting(view: View, begun: int) -> Sequence[Message]:
+    """What the model is told: its role, the question, and what came of its replies to it."""
+    question = view.messages[begun].content.removeprefix(f"{view.intro}\n\n")
+    return Message("user", f"{view.intro}\n\n{question}"), *view.messages[begun + 1 :]

@@ -1,0 +1,102 @@
+"""The leaderboard as a page: every suite with its agents, what they came to in every environment, and their profiles.
+
+It has the frame, the shapes and the style of the pages of `sonde view`; nothing in it asks a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sonde.core import UserError
+from sonde.metrics import Estimate
+from sonde.results import PROFILE, Board, Played, Result, profile
+from sonde.suites import suite
+
+from .site.links import Links
+from .site.pages import STYLES, render
+from .templating import asset
+
+_MEANS = {"success": "success", **PROFILE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """An agent in a suite. `means` are over the environments played that have them, each with their number."""
+
+    result: Result
+    score: Estimate | None
+    whole: bool
+    coverage: str
+    means: Mapping[str, tuple[Estimate | None, int]]
+    cells: Sequence[Played | None]
+    """One per environment of the suite; None where it was not played."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteTable:
+    """A suite: its environments, and its agents in order."""
+
+    name: str
+    environments: Sequence[str]
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaderboard:
+    """The page."""
+
+    template = "leaderboard.html.j2"
+    title = "Leaderboard"
+
+    suites: Sequence[SuiteTable]
+    agents: Sequence[tuple[str, int, Mapping[str, tuple[Estimate | None, int]]]]
+    """An agent, its number of environments and its profile."""
+    stale: Sequence[tuple[Result, Sequence[str]]]
+
+
+def page(board: Board) -> Leaderboard:
+    """The page as a value."""
+    return Leaderboard(
+        suites=[_suite(name, results) for name, results in board.suites.items()],
+        agents=[
+            (agent, sum(len(one.environments) for one in results), profile(results))
+            for agent, results in board.agents.items()
+        ],
+        stale=board.stale,
+    )
+
+
+def _suite(name: str, results: Sequence[Result]) -> SuiteTable:
+    forms = suite(name)
+    twice = {env for env, _ in forms if [e for e, _ in forms].count(env) > 1}
+    return SuiteTable(
+        name=name,
+        environments=[f"{env} {preset}" if env in twice else env for env, preset in forms],
+        lines=[_line(one, forms) for one in results],
+    )
+
+
+def _line(result: Result, forms: Sequence[tuple[str, str]]) -> Line:
+    headline, played = result.headline, {one.form: one for one in result.environments}
+    return Line(
+        result=result,
+        score=headline.score,
+        whole=headline.whole,
+        coverage=f"{headline.played} of {headline.of}",
+        means={name: result.mean(metric) for name, metric in _MEANS.items()},
+        cells=[played.get(form) for form in forms],
+    )
+
+
+def export(board: Board, to: Path) -> Path:
+    """Write the page and its style into `to`, a new or empty folder, and return the page."""
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UserError(f"export: {to} is there and not empty, allowed: a new or an empty folder")
+    (to / "assets").mkdir(parents=True)
+    for name in STYLES:
+        (to / "assets" / name).write_text(asset(name), "utf-8")
+    first = to / "index.html"
+    first.write_bytes(render(page(board), Links(static=True)).encode("utf-8", "replace"))
+    return first

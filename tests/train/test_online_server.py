@@ -1,0 +1,254 @@
+"""Learning while a server plays: it gets the weights and names them, and what is learned from is what it played."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+
+import sonde
+from sonde.core import UserError
+from sonde.models.tokens import TokenEndpoint
+from sonde.store import Run
+from sonde.train.algos.grpo import GRPO
+from sonde.train.gather import Game
+from sonde.train.groups import OnlineSettings
+from sonde.train.online import OnlineTrainer
+from sonde.train.rewards import RewardMix
+from sonde.train.settings import LoraSettings, TrainSettings
+
+from ..models.engines import Double, SglangDouble, VllmDouble
+from .asking import WORDS, Asking
+from .processes import run_both
+from .server_ranks import train
+from .tiny import tiny_model, tiny_tokenizer
+
+ENV = Asking()
+HURRY = RewardMix({"success": 1.0, "turns": -0.1})
+KINDS: dict[str, type[Double]] = {"vllm": VllmDouble, "sglang": SglangDouble}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model before anything is learned, as a server has it."""
+    path, tokenizer = tmp_path_factory.mktemp("model"), tiny_tokenizer(WORDS)
+    tiny_model(0, vocab=len(tokenizer)).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def server(double: Double, kind: str, **more: Any) -> TokenEndpoint:
+    options: dict[str, Any] = {"retries": 0, "api_key_env": "", **more}
+    return sonde.make(f"models:{kind}", base_url=double.url, model=double.name, **options)
+
+
+def trainer(
+    path: Path, double: Double, kind: str = "vllm", *, objective: Any = None, online: dict[str, Any] | None = None,
+    more: dict[str, Any] | None = None, **changes: Any,
+) -> OnlineTrainer:  # fmt: skip
+    usual: dict[str, Any] = {"lr": 3e-3, "batch_size": 8, "max_steps": 3, "schedule": "constant", "warmup": 0.0}
+    settings = TrainSettings(folder=str(path), **{**usual, **changes})
+    tokenizer = tiny_tokenizer(WORDS)
+    playing = OnlineSettings(**{"k": 4, "rewards": HURRY, "max_new_tokens": 3, "save_episodes": True, **(online or {})})
+    return OnlineTrainer(
+        tiny_model(0, vocab=len(tokenizer)), objective or GRPO(), [Game(ENV, ENV.tasks("train"), "asking")], settings,
+        playing, tokenizer=tokenizer, server=server(double, kind, **(more or {})),
+    )  # fmt: skip
+
+
+def versions(path: Path) -> list[tuple[str, set[str]]]:
+    """Of every episode: when it was learned from, and the weights that played it."""
+    return [
+        (t.tags["step"], {c.weights for act in t.acts for c in act.action.completions})
+        for t in Run.load(path / "episodes" / "asking")
+    ]
+
+
+def told(history: Sequence[dict[str, float]], name: str) -> list[float]:
+    return [entry[name] for entry in history]
+
+
+@pytest.mark.parametrize("lora", [None, LoraSettings(r=4)])
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_server_plays_with_the_weights_of_every_step(
+    tmp_path: Path, folder: Path, kind: str, lora: LoraSettings | None
+) -> None:
+    with KINDS[kind](str(folder)) as double:
+        history = trainer(tmp_path, double, kind, lora=lora).train().history
+        assert len(double.models) == (1 if lora is None else 2), "one adapter is served at a time"
+    assert told(history, "ratio") == pytest.approx([1.0] * 3, abs=1e-4)
+    assert told(history, "engine_ratio") == pytest.approx([1.0] * 3, abs=1e-4)
+    assert told(history, "engine_kl") == pytest.approx([0.0] * 3, abs=1e-6)
+    assert told(history, "lag") == [0.0] * 3
+    assert versions(tmp_path) == [(str(step), {f"step-{step}"}) for step in range(3) for _ in range(8)]
+    assert [f.name for f in (tmp_path / "served").iterdir()] == ["step-2"], "folders do not pile up"
+
+
+def test_other_arithmetic_is_measured_and_weighed(tmp_path: Path, folder: Path) -> None:
+    """A server whose log-probabilities are .3 too high: tokens are e^-.3 times as likely here as it says."""
+    ratio = math.exp(-0.3)
+    with VllmDouble(str(folder), shift=0.3) as double:
+        plain = trainer(tmp_path / "plain", double, max_steps=1).train().history
+        capped = trainer(tmp_path / "capped", double, max_steps=1, objective=GRPO(cap=2.0)).train().history
+        tight = trainer(tmp_path / "tight", double, max_steps=1, objective=GRPO(cap=0.5)).train().history
+    for history in (plain, capped, tight):
+        assert told(history, "engine_ratio") == pytest.approx([ratio], abs=1e-4)
+        assert told(history, "engine_kl") == pytest.approx([ratio - 1 + 0.3], abs=1e-4)
+    assert told(plain, "ratio") == pytest.approx([ratio], abs=1e-4), "the clip is about what the server says"
+    assert told(capped, "ratio") == pytest.approx([1.0], abs=1e-5), "or about the policy here, and tokens are weighted"
+    assert (told(capped, "capped"), told(tight, "capped")) == ([0.0], [1.0])
+    assert tight[0]["grad_norm"] == pytest.approx(capped[0]["grad_norm"] * 0.5 / ratio, rel=1e-3)
+
+
+@pytest.fixture
+def overlapping(tmp_path: Path, folder: Path) -> Iterator[tuple[Path, list[dict[str, float]], list[int]]]:
+    """A run that plays ahead, and how many requests the server had seen when each step was computed."""
+    seen: list[int] = []
+
+    class Watched(OnlineTrainer):
+        def training_step(self, *args: Any, **kwargs: Any) -> Any:
+            if self._next is not None:
+                self._next.playing.result()  # type: ignore[union-attr]
+            seen.append(len(double.sampled))
+            return super().training_step(*args, **kwargs)
+
+    with VllmDouble(str(folder)) as double:
+        made = trainer(tmp_path, double, objective=GRPO(cap=2.0), online={"overlap": True}, max_steps=3)
+        made.__class__ = Watched
+        yield tmp_path, made.train().history, seen
+
+
+def test_the_next_rollout_is_played_while_this_one_is_learned_from(
+    overlapping: tuple[Path, list[dict[str, float]], list[int]],
+) -> None:
+    path, history, seen = overlapping
+    assert told(history, "lag") == [0.0, 1.0, 1.0]
+    played = versions(path)
+    assert [step for step, _ in played] == [str(step) for step in range(3) for _ in range(8)]
+    assert [weights for _, weights in played[::8]] == [{"step-0"}, {"step-0"}, {"step-1"}]
+    assert seen[0] > sum(len(t.acts) for t in list(Run.load(path / "episodes" / "asking"))[:8]), "two rollouts by then"
+    assert seen[1] == seen[2], "nothing is played after the last"
+    assert told(history, "engine_ratio")[0] == pytest.approx(1.0, abs=1e-4)
+    assert told(history, "engine_kl")[1] > 1e-6, "the weights have moved since"
+
+
+def test_a_run_that_plays_ahead_goes_on_with_the_same_tasks(tmp_path: Path, folder: Path) -> None:
+    options: dict[str, Any] = {"online": {"overlap": True}, "max_steps": 4, "save_steps": 2, "keep": 5}
+    with VllmDouble(str(folder)) as double:
+        trainer(tmp_path / "whole", double, **options).train()
+        trainer(tmp_path / "parts", double, **options).train()
+        again = trainer(tmp_path / "parts", double, **options)
+        history = again.train(resume=tmp_path / "parts" / "checkpoint-2").history
+    assert told(history, "lag")[2:] == [0.0, 1.0], "what was under way is played again, by the weights of now"
+    runs = [Run.load(tmp_path / part / "episodes" / "asking") for part in ("whole", "parts")]
+    whole, parts = (sorted((t.task.id, t.seed, t.sample) for t in run) for run in runs)
+    assert whole == parts and len(whole) == 32
+
+
+def test_a_training_that_fails_ends_what_is_under_way(tmp_path: Path, folder: Path) -> None:
+    class Broken(OnlineTrainer):
+        def training_step(self, *args: Any, **kwargs: Any) -> Any:
+            raise RuntimeError("broken")
+
+    with VllmDouble(str(folder)) as double:
+        made = trainer(tmp_path, double, online={"overlap": True})
+        made.__class__ = Broken
+        with pytest.raises(RuntimeError, match="broken"):
+            made.train()
+        assert not [thread for thread in threading.enumerate() if thread.name == "sonde-ahead"]
+    assert len(versions(tmp_path)) == 8, "what was learned from is kept"
+
+
+def test_an_error_of_the_play_ahead_is_one_of_the_training(tmp_path: Path, folder: Path) -> None:
+    """A server that stops to give token ids while the next rollout is played."""
+    with VllmDouble(str(folder)) as double:
+        made = trainer(tmp_path, double, online={"overlap": True})
+        begin = made._ahead
+
+        def ahead(n: int) -> Any:
+            double.drop = frozenset({"token_ids"})
+            return begin(n)
+
+        made._ahead = ahead  # type: ignore[method-assign]
+        with pytest.raises(UserError, match="token_ids: the endpoint returns none"):
+            made.train()
+
+
+def test_what_cannot_be_learned_from_is_refused_before_anything_is_played(tmp_path: Path, folder: Path) -> None:
+    with VllmDouble(str(folder)) as double:
+        with pytest.raises(UserError, match=r"online: temperature: got 0\.5, allowed.*--logprobs-mode processed_log"):
+            trainer(tmp_path / "a", double, online={"temperature": 0.5})
+        with pytest.raises(UserError, match="online: lock_step: got True, allowed: false with a server"):
+            trainer(tmp_path / "b", double, online={"lock_step": True})
+        assert double.requests == []
+    tokenizer = tiny_tokenizer(WORDS)
+    with pytest.raises(UserError, match="online: overlap: got True, allowed: false without a server"):
+        OnlineTrainer(
+            tiny_model(0, vocab=len(tokenizer)), GRPO(), [Game(ENV, ENV.tasks("train"), "asking")],
+            TrainSettings(folder=str(tmp_path / "c"), batch_size=8, max_steps=1), OnlineSettings(k=4, overlap=True),
+            tokenizer=tokenizer,
+        )  # fmt: skip
+
+
+def test_at_another_temperature_a_server_that_says_so_plays(tmp_path: Path, folder: Path) -> None:
+    with VllmDouble(str(folder), mode="processed_logprobs") as double:
+        more = {"logprobs_mode": "processed_logprobs"}
+        history = trainer(tmp_path, double, max_steps=1, online={"temperature": 0.5}, more=more).train().history
+    assert told(history, "ratio") == pytest.approx([1.0], abs=1e-4)
+
+
+class Forgetful(VllmDouble):
+    """Takes weights and says that it has others, as one that was started anew, or is used by two trainings."""
+
+    async def _update_weight_version(self, body: dict[str, Any]) -> Any:
+        return await super()._update_weight_version({"new_version": "default"})
+
+
+def test_a_server_that_plays_with_other_weights_is_noticed_and_what_was_played_is_kept(
+    tmp_path: Path, folder: Path
+) -> None:
+    with Forgetful(str(folder)) as double, pytest.raises(UserError, match="weights 'default' sampled at step 0"):
+        trainer(tmp_path, double).train()
+    assert len(versions(tmp_path)) == 8
+
+
+def test_what_a_server_learns_is_what_is_learned_here(tmp_path: Path, folder: Path) -> None:
+    """The weights that the server has at the end are those here before the last step."""
+    with VllmDouble(str(folder)) as double:
+        made = trainer(tmp_path, double, max_steps=2, save_steps=1)
+        made.train()
+        theirs = double.models[double.name]._session.held
+        assert theirs is not None
+        from transformers import AutoModelForCausalLM
+
+        ours: Any = AutoModelForCausalLM.from_pretrained(tmp_path / "checkpoint-1")
+        for (name, a), (_, b) in zip(ours.named_parameters(), theirs.module.named_parameters(), strict=True):
+            assert torch.equal(a, b), name
+
+
+@pytest.mark.thorough
+def test_two_processes_share_a_server(tmp_path: Path, folder: Path) -> None:
+    """The first tells the server, each plays its own groups there: the numbers of one process."""
+    with VllmDouble(str(folder)) as double:
+        one = train(tmp_path / "one", double.url)
+    with VllmDouble(str(folder)) as double:
+        (tmp_path / "url").write_text(double.url)
+        run_both(Path(__file__).with_name("server_ranks.py"), tmp_path)
+        loaded = [body["lora_name"] for path, body in double.requests if path == "v1/load_lora_adapter"]
+        assert [name.rpartition("-")[0] for name in loaded] == ["step-0"], "it played both rollouts"
+    ranks = [torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2)]
+    for name in ("loss", "engine_ratio", "lag", "success", "turns"):
+        for found in ranks:
+            assert told(found["history"], name) == pytest.approx(told(one["history"], name), abs=1e-4), name
+    for name, p in one["weights"].items():
+        torch.testing.assert_close(ranks[0]["weights"][name], p, atol=1e-4, rtol=1e-3)
+        assert torch.equal(ranks[0]["weights"][name], ranks[1]["weights"][name])

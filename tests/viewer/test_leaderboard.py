@@ -1,0 +1,93 @@
+"""The leaderboard as a page: its numbers, its order, and text of others in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonde import results
+from sonde.core import UserError
+from sonde.results import Board, Result
+from sonde.run import config_from, prepare
+from sonde.run import execute as played
+from sonde.viewer.leaderboard import export, page
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HOSTILE = "<script>document.title='taken'</script>"
+
+
+def submitted(folder: Path, agent: str, label: str, envs: tuple[str, ...]) -> Result:
+    """Three tasks of environments of the suite mtp, played."""
+    done: list[Any] = []
+    for env in envs:
+        config = {
+            "env": {"name": env, "preset": "mtp"},
+            "seats": {"agent": {"name": f"agents:{agent}"}},
+            "label": label,
+        }
+        run = prepare(config_from({**config, "n_tasks": 3, "k": 1}))
+        done.append((run, played(run, folder / run.folder_name), 1.0))
+    return results.result("mtp", f"sonde eval {label}", done, None)
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Board:
+    folder = tmp_path_factory.mktemp("runs")
+    envs = ("word_guess", "circuit_decoding")
+    good = [submitted(folder, "random", HOSTILE, envs), submitted(folder, "entropy", "entropy", envs[:1])]
+    return Board(good, [(replace(good[1], agent="gone"), ["word_guess mtp: <b>old</b>"])])
+
+
+def test_the_page_says_what_each_agent_came_to(board: Board) -> None:
+    found = page(board)
+    (table,) = found.suites
+    assert table.name == "mtp" and table.environments[-1] == "word_guess" and len(table.environments) == 5
+    lines = {line.result.agent: line for line in table.lines}
+    assert lines["entropy"].coverage == "1 of 5" and not lines["entropy"].whole
+    assert [cell and cell.tasks for cell in lines["entropy"].cells] == [None, None, None, None, 3]
+    assert [n for _, n, _ in found.agents] == [2, 1]
+    asks, n = found.agents[1][2]["asks"]
+    assert asks is not None and asks.mean == pytest.approx(1.0) and n == 1
+
+
+def test_the_page_stands_for_itself_and_what_others_wrote_stays_text(board: Board, tmp_path: Path) -> None:
+    first = export(board, tmp_path / "board")
+    text = first.read_text("utf-8")
+    assert HOSTILE not in text and "&lt;script&gt;document.title" in text
+    assert "&lt;b&gt;old" in text and "only 1 of 5" in text
+    assert "default-src 'none'" in text and "http" not in text.replace("http-equiv", "")
+    assert {path.name for path in (tmp_path / "board" / "assets").iterdir()} == {"report.css", "site.css"}
+    with pytest.raises(UserError, match="not empty"):
+        export(board, tmp_path / "board")
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here; on Debian: apt-get install chromium")
+def test_its_tables_are_sorted_where_they_are(board: Board, tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    first = export(board, tmp_path / "board")
+    with sync_playwright() as driver:
+        options = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=BROWSER, args=options)
+        for width in (1280, 400):
+            tab = browser.new_page(viewport={"width": width, "height": 800})
+            wrong: list[str] = []
+            tab.on("console", lambda m, wrong=wrong: wrong.append(m.text) if m.type in ("error", "warning") else None)
+            tab.goto(first.as_uri())
+            assert tab.title() == "Leaderboard · sonde"
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            if width > 1000:
+                table = tab.locator("table").first
+                for order in ("descending", "ascending"):
+                    table.get_by_role("button", name="asks").click()
+                    assert table.locator("th[aria-sort]").get_attribute("aria-sort") == order
+                    top = table.locator("tbody th").first.inner_text()
+                    assert (top == "entropy") == (order == "descending")
+            assert wrong == []
+        browser.close()
