@@ -236,7 +236,8 @@ def react(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> Reaction:
     price = offer(now, listed)
     if 0 < price <= most:
         return Reaction(f"All right, I will take it for ${price:,}.", deal=price)
-    if _spent(buyer, pitches, listed) >= (_IMPATIENT if buyer.character == "impatient" else _PATIENT):
+    patience = _IMPATIENT if buyer.character == "impatient" else _PATIENT
+    if 2 * len(pitches) >= patience and _spent(buyer, pitches, listed) >= patience:
         return Reaction("No, this is going nowhere. Goodbye.", leaves=True)
     parts = [_on_price(buyer, pitches, price, listed)] if price else []
     if now.asks_wishes:
@@ -247,7 +248,7 @@ def react(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> Reaction:
 
 
 def _spent(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
-    """Patience that the messages have cost."""
+    """Patience that the messages have cost: one or two each."""
     limits = [limit(buyer, pitches[: i + 1], listed) for i in range(len(pitches))]
     far = sum(offer(p, listed) > (100 + _FAR) * most // 100 for p, most in zip(pitches, limits, strict=True))
     return len(pitches) + far
