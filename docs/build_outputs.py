@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde import cli
+from sonde.cli import terminal
 
 ROOT = Path(__file__).parents[1]
 PAGES = (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md")
@@ -106,18 +107,38 @@ def _in_this_process(command: str) -> str:
     """The same without another interpreter, whose start would be most of the time; the shell splits the words."""
     words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True, check=True)
     said, complained = io.StringIO(), io.StringIO()
-    kept = sys.argv, list(sys.path), os.environ.get("COLUMNS")
-    sys.argv, os.environ["COLUMNS"] = words.stdout.split("\0")[:-1], str(COLUMNS)
+    kept, sys.argv = (sys.argv, list(sys.path)), words.stdout.split("\0")[:-1]
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained), warnings.catch_warnings():
+        with (
+            _wide(),
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(complained),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("default")
             cli.main()
     except SystemExit as e:
         return complained.getvalue() if e.code else said.getvalue()
     finally:
-        sys.argv, sys.path[:] = kept[:2]
-        os.environ.pop("COLUMNS") if kept[2] is None else os.environ.update(COLUMNS=kept[2])
+        sys.argv, sys.path[:] = kept
     raise SystemExit(f"does not end: {command}")
+
+
+@contextlib.contextmanager
+def _wide() -> Iterator[None]:
+    """Have what is printed be COLUMNS wide: by the environment, and for consoles that were made while it said another
+    width, which they keep."""
+    said, consoles = os.environ.get("COLUMNS"), (terminal.out, terminal.stderr)
+    before = [console._width for console in consoles]
+    os.environ["COLUMNS"] = str(COLUMNS)
+    for console in consoles:
+        console.width = COLUMNS
+    try:
+        yield
+    finally:
+        os.environ.pop("COLUMNS") if said is None else os.environ.update(COLUMNS=said)
+        for console, width in zip(consoles, before, strict=True):
+            console._width = width
 
 
 @contextlib.contextmanager

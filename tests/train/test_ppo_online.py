@@ -23,7 +23,7 @@ from sonde.train.algos.ppo import PPO
 from sonde.train.algos.sft import SFT
 from sonde.train.critic import GAE
 from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
+from sonde.train.groups import OnlineSettings, best
 from sonde.train.learn import Learning, prepare
 from sonde.train.online import OnlineTrainer
 from sonde.train.selection import ShareRule
@@ -82,19 +82,18 @@ def test_a_resumed_run_is_the_run(objective: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_the_best_share_of_a_rollout_is_learned_from(tmp_path: Path) -> None:
+def test_the_best_share_of_a_rollout_is_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The best by the rewards of the mix, of equal ones the first; the rest is counted in the log and not trained."""
     online = OnlineSettings(k=4, keep=0.4, rewards=HURRY)
     t = trainer(tmp_path, objective=SFT(), online=online)
     seen: list[tuple[list[float], list[float]]] = []
-    best = t._best
 
-    def noted(groups: Any) -> Any:
-        kept = best(groups)
+    def noted(groups: Any, *how: Any) -> Any:
+        kept = best(groups, *how)
         seen.append(tuple([sum(s.rewards) for g in some for s in g.samples] for some in (groups, kept)))  # type: ignore[arg-type]
         return kept
 
-    t._best = noted  # type: ignore[method-assign]
+    monkeypatch.setattr("sonde.train.online.best", noted)
     history = t.train().history
     for entry, (played, kept) in zip(history, seen, strict=True):
         assert sorted(kept) == sorted(played)[-4:]  # .4 of 8 episodes, rounded up
