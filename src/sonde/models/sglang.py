@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from sonde.core import Sampling, Usage, UserError
+from sonde.core import Sampling, Usage
 
 from .reply import mapping, usage
-from .tokens import SEED_BITS, Echoed, Sampled, TokenEndpoint, lacking, numbers
+from .tokens import SEED_BITS, Adapters, Echoed, Sampled, TokenEndpoint, lacking, numbers
 
-LORA = "adapters are loaded by an SGLang started with --enable-lora"
+ADAPTERS = Adapters("", known="already", needs="adapters are loaded by an SGLang started with --enable-lora")
 DISK = "weights are loaded by an SGLang from a folder that it sees under the same path"
 
 
@@ -39,6 +39,7 @@ class Sglang(TokenEndpoint):
     'http://localhost:30000/generate'
     """
 
+    adapters: ClassVar[Adapters] = ADAPTERS
     taken: ClassVar[frozenset[str]] = frozenset({
         *("max_new_tokens", "temperature", "top_p", "min_p", "top_k", "sampling_seed", "stop", "stop_token_ids", "n"),
         *("repetition_penalty", "presence_penalty", "frequency_penalty"),
@@ -95,16 +96,6 @@ class Sglang(TokenEndpoint):
         return Echoed([float("nan")] * (len(ids) - len(told)) + list(logprobs), _usage(meta))
 
     # --- weights -----------------------------------------------------------------------------------------------------
-
-    async def load_adapter(self, name: str, folder: Path) -> None:
-        try:
-            await self.command("/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)}, LORA)
-        except UserError as e:
-            if "already" not in str(e):  # it is what its name says: a run that goes on, or an attempt again
-                raise
-
-    async def unload_adapter(self, name: str) -> None:
-        await self.command("/unload_lora_adapter", {"lora_name": name}, LORA)
 
     async def load_weights(self, folder: Path, version: str) -> None:
         body = {"model_path": str(folder), "weight_version": version, "flush_cache": True}

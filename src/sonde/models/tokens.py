@@ -78,6 +78,15 @@ class Served:
     adapter: str = ""
 
 
+class Adapters(NamedTuple):
+    """How a server loads adapters: what stands before the two paths, what its refusal says of an adapter that it has
+    already, and what it has to be started with."""
+
+    path: str
+    known: str
+    needs: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class TokenEndpoint(Endpoint):
     """`tokenizer`: a folder or a hub name with the model's tokenizer and chat template; "" is `model`. `template` is as
@@ -89,6 +98,7 @@ class TokenEndpoint(Endpoint):
     served: Served = field(default_factory=Served, init=False, repr=False, compare=False)
 
     capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True)
+    adapters: ClassVar[Adapters]
     taken: ClassVar[frozenset[str]]
     """Fields of a request that are sent anyway."""
 
@@ -238,12 +248,18 @@ class TokenEndpoint(Endpoint):
     @abstractmethod
     def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed: ...
 
-    @abstractmethod
     async def load_adapter(self, name: str, folder: Path) -> None:
-        """Make the server have the adapter of this folder under this name. One that it has already is no error."""
+        """Make the server have the adapter of this folder under this name. One that it has already is no error: it is
+        what its name says, and a run goes on, or an attempt is made again."""
+        body = {"lora_name": name, "lora_path": str(folder)}
+        try:
+            await self.command(f"{self.adapters.path}/load_lora_adapter", body, self.adapters.needs)
+        except UserError as e:
+            if self.adapters.known not in str(e):
+                raise
 
-    @abstractmethod
-    async def unload_adapter(self, name: str) -> None: ...
+    async def unload_adapter(self, name: str) -> None:
+        await self.command(f"{self.adapters.path}/unload_lora_adapter", {"lora_name": name}, self.adapters.needs)
 
     @abstractmethod
     async def load_weights(self, folder: Path, version: str) -> None:

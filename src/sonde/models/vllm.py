@@ -28,9 +28,13 @@ from typing import Any, ClassVar, Literal
 from sonde.core import Sampling, UserError
 
 from .reply import mapping, usage
-from .tokens import SEED_BITS, Echoed, Sampled, TokenEndpoint, lacking, numbers
+from .tokens import SEED_BITS, Adapters, Echoed, Sampled, TokenEndpoint, lacking, numbers
 
-LORA = "adapters are loaded by a vLLM started with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"
+ADAPTERS = Adapters(
+    "/v1",
+    known="already been loaded",
+    needs="adapters are loaded by a vLLM started with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1",
+)
 DEV = "weights are loaded by a vLLM started with VLLM_SERVER_DEV_MODE=1"
 PLAIN: Mapping[str, float] = {"top_k": 0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
 """What is said although it is usual: a model's generation_config.json may say otherwise."""
@@ -47,6 +51,7 @@ class Vllm(TokenEndpoint):
 
     logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] = "raw_logprobs"
 
+    adapters: ClassVar[Adapters] = ADAPTERS
     taken: ClassVar[frozenset[str]] = frozenset({
         *("model", "prompt", "max_tokens", "temperature", "top_p", "min_p", "seed", "stop", "stop_token_ids", "stream"),
         *("logprobs", "prompt_logprobs", "return_token_ids", "return_weight_versions", "add_special_tokens", "echo"),
@@ -132,16 +137,6 @@ class Vllm(TokenEndpoint):
         return Echoed(logprobs, usage(mapping(reply.get("usage"))))
 
     # --- weights -----------------------------------------------------------------------------------------------------
-
-    async def load_adapter(self, name: str, folder: Path) -> None:
-        try:
-            await self.command("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)}, LORA)
-        except UserError as e:
-            if "already been loaded" not in str(e):  # it is what its name says: a run that goes on, or an attempt again
-                raise
-
-    async def unload_adapter(self, name: str) -> None:
-        await self.command("/v1/unload_lora_adapter", {"lora_name": name}, LORA)
 
     async def load_weights(self, folder: Path, version: str) -> None:
         await self.command("/pause?mode=wait", {}, DEV)
