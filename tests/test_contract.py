@@ -16,8 +16,8 @@ import sonde
 from sonde.core import Env, Rng
 from sonde.testing import RULES, Probe, hostile
 
-EPISODES, LONG = 40, 1000
-TURNS = 3200
+EPISODES, LONG = 16, 1000
+TURNS = 1280
 """Where episodes are long, fewer of them are played, at least 8."""
 FUZZED, LONG_FUZZED = 1000, 10_000
 
@@ -100,7 +100,7 @@ from sonde.testing import digest
 for name in sonde.names():
     for preset in sonde.find(name).presets:
         env = sonde.make(name, preset=preset)
-        print(name, preset, digest(env, episodes=max(2, min(20, 1000 // env.spec.max_turns))))
+        print(name, preset, digest(env, episodes=max(2, min(12, 500 // env.spec.max_turns))))
 """
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import sonde
-from sonde.core import AGENT, Task, Trajectory
+from sonde.core import AGENT, Policy, Task, Trajectory
 from sonde.curves import CALLED, called
 from sonde.metrics import Estimate, difference_over_seeds, rate
 from sonde.rollout import Plan, collect
@@ -222,13 +222,14 @@ def tested(lab: Lab, model: str, seed: int) -> dict[str, Any]:
 
 
 def play(model: str, temperature: float, k: int, seed: int, *, split: str = "test", tasks: Sequence[Task] | None = None,
-         **changes: Any) -> dict[str, Any]:  # fmt: skip
+         user: Policy | None = None, **changes: Any) -> dict[str, Any]:  # fmt: skip
     """k games of every task of a split (or of these): the turn of each that won (None: lost), by task, and means over
-    games. `changes` are those of the game."""
+    games. `user` replies instead of the rules; `changes` are those of the game."""
     env = game(**changes)
     backend = sonde.make("models:hf", model=model, max_batch=256)
     agent = sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=LONGEST)
-    games = collect(env, {AGENT: agent}, tasks or env.tasks(split), Plan(k=k, seed=seed))
+    seats: dict[str, Policy] = {AGENT: agent, **({"user": user} if user is not None else {})}
+    games = collect(env, seats, tasks or env.tasks(split), Plan(k=k, seed=seed))
     won = [_won(t) for t in games]
     means = {name: sum(len(called(t).get(name, ())) for t in games) / len(games) for name in CALLED}
     turns = sum(len(t.turns) for t in games) / len(games)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from importlib.resources import files
 from itertools import permutations
 from typing import Any
@@ -46,9 +47,6 @@ def runs(text: str, length: int) -> set[tuple[str, ...]]:
     return {tuple(found[i : i + length]) for i in range(len(found) - length + 1)}
 
 
-each_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s["name"])
-
-
 def test_counts_by_split_and_number_of_arms() -> None:
     assert (len(TRAIN), len(TEST), len(SCENARIOS)) == (81, 1, 82)
     assert Counter(len(s["arms"]) for s in TRAIN) == {3: 47, 4: 13, 5: 11, 6: 6, 7: 4}
@@ -77,8 +75,7 @@ def test_settings_are_not_copies_of_one_template() -> None:
     assert [opening for opening, n in openings.items() if n > 1] == []
 
 
-@each_scenario
-def test_schema(scenario: dict[str, Any]) -> None:
+def schema(scenario: dict[str, Any]) -> None:
     assert list(scenario) == ["name", "split", "setting", "arm", "act", "payoff", "arms"]
     texts = [value for field, value in scenario.items() if field != "arms"] + scenario["arms"]
     assert all(isinstance(text, str) and text and text == " ".join(text.split()) and text.isascii() for text in texts)
@@ -86,8 +83,7 @@ def test_schema(scenario: dict[str, Any]) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", scenario["name"])
 
 
-@each_scenario
-def test_arm_names_are_short_and_unambiguous(scenario: dict[str, Any]) -> None:
+def arm_names_are_short_and_unambiguous(scenario: dict[str, Any]) -> None:
     arms = scenario["arms"]
     assert 3 <= len(arms) <= 7
     for arm in arms:
@@ -95,8 +91,7 @@ def test_arm_names_are_short_and_unambiguous(scenario: dict[str, Any]) -> None:
     assert [(a, b) for a, b in permutations(arms, 2) if a in b] == []
 
 
-@each_scenario
-def test_phrases_fit_a_sentence(scenario: dict[str, Any]) -> None:
+def phrases_fit_a_sentence(scenario: dict[str, Any]) -> None:
     assert scenario["act"].count("{arm}") == 1 and scenario["act"].count("{") == 1
     # A plain s must make the plural, so that an environment may write it.
     assert re.fullmatch(r"[a-z -]+", scenario["arm"]) and not re.search(
@@ -106,8 +101,7 @@ def test_phrases_fit_a_sentence(scenario: dict[str, Any]) -> None:
         assert phrase[0].islower() and phrase[-1] not in ".,;:!?"
 
 
-@each_scenario
-def test_setting_is_a_short_text_addressed_to_the_player(scenario: dict[str, Any]) -> None:
+def setting_is_a_short_text_addressed_to_the_player(scenario: dict[str, Any]) -> None:
     setting = scenario["setting"]
     assert 2 <= len(re.findall(r"[.!?](?= |$)", setting)) <= 4
     assert setting[0].isupper() and setting[-1] == "."
@@ -115,26 +109,40 @@ def test_setting_is_a_short_text_addressed_to_the_player(scenario: dict[str, Any
     assert mentions("you|your", setting)
 
 
-@each_scenario
-def test_setting_gives_the_number_of_options_and_no_other(scenario: dict[str, Any]) -> None:
+def setting_gives_the_number_of_options_and_no_other(scenario: dict[str, Any]) -> None:
     expected = NUMBER_WORDS[len(scenario["arms"]) - 2]
     assert set(mentions("|".join(NUMBER_WORDS), scenario["setting"])) == {expected}
 
 
-@each_scenario
-def test_setting_says_that_the_chance_is_fixed(scenario: dict[str, Any]) -> None:
+def setting_says_that_the_chance_is_fixed(scenario: dict[str, Any]) -> None:
     for pattern in (CHANCE, FIXED):
         assert mentions(pattern, scenario["setting"])
 
 
-@each_scenario
-def test_nothing_points_at_an_arm(scenario: dict[str, Any]) -> None:
+def nothing_points_at_an_arm(scenario: dict[str, Any]) -> None:
     """A setting that names no arm cannot favour one; an arm's own name must not praise it either."""
     prose = f"{scenario['setting']} {scenario['act']} {scenario['payoff']}"
     assert mentions("|".join(map(re.escape, scenario["arms"])), prose) == []
     assert mentions(HINTS, " ".join([prose, *scenario["arms"]])) == []
 
 
-@each_scenario
-def test_setting_leaves_the_protocol_to_the_environment(scenario: dict[str, Any]) -> None:
+def setting_leaves_the_protocol_to_the_environment(scenario: dict[str, Any]) -> None:
     assert mentions(PROTOCOL, f"{scenario['setting']} {scenario['payoff']}") == []
+
+
+RULES = (
+    schema,
+    arm_names_are_short_and_unambiguous,
+    phrases_fit_a_sentence,
+    setting_is_a_short_text_addressed_to_the_player,
+    setting_gives_the_number_of_options_and_no_other,
+    setting_says_that_the_chance_is_fixed,
+    nothing_points_at_an_arm,
+    setting_leaves_the_protocol_to_the_environment,
+)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_scenario(rule: Callable[[dict[str, Any]], None]) -> None:
+    for scenario in SCENARIOS:
+        rule(scenario)

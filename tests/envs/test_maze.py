@@ -356,4 +356,4 @@ def test_moves_by_preset() -> None:
     ],
 )  # fmt: skip
 def test_other_configurations_keep_the_contract(config: dict[str, Any]) -> None:
-    check_env(Maze(**config), episodes=12)
+    check_env(Maze(**config), episodes=4)

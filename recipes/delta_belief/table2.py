@@ -1,0 +1,83 @@
+"""Other users at test than in training (ΔBelief-RL, table 2, for a tiny model).
+
+    python recipes/delta_belief/table2.py [--arms ARM ...] [--users USER ...] [--user-url URL] [--quick] [--json]
+
+The models of `compare.py`, trained where they are missing, learned with the rule user (`rules`). Here a language model
+takes its seat (`smollm2`), or is asked only where the rules have no answer (`hybrid:smollm2`); users are named as by
+`sonde eval --user`. Rules decide whether a guess is right, so that a user can mislead, but give no win away. Success at
+T=1, one game of each of the 40 things that were secrets in training.
+
+The paper puts stronger models in the place of the one that it trained with. SmolLM2-135M, which runs anywhere, is a
+weaker one. `--users http:MODEL --user-url URL` asks another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import common
+from common import ARMS, Lab, Row, success, written
+
+import sonde
+from sonde.cli.options import model_seats
+from sonde.core import Policy
+from sonde.metrics import Estimate
+
+RULES = "rules"
+
+
+def user(name: str, url: str | None) -> Policy | None:
+    """Who replies; None is the environment's own user."""
+    return None if name == RULES else sonde.build(model_seats(name, None, url, None)["user"])
+
+
+def met(lab: Lab, arm: str, seed: int, name: str, url: str | None) -> Row:
+    """How a model plays against a user."""
+    model = lab.base if arm == "base" else str(lab.model(arm, seed))
+    key: dict[str, Any] = {"measure": "user", "arm": arm, "user": name, "seed": seed, **lab.known}
+    return common.kept(lab.out, key, partial(_met, model, seed, name, url))
+
+
+def _met(model: str, seed: int, name: str, url: str | None) -> dict[str, Any]:
+    return {"drawn": common.play(model, 1.0, 1, seed + 2000, split="train", user=user(name, url))}
+
+
+Table = Mapping[str, Mapping[str, Sequence[Row]]]
+
+
+def plain(table: Table) -> dict[str, dict[str, Any]]:
+    return {arm: {name: asdict(success(found, "drawn")) for name, found in row.items()} for arm, row in table.items()}
+
+
+def show(table: Table) -> None:
+    users = list(next(iter(table.values())))
+    print(f"| arm | {' | '.join(users)} |\n|{'---|' * (len(users) + 1)}")
+    for arm, row in table.items():
+        cells: list[Estimate] = [success(row[name], "drawn") for name in users]
+        print(f"| {arm} | {' | '.join(map(written, cells))} |")
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
+    parser.add_argument("--users", nargs="+", default=[RULES, "hybrid:smollm2", "smollm2"], help="as of `--user`")
+    parser.add_argument("--user-url", help="where a user's model is served")
+    args = parser.parse_args()
+    lab = common.lab_of(args)
+    common.every(lab, {name: ARMS[name] for name in args.arms})
+    table = {
+        arm: {name: [met(lab, arm, seed, name, args.user_url) for seed in range(lab.seeds)] for name in args.users}
+        for arm in ("base", *args.arms)
+    }
+    if args.json:
+        print(json.dumps(plain(table)))
+    else:
+        show(table)
+
+
+if __name__ == "__main__":
+    main()
