@@ -19,7 +19,7 @@ from sonde.testing import RULES, Probe, hostile
 EPISODES, LONG = 16, 1000
 TURNS = 1280
 """Where episodes are long, fewer of them are played, at least 8."""
-FUZZED, LONG_FUZZED = 1000, 10_000
+FUZZED, LONG_FUZZED = 500, 10_000
 
 
 def cases() -> list[Any]:
