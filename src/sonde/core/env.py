@@ -163,6 +163,11 @@ class Env(Configured, ABC, Generic[S]):
         """The prior over hypotheses for tasks with this public part; None when the environment has no filter."""
         return None
 
+    def model(self, public: Mapping[str, Json]) -> Any:
+        """The decision problem of tasks with this public part, for agents that plan over several sub-episodes
+        (`envs/_rules/finite.py`); None where there is no finite one."""
+        return None
+
 
 class TabularEnv(Env[S]):
     """An environment that can list what may happen: one outcome model gives simulation, likelihood and solution.

@@ -113,11 +113,7 @@ class Episode:
         messages = self.messages.get(seat)
         if messages is None:
             raise unknown("seat", seat, self.messages)
-        path = (self.seed, "policy", self.task.id, self.sample, seat, self.n_acts)
-        return View(
-            seat, len(self.turns), messages, self.env, self.state, self.task.public, self.turns, path,
-            self.memory.get(seat), self.filter,
-        )  # fmt: skip
+        return View(seat, messages, self.memory.get(seat), self)
 
     @property
     def acts(self) -> tuple[Act, ...]:
