@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,7 @@ async def _second(env: Dialogue, t: Trajectory, last: Talk, judge: Policy) -> bo
     begun = Episode.begin(env, t.task, seed=t.seed, sample=t.sample)
     messages = [Message("user", env.to_judge(last))]
     for n in range(RETRIES + 1):
-        asked = replace(begun, state=last, to_act=JUDGE, messages={JUDGE: tuple(messages)}, turns=t.turns, n_acts=n)
+        asked = begun._replace(state=last, to_act=JUDGE, messages={JUDGE: tuple(messages)}, turns=t.turns, n_acts=n)
         said = (await judge.act(asked.view(JUDGE))).text
         if (found := verdict(said)) is not None:
             return found

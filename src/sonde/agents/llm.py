@@ -97,7 +97,7 @@ class LLM(Policy):
         """The message as the model meets it again: with its reasoning, token for token, or as others heard it. The
         completion stays behind it in either case: it tells the model what its previous call was."""
         completion = message.completion
-        return replace(message, content=completion.text) if completion and self.keep_thinking else message
+        return message._replace(content=completion.text) if completion and self.keep_thinking else message
 
     async def close(self) -> None:
         await self.model.close()
@@ -123,7 +123,7 @@ def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Messa
     """Examples, then the game: the last thing told and the new opening share one user message."""
     if not shown:
         return tuple(history)
-    first = replace(history[0], content=f"{shown[-1].content}\n\n{_NEW_GAME}\n\n{history[0].content}")
+    first = history[0]._replace(content=f"{shown[-1].content}\n\n{_NEW_GAME}\n\n{history[0].content}")
     return (*shown[:-1], first, *history[1:])
 
 
@@ -147,4 +147,4 @@ def _without_thinking(message: Message) -> Message:
     """What was said, without the `<Think>...</Think>` in front."""
     if message.role != "assistant":
         return message
-    return replace(message, content=message.content.rpartition("</Think>")[2].strip())
+    return message._replace(content=message.content.rpartition("</Think>")[2].strip())

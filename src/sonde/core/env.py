@@ -3,7 +3,7 @@
 A leaf is one file with one class:
 
     @dataclass(frozen=True, kw_only=True)
-    class Mastermind(TabularEnv[State]):
+    class Mastermind(CertainEnv[State]):
         preset: str = "paprika"            # constructor arguments are the configuration
         ...
 
@@ -201,6 +201,20 @@ class TabularEnv(Env[S]):
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
         return _tabular(self, frozen(public))
+
+
+class CertainEnv(TabularEnv[S]):
+    """An environment in which what follows from a text is certain: chance draws hidden setups only."""
+
+    @abstractmethod
+    def after(self, state: S, text: str) -> Step:
+        """The step that follows `text`."""
+
+    def outcomes(self, state: S, text: str) -> Sequence[tuple[float, Step]]:
+        return [(1.0, self.after(state, text))]
+
+    def step(self, state: S, text: str, rng: Rng) -> Step:
+        return self.after(state, text)
 
 
 @lru_cache(maxsize=64)

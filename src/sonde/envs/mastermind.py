@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache, partial
 from operator import eq
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from sonde.core import AGENT, EMPTY, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid
+from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -50,7 +50,7 @@ def score(code: str, guess: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mastermind(TabularEnv[State]):
+class Mastermind(CertainEnv[State]):
     """See the module. `length` in 1..6 and `digits` in 2..10, with at most 100,000 codes."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -130,10 +130,7 @@ class Mastermind(TabularEnv[State]):
         ok = len(code) == self.length and code.isascii() and code.isdecimal() and max(code) < chr(48 + self.digits)
         return code if ok else None
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         say = pieces("mastermind")
         answer = read_answer(text)
         if answer is None:

@@ -19,7 +19,7 @@ from functools import cache, cached_property, partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, EMPTY, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid
+from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid
 from sonde.core.env import Split
 from sonde.core.types import Json
 
@@ -55,7 +55,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wordle(TabularEnv[State]):
+class Wordle(CertainEnv[State]):
     """See the module. `max_turns=None` takes the preset's."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
@@ -156,10 +156,7 @@ class Wordle(TabularEnv[State]):
             return guess if guess in _listed() else None
         return guess if len(guess) == length and guess.isascii() and guess.isalpha() else None
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         guess = self.parse(text, len(state.word))
         if guess is None:
             return self._unread(state, text)
