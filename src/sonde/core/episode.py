@@ -99,10 +99,9 @@ class Episode(NamedTuple):
 
     def view(self, seat: str = AGENT) -> View:
         """What the policy in `seat` may know now."""
-        messages = self.messages.get(seat)
-        if messages is None:
+        if seat not in self.messages:
             raise unknown("seat", seat, self.messages)
-        return View(seat, messages, self.memory.get(seat), self)
+        return View(seat, self.memory.get(seat), self)
 
     @property
     def acts(self) -> tuple[Act, ...]:
@@ -224,8 +223,9 @@ def _heard(
     messages: Mapping[str, tuple[Message, ...]], seat: str, action: Action, told: Mapping[str, str]
 ) -> Mapping[str, tuple[Message, ...]]:
     """The messages of all seats after one has said this, and seats were told that."""
-    completion = action.completions[-1] if action.completions else None
-    after = {**messages, seat: (*messages[seat], Message(_ASSISTANT, action.text, completion))}
+    said, _, completions = action
+    after = {**messages}
+    after[seat] += (Message(_ASSISTANT, said, completions[-1] if completions else None),)
     for other, text in told.items():
         if text:
             after[other] = _tell(after[other], text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .seeding import derive
@@ -24,18 +24,21 @@ class Transition(NamedTuple):
     sub_episode: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class View:
-    """All that a policy may know when it acts. Everything but `messages` is computed only when asked for.
+    """All that a policy may know when it acts, computed only when asked for.
 
-    `messages` alternates strictly, starting with a user message and ending with one. `seed` is the only source of
-    randomness a policy may use. What is printed of a view holds nothing hidden.
+    `seed` is the only source of randomness a policy may use. What is printed of a view holds nothing hidden.
     """
 
     seat: str
-    messages: tuple[Message, ...]
     memory: Json
-    _episode: Episode = field(repr=False)
+    _episode: Episode
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What this seat said and was told. Strictly alternating, starting and ending with a user message."""
+        return self._episode.messages[self.seat]
 
     @property
     def turn(self) -> int:
@@ -114,6 +117,9 @@ class View:
             rows.append(row)
             before = row.next
         return tuple(rows)
+
+    def __repr__(self) -> str:
+        return f"<View of {self.seat}, turn {self.turn}: {self.messages!r}>"
 
     def say(self, answer: str) -> str:
         """`answer` in the syntax that this environment reads, for example `<Answer>toast</Answer>`."""

@@ -41,12 +41,11 @@ def score(code: str, guess: str) -> tuple[int, int]:
     >>> score("0427", "4420")
     (2, 1)
     """
-    exact = sum(map(eq, guess, code))
-    common = 0
-    for digit in set(guess):
-        if digit in code:
-            common += min(code.count(digit), guess.count(digit))
-    return exact, common - exact
+    exact, left = sum(map(eq, guess, code)), list(code)
+    for digit in guess:
+        if digit in left:
+            left.remove(digit)
+    return exact, len(code) - len(left) - exact
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +96,7 @@ class Mastermind(CertainEnv[State]):
     def _task(self, code: str, split: str, index: int) -> Task:
         return self.listed(split, index, Frozen(length=self.length, digits=self.digits), code)
 
-    @property
+    @cached_property
     def _symbols(self) -> str:
         return "0123456789"[: self.digits]
 
@@ -127,8 +126,7 @@ class Mastermind(CertainEnv[State]):
     def parse_code(self, answer: str) -> str | None:
         """The code in an answer, spaces dropped; None if it is not one."""
         code = "".join(answer.split())
-        ok = len(code) == self.length and code.isascii() and code.isdecimal() and max(code) < chr(48 + self.digits)
-        return code if ok else None
+        return code if len(code) == self.length and not code.strip(self._symbols) else None
 
     def after(self, state: State, text: str) -> Step:
         say = pieces("mastermind")
@@ -146,7 +144,8 @@ class Mastermind(CertainEnv[State]):
         if result == "win":
             told = Frozen({AGENT: say["win"].format(guess=guess)})
             return Step(State(state.code, self.max_turns), told, _WIN, info, Outcome("win", 1.0))
-        return self._next(state, say["counts"].format(guess=guess, exact=exact, partial=partial), info)
+        before, behind = _counted(exact, partial)
+        return self._next(state, f"{before}{guess}{behind}", info)
 
     def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after = State(state.code, state.turn + 1)
@@ -185,6 +184,13 @@ class Mastermind(CertainEnv[State]):
     def _parse(self, text: str) -> str | None:
         answer = read_answer(text)
         return None if answer is None else self.parse_code(answer)
+
+
+@cache
+def _counted(exact: int, partial: int) -> tuple[str, str]:
+    """What stands before and behind a guess where it is told its counts."""
+    before, _, behind = pieces("mastermind")["counts"].partition("{guess}")
+    return before, behind.format(exact=exact, partial=partial)
 
 
 @cache

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from operator import add
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
@@ -44,7 +45,7 @@ _PRESETS = {
 }
 _WIN, _MISS, _FREE = Frozen({AGENT: 1.0}), Frozen({AGENT: -1.0}), Frozen({AGENT: 0.0})
 _SAID = {"g": "right place", "y": "other place", "b": "absent"}
-_LINES = {mark: {letter: f"{letter}: {said}" for letter in ascii_lowercase} for mark, said in _SAID.items()}
+_LINES = {letter + mark: f"{letter}: {said}" for letter in ascii_lowercase for mark, said in _SAID.items()}
 
 
 class State(NamedTuple):
@@ -179,7 +180,7 @@ class Wordle(CertainEnv[State]):
     def _feedback(self, guess: str, seen: str) -> str:
         if self._lmrl:
             return " ".join(seen)
-        return "\n".join([_LINES[mark][letter] for letter, mark in zip(guess, seen, strict=True)])
+        return "\n".join([_LINES[pair] for pair in map(add, guess, seen)])
 
     def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after = State(state.word, state.turn + 1)
