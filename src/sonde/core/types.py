@@ -243,7 +243,7 @@ class Act(NamedTuple):
 class Turn(NamedTuple):
     """An agent act and everything until the agent may act again. Most environments have one act per turn."""
 
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     acts: tuple[Act, ...]
 
     @property

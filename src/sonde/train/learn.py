@@ -23,12 +23,12 @@ from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
 from sonde.core.checked import Checked
 from sonde.core.extras import need
+from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.models.chat import Chat
 from sonde.models.hf import HF, no_bars
 from sonde.models.hub import locate, unloadable
 from sonde.models.weights import weights_of
-from sonde.store.folder import write_atomically
 
 from .algos import objective as objective_of
 from .data import RowReport, has_ids, pair_samples, samples
