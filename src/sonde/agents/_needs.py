@@ -1,4 +1,4 @@
-"""What an agent asks of the exact filter, as a protocol or a class: one way to have it, one way to say that it lacks."""
+"""What an agent asks of the exact filter, as a protocol or a class: one way to have it, one way to say it lacks."""
 
 from __future__ import annotations
 
