@@ -2,7 +2,8 @@
 
     python benchmarks/core.py [--json]
 
-`step` is `env.step` alone, with a generator of its own, as every step has; `turn` is `view` plus `Episode.step`, of the agent alone; `update` is the slowest of 20
+`step` is `env.step` alone, with a generator of its own, as every step has; `turn` is `view` plus `Episode.step`, of the
+agent alone; `update` is the slowest of 20
 filter updates at the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of
 a turn late and early in one long episode. A budget of 0 means that none was set.
 """

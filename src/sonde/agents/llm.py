@@ -16,10 +16,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 
 from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
-from sonde.core.playthrough import read
+from sonde.core.playthrough import recorded
 
 SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
 """Settings that decide what a model is shown."""
@@ -131,9 +130,7 @@ def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Messa
 def _examples(env: str, preset: str, n: int, answer_only: bool) -> tuple[Message, ...]:
     """The first n golden playthroughs that were won, as one chat."""
     chat: tuple[Message, ...] = ()
-    folder = files("sonde.envs").joinpath("golden")
-    found = sorted(f.name for f in folder.iterdir() if f.name.startswith(f"{env}.{preset}."))
-    episodes = [read(folder.joinpath(name).read_text("utf-8")).play() for name in found]
+    episodes = [told.play() for told in recorded(env, preset)]
     won = [ep for ep in episodes if ep.outcome is not None and ep.outcome.success]
     if len(won) < n:
         raise UserError(f"agents:llm: examples: got {n}, allowed: at most {len(won)} for {env}, preset {preset}")
