@@ -2,7 +2,8 @@
 
     python benchmarks/core.py [--json]
 
-`step` is `env.step` alone; `turn` is `view` plus `Episode.step`, of the agent alone; `update` is the slowest of 20
+`step` is `env.step` alone, with a generator of its own, as every step has; `turn` is `view` plus `Episode.step`, of the
+agent alone; `update` is the slowest of 20
 filter updates at the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of
 a turn late and early in one long episode. A budget of 0 means that none was set.
 """
@@ -87,9 +88,8 @@ def worst_update(env: Any) -> float | None:
 def measure(name: str, preset: str) -> dict[str, Any]:
     env = sonde.make(name, preset=preset)
     ep, text = typical(env)
-    rng = sonde.Rng(0, "benchmark")
     row: dict[str, Any] = {"env": name, "preset": preset}
-    row["step us"] = best(lambda: env.step(ep.state, text, rng), 5000)
+    row["step us"] = best(lambda: env.step(ep.state, text, sonde.Rng(0, "benchmark")), 5000)
     row["turn us"] = best(lambda: (ep.view().messages, ep.step(text)), 5000)
     row["update ms"] = worst_update(env)
     row["make us"] = best(lambda: sonde.make(name, preset=preset), 200)

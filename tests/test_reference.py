@@ -49,7 +49,7 @@ def test_every_preset_has_a_scale(env: Env[Any]) -> None:
 def test_the_first_tasks_play_as_they_were_measured(env: Env[Any]) -> None:
     entry = entries().get(fingerprint(env))
     assert entry is not None, f"{env.name}, preset {env.spec.preset}, was not measured: {STALE}"
-    for role, samples in (("floor", SAMPLES["random"]), ("reference", SAMPLES["reference"])):
+    for role, samples in (("floor", SAMPLES["floor"]), ("reference", SAMPLES["reference"])):
         stored = entry[role]
         found = reference.play(env, stored["agent"], stored["k"], PREFIX, entry["seed"])
         assert stored["k"] == (samples if env.spec.max_turns <= reference.LONG else samples // 4)
@@ -108,7 +108,7 @@ def test_a_measurement_holds_what_the_scale_needs() -> None:
     tasks = env.tasks("test")
     assert found["env"] == env.config and found["version"] == env.spec.version
     assert found["floor"]["agent"] == "random" and found["reference"]["agent"] == "entropy"
-    assert found["floor"]["k"] == SAMPLES["random"] and len(found["floor"]["prefix"]) == min(PREFIX, len(tasks))
+    assert found["floor"]["k"] == SAMPLES["floor"] and len(found["floor"]["prefix"]) == min(PREFIX, len(tasks))
     score = Estimate(**found["reference"]["score"])
     assert score.n == len(tasks)
 

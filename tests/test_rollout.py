@@ -134,7 +134,7 @@ class Notes(Policy):
             self.running[0] -= 1
 
     def _secret(self, view: View) -> str:
-        return str(view._state.code)  # pyright: ignore[reportPrivateUsage]
+        return str(view._episode.state.code)  # pyright: ignore[reportPrivateUsage]
 
     async def finish(self, view: View) -> None:
         self.log.append(("finish", view.seat, self._secret(view) if view.seat == AGENT else ""))

@@ -67,7 +67,7 @@ class Flaky(ProgramPolicy):
         self._check(view, "finish")
 
     def _check(self, view: View, where: str) -> None:
-        if self.where == where and view._state.code == self.bad:  # pyright: ignore[reportPrivateUsage]
+        if self.where == where and view._episode.state.code == self.bad:  # pyright: ignore[reportPrivateUsage]
             raise WorldError("engine gone")
 
 
@@ -99,7 +99,7 @@ def test_what_was_played_is_handed_out_before_a_defect_stops_the_run(tmp_path: P
     @dataclass(frozen=True, kw_only=True)
     class Stubborn(Policy):
         async def act(self, view: View) -> Action:
-            if view._state.code == tasks[7].hidden:  # pyright: ignore[reportPrivateUsage]
+            if view._episode.state.code == tasks[7].hidden:  # pyright: ignore[reportPrivateUsage]
                 raise KeyError("defect")
             return Action("no answer at all")
 

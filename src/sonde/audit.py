@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import metrics
-from .core import AGENT, Env, Episode, Message, Outcome, Policy, Trajectory, UserError, View, build
+from .core import AGENT, Env, Episode, Message, Outcome, Policy, Trajectory, UserError, build
 from .core.sync import run_sync
 from .core.types import Json
 from .envs._rules.checks import gives_away
@@ -140,11 +140,11 @@ def _leak(env: Dialogue, t: Trajectory, talks: Sequence[Talk]) -> str:
 
 async def _second(env: Dialogue, t: Trajectory, last: Talk, judge: Policy) -> bool | None:
     """The second judge's verdict on the last message; None if it never gives one."""
+    begun = Episode.begin(env, t.task, seed=t.seed, sample=t.sample)
     messages = [Message("user", env.to_judge(last))]
     for n in range(RETRIES + 1):
-        path = (t.seed, "policy", t.task.id, t.sample, JUDGE, n)
-        view = View(JUDGE, len(t.turns), tuple(messages), env, last, t.task.public, t.turns, path)
-        said = (await judge.act(view)).text
+        asked = begun._replace(state=last, to_act=JUDGE, messages={JUDGE: tuple(messages)}, turns=t.turns, n_acts=n)
+        said = (await judge.act(asked.view(JUDGE))).text
         if (found := verdict(said)) is not None:
             return found
         messages += [Message("assistant", said), Message("user", env.say_pieces["judge-again"])]

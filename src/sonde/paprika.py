@@ -41,6 +41,7 @@ from .core import (
 )
 from .core.checked import Checked
 from .core.config import difference
+from .core.folders import write_atomically
 from .core.frozen import freeze
 from .core.types import EMPTY, Json
 from .evaluate import Comparison, Evaluation, compare
@@ -48,7 +49,6 @@ from .models.weights import weights_of
 from .rollout import OnDone, Plan
 from .run import RunConfig, execute, load_evaluation, missing, prepare
 from .store import Run
-from .store.folder import write_atomically
 from .train.curriculum import BANDITS, Curriculum
 from .train.gather import Game, Picks, gather, groups_of, trajectories
 from .train.learn import POLICIES, learn

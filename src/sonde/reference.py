@@ -29,7 +29,7 @@ from .metrics import Estimate
 from .rollout import Plan, collect
 
 COMMAND = "python -m sonde.reference"
-SAMPLES = {"random": 16, "reference": 4}
+SAMPLES = {"floor": 16, "reference": 4}
 """Episodes per task and policy: the floor is noisier and cheaper."""
 LONG = 200
 """Turns beyond which an episode says so much that a quarter of the samples is enough."""
@@ -99,7 +99,7 @@ def measure(env: Env[Any]) -> dict[str, Json]:
     spec = env.spec
     entry: dict[str, Json] = {"env": env.config, "version": spec.version, "seed": 0, "command": COMMAND}
     for role, agent in (("floor", spec.floor), ("reference", spec.reference)):
-        samples = SAMPLES["random" if role == "floor" else "reference"]
+        samples = SAMPLES[role]
         table = play(env, agent, samples if spec.max_turns <= LONG else samples // 4)
         entry[role] = {
             "agent": agent,

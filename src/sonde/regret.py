@@ -52,11 +52,11 @@ class Truth(NamedTuple):
 
 def truth(env: Env[Any], trajectory: Trajectory) -> Truth:
     """What was true in the world of this trajectory."""
-    if not (hasattr(env, "model") and hasattr(env, "world")):
+    task = trajectory.task
+    problem: Problem | None = env.model(task.public)
+    if problem is None:
         raise UserError(f"regret: {env.name} has no finite model, so its regret is n/a")
     finite = cast("FiniteEnv", env)
-    task = trajectory.task
-    problem = finite.model(task.public)
     world = finite.world(env.reset(task, Rng(trajectory.seed, "reset", task.id)))
     q = world.values(problem.horizon)
     return Truth(problem, world, q, np.vstack([q.max(axis=2), np.zeros(len(problem.states))]))

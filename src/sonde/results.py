@@ -34,12 +34,12 @@ from . import metrics, reference
 from .core import Env, SondeError, UserError, build, content_hash, invalid, make
 from .core.checked import Checked
 from .core.extras import DISTRIBUTION
+from .core.folders import write_atomically
 from .core.types import Json
 from .evaluate import Evaluation
 from .metrics import Estimate, average
 from .rows import Row
 from .run import Prepared
-from .store.folder import write_atomically
 from .suites import Form, suite
 
 SCHEMA = 1

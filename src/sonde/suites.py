@@ -49,9 +49,10 @@ LMRL-Gym: 32 rollouts from each of the 25 places of a maze, 4,096 games of Wordl
 games of chess and 645 endgames, drawn at temperature 1, its scripts' default. Of the others it gives no number."""
 
 ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = Frozen(
-    lmrl=Frozen(chess=("full", "endgames"), maze=("lmrl_partial",), text_nav=("fo", "po"))
+    lmrl=Frozen(chess=("full", "endgames"), maze=("lmrl_partial",), text_nav=("fo", "po")),
+    psrl=Frozen(river_swim=("length3",)),
 )
-"""Presets of a suite that have other names: tasks that its paper has in two forms."""
+"""Presets of a suite that have other names: tasks that its paper has in two forms, and the river of its section 4.2."""
 
 ANCHORS: Mapping[str, Mapping[Form, tuple[float, float, float]]] = {
     "lmrl": {

@@ -64,6 +64,7 @@ def test_takes_a_certain_hit_before_a_better_informed_guess() -> None:
         def hit_probabilities(self) -> dict[str, float]:
             return {"A1": 0.5, "A2": 1.0, "A3": 0.9}
 
+        @property
         def expected_gains(self) -> dict[str, float]:
             return {"A1": 1.5, "A2": 0.0, "A3": 1.0}
 
@@ -75,6 +76,7 @@ def test_ties_go_to_reading_order_and_the_sum_decides() -> None:
         def hit_probabilities(self) -> dict[str, float]:
             return {"A1": 0.2, "A2": 0.5, "A3": 0.3}
 
+        @property
         def expected_gains(self) -> dict[str, float]:
             return {"A1": 1.0, "A2": 0.9, "A3": 1.1}
 

@@ -40,5 +40,5 @@ def test_points_add_up() -> None:
 
 def test_refuses_games_without_a_record_of_preferences() -> None:
     env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="no record"):
+    with pytest.raises(UserError, match="no filter over preferences"):
         Lookalike().act_now(Episode.begin(env, env.task("0427")).view())

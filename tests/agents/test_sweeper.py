@@ -20,6 +20,7 @@ class Known:
     def mine_probabilities(self) -> dict[str, float]:
         return {name: risk for name, (risk, _) in self.cells.items()}
 
+    @property
     def expected_gains(self) -> dict[str, float]:
         return {name: gain for name, (_, gain) in self.cells.items()}
 

@@ -43,6 +43,7 @@ def as_json(*args: str) -> Any:
 
 def test_a_suite_is_every_environment_with_that_preset() -> None:
     assert suite("mtp") == tuple((name, "mtp") for name in MTP)
+    assert ("river_swim", "length3") in suite("psrl") and len(suite("psrl")) == 5
     assert suite("delta_belief") == tuple((name, "delta_belief") for name in DELTA_BELIEF)
     assert tuple(n for n in sonde.names() if "delta_belief" in sonde.find(n).presets) == DELTA_BELIEF
     assert {env for env, _ in suite("paprika")} | set(MTP) <= set(sonde.names())

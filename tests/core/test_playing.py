@@ -96,7 +96,7 @@ def test_replay_refuses_what_it_cannot_vouch_for() -> None:
 
 def test_replay_refuses_other_rewards_and_another_end() -> None:
     record = play(9, 4).trajectory()
-    host = replace(record.opening[0], rewards=Frozen(host=9.0))
+    host = record.opening[0]._replace(rewards=Frozen(host=9.0))
     with pytest.raises(ReplayError, match=r"act 0: recorded rewards {'host': 9.0}, replay gave {'host': 0.5}"):
         Episode.replay(ENV, replace(record, opening=(host,)))
     for outcome, error in ((Outcome("error"), "gone"), (None, "")):
@@ -110,7 +110,7 @@ def test_replay_refuses_other_rewards_and_another_end() -> None:
 def test_replay_checks_what_was_told_by_every_seat() -> None:
     record = play(9).trajectory()
     host = record.turns[0].acts[1]
-    forged = replace(record.turns[0], acts=(record.turns[0].acts[0], replace(host, told={AGENT: "boiling"})))
+    forged = record.turns[0]._replace(acts=(record.turns[0].acts[0], host._replace(told={AGENT: "boiling"})))
     with pytest.raises(ReplayError, match=r"act 2: recorded .*boiling"):
         Episode.replay(ENV, replace(record, turns=(forged,)))
 

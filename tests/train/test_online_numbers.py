@@ -45,7 +45,7 @@ def with_ids(t: Trajectory) -> Trajectory:
         act = turn.acts[0]
         done = Completion(text=act.action.text, ids=array("i", [7]), logprobs=array("f", [-1.0]), temperature=1.0,
                           prompt_ids=array("i", [3, 5]), model="m")  # fmt: skip
-        return Turn(turn.index, (replace(act, action=Action(act.action.text, completions=(done,))),))
+        return Turn(turn.index, (act._replace(action=Action(act.action.text, completions=(done,))),))
 
     return replace(t, turns=tuple(map(said, t.turns)))
 

@@ -64,9 +64,9 @@ def plain(t: Trajectory, keep: bool = False) -> Trajectory:
 
     def action(a: Action) -> Action:
         kept = tuple(Completion(text=c.text, finish=c.finish, model="endpoint") for c in a.completions)
-        return replace(a, completions=kept if keep else ())
+        return a._replace(completions=kept if keep else ())
 
-    turns = (Turn(turn.index, tuple(replace(a, action=action(a.action)) for a in turn.acts)) for turn in t.turns)
+    turns = (Turn(turn.index, tuple(a._replace(action=action(a.action)) for a in turn.acts)) for turn in t.turns)
     return replace(t, turns=tuple(turns))
 
 

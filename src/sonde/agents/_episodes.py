@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from sonde.core import AGENT, Rng, Turn, UserError, View
 from sonde.core.types import Json
 from sonde.envs._rules.answer import read_answer
 from sonde.envs._rules.finite import Explored, Problem
+
+from ._needs import needs
 
 LABELLED = ("bandit", "tabular")
 """Kinds of problems whose states are shown by their labels."""
@@ -52,20 +54,9 @@ class Now(NamedTuple):
     step: int
 
 
-def turns_of(view: View) -> tuple[Turn, ...]:
-    """The finished turns."""
-    return view._turns
-
-
-def problem_of(view: View) -> Problem | None:
-    """The finite decision problem that the task's public part describes; None where the environment has none."""
-    model = getattr(view._env, "model", None)
-    return None if model is None else cast("Problem", model(view.public))
-
-
 def finite(view: View, agent: str, *kinds: str) -> Problem:
     """The problem, which must be of one of these kinds (any, if none is given)."""
-    problem = problem_of(view)
+    problem: Problem | None = view.problem
     if problem is None:
         raise UserError(f"agents:{agent}: {view.spec.name} describes no finite problem of several sub-episodes")
     if kinds and problem.kind not in kinds:
@@ -75,21 +66,17 @@ def finite(view: View, agent: str, *kinds: str) -> Problem:
 
 def explored(view: View, agent: str) -> Explored:
     """The exact filter of such a problem."""
-    known = view.filter
-    if known is None or not hasattr(known, "expected_regrets"):
-        raise UserError(f"agents:{agent}: {view.spec.name} has no exact filter over worlds")
-    return cast("Explored", known)
+    return needs(view, Explored, agent, "over worlds")
 
 
 def possible(view: View) -> Sequence[Any]:
     """Every hypothesis of the environment's prior, whatever has been observed since; none where it has no filter."""
-    prior = view._env.filter(view.public)
-    return () if prior is None else prior.belief().hypotheses
+    return () if view.prior is None else view.prior.belief().hypotheses
 
 
 def horizon_of(view: View) -> int:
     """The steps of a sub-episode. Without a finite problem every turn is a sub-episode of its own, as in a bandit."""
-    problem = problem_of(view)
+    problem: Problem | None = view.problem
     return 1 if problem is None else problem.horizon
 
 
@@ -106,7 +93,7 @@ def now(view: View, horizon: int) -> Now:
 
 def state_of(view: View, problem: Problem) -> str:
     """The state that the agent is in."""
-    turns = turns_of(view)
+    turns = view.turns
     if view.turn % problem.horizon == 0 or not turns:
         return problem.start
     return str(turns[-1].info["next"])
@@ -115,7 +102,7 @@ def state_of(view: View, problem: Problem) -> str:
 def tally(view: View, actions: Sequence[str]) -> list[tuple[int, float]]:
     """How often every action was taken, and the sum of its rewards."""
     pulls, paid = dict.fromkeys(actions, 0), dict.fromkeys(actions, 0.0)
-    for turn in turns_of(view):
+    for turn in view.turns:
         info = turn.info
         action = info["action"]
         if action is not None:
@@ -138,9 +125,9 @@ def best_of(values: Sequence[float], rng: Rng) -> int:
 
 def experiences(view: View, first: int = 0) -> list[Experience]:
     """The finished turns from number `first` on."""
-    problem, turns = problem_of(view), turns_of(view)[first:]
+    problem, turns = view.problem, view.turns[first:]
     labelled = problem is not None and problem.kind in LABELLED
-    before = turns_of(view)[first - 1].told if first else first_told(view)
+    before = view.turns[first - 1].told if first else first_told(view)
     told = [without_syntax(text) for text in (before, *(turn.told for turn in turns))]
     return [_experience(turn, told[i : i + 2], labelled, problem is not None) for i, turn in enumerate(turns)]
 
@@ -162,7 +149,7 @@ def first_told(view: View) -> str:
 
 def observation_of(view: View) -> str:
     """What the agent has been told last."""
-    return without_syntax(turns_of(view)[-1].told if view.turn else first_told(view))
+    return without_syntax(view.turns[-1].told if view.turn else first_told(view))
 
 
 def rules_of(view: View) -> str:

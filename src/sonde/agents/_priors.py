@@ -25,13 +25,13 @@ from sonde.envs._rules.finite import Problem
 from sonde.people.service.products import products
 
 from ._calls import block, pieces
-from ._episodes import explored, possible, problem_of
+from ._episodes import explored, possible
 
 
 def well_specified(view: View, *, worlds: bool = False, alpha: float | None = None) -> str:
     """The prior of the problem at the start of an episode; `worlds` lists those of a bandit whatever it pays, and all
     codes; `alpha` is for tables, by default 1/|S|."""
-    problem = problem_of(view)
+    problem: Problem | None = view.problem
     if problem is None:
         name = view.spec.name
         raise UserError(

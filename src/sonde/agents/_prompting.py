@@ -23,7 +23,6 @@ from ._episodes import (
     horizon_of,
     now,
     observation_of,
-    problem_of,
     rules_of,
     state_of,
 )
@@ -96,7 +95,7 @@ class Scene(NamedTuple):
 
 def scene(view: View) -> Scene:
     """What the agent finds now."""
-    problem, horizon = problem_of(view), horizon_of(view)
+    problem, horizon = view.problem, horizon_of(view)
     return Scene(view, problem, horizon, now(view, horizon), observation_of(view))
 
 

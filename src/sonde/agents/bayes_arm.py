@@ -12,14 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, Belief, ProgramPolicy, View
+
+from ._episodes import legal_of
+from ._needs import needs
 
 
 class _Arms(Protocol):
     """What this agent asks of a filter."""
 
+    def belief(self) -> Belief: ...
     @property
     def expected_gains(self) -> Sequence[float]: ...
 
@@ -31,12 +35,9 @@ class BayesArm(ProgramPolicy):
     """See the module. Needs a filter with `expected_successes` and `expected_gains`, one value per legal answer."""
 
     def act_now(self, view: View) -> Action:
-        known, legal = view.filter, view.legal
-        if known is None or legal is None or not hasattr(known, "expected_successes"):
-            raise UserError(f"agents:bayes_arm: {view.spec.name} has no filter over arms")
+        arms, legal = needs(view, _Arms, "bayes_arm", "over arms"), legal_of(view, "bayes_arm")
         if view.turn == view.spec.max_turns - 1:
-            return Action(view.say(known.belief().top(1)[0][0]))
-        arms = cast("_Arms", known)
+            return Action(view.say(arms.belief().top(1)[0][0]))
         rounded = [round(float(p), 10) for p in arms.expected_successes()]
         scores = list(zip(rounded, arms.expected_gains, strict=True))
         return Action(view.say(legal[scores.index(max(scores))]))

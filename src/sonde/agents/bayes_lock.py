@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from sonde.core import Action, ProgramPolicy, Turn, View
 
-from ._episodes import finite, now, turns_of
+from ._episodes import finite, now
 
 Status = tuple[str, int]
 """What is known about a digit: `("untried", 0)`, `("absent", 0)`, `("present", excluded places as bits)` or
@@ -145,11 +145,11 @@ class BayesLock(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         problem = finite(view, "bayes_lock", "code")
         length, (sub_episode, at) = problem.horizon, now(view, problem.horizon)
-        statuses = dict.fromkeys(problem.actions, UNTRIED) | _statuses(length, turns_of(view))
+        statuses = dict.fromkeys(problem.actions, UNTRIED) | _statuses(length, view.turns)
         known = Known(0)
         for status in statuses.values():
             known = Known(known.untried + 1, known.others) if status == UNTRIED else known.after(ABSENT, status)
-        winning = all(turn.info.get("mark") == RIGHT for turn in turns_of(view)[view.turn - at :])
+        winning = all(turn.info.get("mark") == RIGHT for turn in view.turns[view.turn - at :])
         choice = best(length, known, at, winning, problem.sub_episodes - sub_episode)
         return Action(view.say(next(digit for digit, status in statuses.items() if status == choice.status)))
 

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, ProgramPolicy, View
 from sonde.envs._rules.dealing import Pitch, limit, offer, read_pitch
 from sonde.envs._rules.dealing_filter import DealFilter
+
+from ._needs import needs
 
 _QUESTION = "What features are you looking for, and what is your budget?"
 
@@ -23,9 +25,7 @@ class Closer(ProgramPolicy):
     """See the module. Plays `car_dealer`."""
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if not isinstance(known, DealFilter):
-            raise UserError(f"agents:closer: {view.spec.name} has no filter over buyers")
+        known = needs(view, DealFilter, "closer", "over buyers")
         messages = [view.say(answer) for answer in view.legal or ()]
         return Action(_QUESTION if not view.turn else best_message(known, messages))
 

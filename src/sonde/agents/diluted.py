@@ -30,7 +30,7 @@ class Diluted(Policy):
         epsilon = kept.get("epsilon", drawn) if self.epsilon is None else self.epsilon
         if u >= epsilon:
             action = await self.policy.act(replace(view, memory=kept.get("policy")))
-            return replace(action, memory={"epsilon": epsilon, "policy": action.memory})
+            return action._replace(memory={"epsilon": epsilon, "policy": action.memory})
         legal = view.legal
         if not legal:
             raise UserError(f"agents:diluted: {view.spec.name} lists no legal answers")

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, ProgramPolicy, View
+
+from ._episodes import legal_of
+from ._needs import needs
 
 
 class _Preferences(Protocol):
-    """What this agent asks of a filter, besides the best question."""
+    """What this agent asks of a filter."""
 
+    def best_question(self) -> tuple[str, float]: ...
     def expected_scores(self) -> Sequence[float]: ...
 
 
@@ -25,10 +29,8 @@ class Elicit(ProgramPolicy):
     """See the module. Needs a filter with `expected_scores`, one value per legal answer of the last turn."""
 
     def act_now(self, view: View) -> Action:
-        known, legal = view.filter, view.legal
-        if known is None or legal is None or not hasattr(known, "expected_scores"):
-            raise UserError(f"agents:elicit: {view.spec.name} has no filter over preferences")
+        known, legal = needs(view, _Preferences, "elicit", "over preferences"), legal_of(view, "elicit")
         if view.turn < view.spec.max_turns - 1:
             return Action(view.say(known.best_question()[0]))
-        scores = [round(float(s), 12) for s in cast("_Preferences", known).expected_scores()]
+        scores = [round(float(s), 12) for s in known.expected_scores()]
         return Action(view.say(legal[scores.index(max(scores))]))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, Filter, ProgramPolicy, View
+
+from ._needs import needs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,9 +17,7 @@ class Entropy(ProgramPolicy):
     """Greedy information gain on the exact posterior (`View.filter`). The last turn names the likeliest hypothesis."""
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if known is None:
-            raise UserError(f"agents:entropy: {view.spec.name} has no filter")
+        known = needs(view, Filter, "entropy")
         if view.turn == view.spec.max_turns - 1:
             return Action(view.say(str(known.belief().top(1)[0][0])))
         return Action(view.say(known.best_question()[0]))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sonde.core import Action, ProgramPolicy, Rng, UserError, View
+from sonde.core import Action, Filter, ProgramPolicy, Rng, View
+
+from ._needs import needs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,9 +18,6 @@ class Guesser(ProgramPolicy):
     """See the module. Plays where the hypothesis is an answer."""
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if known is None:
-            raise UserError(f"agents:guesser: {view.spec.name} has no filter")
-        belief = known.belief()
+        belief = needs(view, Filter, "guesser").belief()
         (drawn,) = Rng(view.seed).choices(belief.hypotheses, belief.probs)
         return Action(view.say(str(drawn)))

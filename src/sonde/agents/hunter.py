@@ -14,16 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, ProgramPolicy, View
+
+from ._needs import needs
 
 
-@runtime_checkable
 class Shots(Protocol):
     """What a filter must offer: two numbers for every cell that may still be shot at."""
 
     def hit_probabilities(self) -> Mapping[str, float]: ...
+    @property
     def expected_gains(self) -> Mapping[str, float]: ...
 
 
@@ -32,14 +34,11 @@ class Hunter(ProgramPolicy):
     """See the module."""
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if not isinstance(known, Shots):
-            raise UserError(f"agents:hunter: {view.spec.name} has no filter with hit probabilities")
-        return Action(view.say(best_shot(known)))
+        return Action(view.say(best_shot(needs(view, Shots, "hunter", "with hit probabilities"))))
 
 
 def best_shot(known: Shots) -> str:
     """The cell to shoot at; ties go to the first in reading order."""
-    hits, gains = known.hit_probabilities(), known.expected_gains()
+    hits, gains = known.hit_probabilities(), known.expected_gains
     # Rounded, so that equal scores tie on every machine.
     return max(hits, key=lambda cell: (hits[cell] == 1.0, round(hits[cell] + gains[cell], 9)))

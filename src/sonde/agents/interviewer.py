@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, ProgramPolicy, View
 from sonde.envs._rules.persona_filter import PersonaFilter
+
+from ._needs import needs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,9 +19,7 @@ class Interviewer(ProgramPolicy):
     """See the module."""
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if not isinstance(known, PersonaFilter):
-            raise UserError(f"agents:interviewer: {view.spec.name} has no filter over personas")
+        known = needs(view, PersonaFilter, "interviewer", "over personas")
         if not known.questions:
             return Action(known.request.gold(known.likely()))
         return Action(known.best_question()[0])

@@ -16,10 +16,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 
 from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
-from sonde.core.playthrough import read
+from sonde.core.playthrough import recorded
 
 SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
 """Settings that decide what a model is shown."""
@@ -97,7 +96,7 @@ class LLM(Policy):
         """The message as the model meets it again: with its reasoning, token for token, or as others heard it. The
         completion stays behind it in either case: it tells the model what its previous call was."""
         completion = message.completion
-        return replace(message, content=completion.text) if completion and self.keep_thinking else message
+        return message._replace(content=completion.text) if completion and self.keep_thinking else message
 
     async def close(self) -> None:
         await self.model.close()
@@ -123,7 +122,7 @@ def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Messa
     """Examples, then the game: the last thing told and the new opening share one user message."""
     if not shown:
         return tuple(history)
-    first = replace(history[0], content=f"{shown[-1].content}\n\n{_NEW_GAME}\n\n{history[0].content}")
+    first = history[0]._replace(content=f"{shown[-1].content}\n\n{_NEW_GAME}\n\n{history[0].content}")
     return (*shown[:-1], first, *history[1:])
 
 
@@ -131,9 +130,7 @@ def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Messa
 def _examples(env: str, preset: str, n: int, answer_only: bool) -> tuple[Message, ...]:
     """The first n golden playthroughs that were won, as one chat."""
     chat: tuple[Message, ...] = ()
-    folder = files("sonde.envs").joinpath("golden")
-    found = sorted(f.name for f in folder.iterdir() if f.name.startswith(f"{env}.{preset}."))
-    episodes = [read(folder.joinpath(name).read_text("utf-8")).play() for name in found]
+    episodes = [told.play() for told in recorded(env, preset)]
     won = [ep for ep in episodes if ep.outcome is not None and ep.outcome.success]
     if len(won) < n:
         raise UserError(f"agents:llm: examples: got {n}, allowed: at most {len(won)} for {env}, preset {preset}")
@@ -147,4 +144,4 @@ def _without_thinking(message: Message) -> Message:
     """What was said, without the `<Think>...</Think>` in front."""
     if message.role != "assistant":
         return message
-    return replace(message, content=message.content.rpartition("</Think>")[2].strip())
+    return message._replace(content=message.content.rpartition("</Think>")[2].strip())

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, ProgramPolicy, View
+
+from ._episodes import legal_of
+from ._needs import needs
 
 
 class _Preferences(Protocol):
@@ -27,12 +30,9 @@ class Lookalike(ProgramPolicy):
     """See the module. Reads questions asked by others too: a comparison won counts one star more, one lost one less."""
 
     def act_now(self, view: View) -> Action:
-        known, legal = view.filter, view.legal
-        if known is None or legal is None or not hasattr(known, "replies"):
-            raise UserError(f"agents:lookalike: {view.spec.name} has no record of what a user likes")
+        talk, legal = needs(view, _Preferences, "lookalike", "over preferences"), legal_of(view, "lookalike")
         if view.turn < view.spec.max_turns - 1:
             return Action(view.say(legal[view.turn % len(legal)]))
-        talk = cast("_Preferences", known)
         movies, liked = talk.profiles(), favourite(talk.replies())
         return Action(view.say(min(legal, key=lambda pick: _distance(movies[pick.split()[1]], movies.get(liked, ())))))
 

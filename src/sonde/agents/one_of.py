@@ -28,7 +28,7 @@ class OneOf(Policy):
     async def act(self, view: View) -> Action:
         kept = view.memory or {"drawn": Rng(view.seed, "one_of").randrange(len(self.policies)), "policy": None}
         action = await self.policies[kept["drawn"]].act(replace(view, memory=kept["policy"]))
-        return replace(action, memory={"drawn": kept["drawn"], "policy": action.memory})
+        return action._replace(memory={"drawn": kept["drawn"], "policy": action.memory})
 
     async def finish(self, view: View) -> None:
         if view.memory:

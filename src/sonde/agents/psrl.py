@@ -27,7 +27,7 @@ import numpy.typing as npt
 from sonde.core import Action, ProgramPolicy, Rng, View, invalid, unknown
 from sonde.envs._rules.finite import Conjugate, Problem, World
 
-from ._episodes import explored, finite, now, state_of, turns_of
+from ._episodes import explored, finite, now, state_of
 
 Ints = npt.NDArray[np.int64]
 _SAME = 1e-12
@@ -73,7 +73,7 @@ def posterior(view: View, problem: Problem, alpha: float | None) -> Conjugate:
     known = Conjugate.prior(problem, alpha)
     states = {s: i for i, s in enumerate(problem.states)}
     actions = {a: i for i, a in enumerate(problem.actions)}
-    moves = Counter(map(_MOVE, map(attrgetter("info"), turns_of(view))))
+    moves = Counter(map(_MOVE, map(attrgetter("info"), view.turns)))
     for (state, action, after, reward), n in moves.items():
         if action is not None:
             at = states[state], actions[action]

@@ -16,12 +16,13 @@ With best splits a single set of tables is left after 15.8 probes on average, wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, ProgramPolicy, View
+
+from ._needs import needs
 
 
-@runtime_checkable
 class Decoder(Protocol):
     """What a filter must offer."""
 
@@ -34,8 +35,6 @@ class SplitProbe(ProgramPolicy):
     """See the module. Uses every probe."""
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if not isinstance(known, Decoder):
-            raise UserError(f"agents:split_probe: {view.spec.name} has no filter over truth tables")
+        known = needs(view, Decoder, "split_probe", "over truth tables")
         due = view.turn == view.spec.max_turns - 1
         return Action(view.say(known.likeliest_tables() if due else known.best_question()[0]))

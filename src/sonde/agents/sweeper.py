@@ -19,16 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from sonde.core import Action, ProgramPolicy, UserError, View
+from sonde.core import Action, ProgramPolicy, View
+
+from ._needs import needs
 
 
-@runtime_checkable
 class Mines(Protocol):
     """What a filter must offer: two numbers for every answer that reveals a closed cell."""
 
     def mine_probabilities(self) -> Mapping[str, float]: ...
+    @property
     def expected_gains(self) -> Mapping[str, float]: ...
 
 
@@ -37,14 +39,11 @@ class Sweeper(ProgramPolicy):
     """See the module."""
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if not isinstance(known, Mines):
-            raise UserError(f"agents:sweeper: {view.spec.name} has no filter with mine probabilities for this task")
-        return Action(view.say(best_reveal(known)))
+        return Action(view.say(best_reveal(needs(view, Mines, "sweeper", "with mine probabilities for this task"))))
 
 
 def best_reveal(known: Mines) -> str:
     """The answer to give; ties go to the first in reading order."""
-    risks, gains = known.mine_probabilities(), known.expected_gains()
+    risks, gains = known.mine_probabilities(), known.expected_gains
     # Rounded, so that equal gains tie on every machine.
     return min(risks, key=lambda answer: (risks[answer], -round(gains[answer], 9)))

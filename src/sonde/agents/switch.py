@@ -30,7 +30,7 @@ class Switch(Policy):
         action = await (self.first if who == "first" else self.then).act(replace(view, memory=memories.get(who)))
         if action.memory is None and not memories:
             return action
-        return replace(action, memory={**memories, who: action.memory})
+        return action._replace(memory={**memories, who: action.memory})
 
     async def finish(self, view: View) -> None:
         memories = view.memory or {}

@@ -11,10 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sonde.core import Action, ProgramPolicy, Rng, UserError, View
+from sonde.core import Action, ProgramPolicy, Rng, View
 from sonde.envs._rules.causes import CaseFilter, cause_gain, finding_gain, moves
 from sonde.people.service.products import products
 from sonde.people.service.reading import read
+
+from ._needs import needs
 
 _ASK = (
     "Thank you. {}",
@@ -37,9 +39,7 @@ class Technician(ProgramPolicy):
     """See the module. Plays `customer_service`."""
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if not isinstance(known, CaseFilter):
-            raise UserError(f"agents:technician: {view.spec.name} has no filter over causes of a product")
+        known = needs(view, CaseFilter, "technician", "over causes of a product")
         kind, target = next_move(known)
         if kind == "fix":
             return Action(view.say(known.fix[target]))

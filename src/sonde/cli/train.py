@@ -20,8 +20,9 @@ from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
+from sonde.train.algos import OBJECTIVES, learning_from
 from sonde.train.gather import Game, trajectories
-from sonde.train.learn import NEEDED, OFFLINE, PAIRED, learn, learn_online
+from sonde.train.learn import NEEDED, OFFLINE, learn, learn_online
 from sonde.train.presets import PRESETS, Training
 from sonde.viewer.histories import HISTORY
 
@@ -33,7 +34,7 @@ from .progress import progress, training
 from .shared import JsonOpt, JudgeOpt, PresetOpt, ReportOpt, UserOpt, UserUrlOpt
 from .terminal import out, stderr
 
-ONLINE = ("grpo", "ppo")
+ONLINE = learning_from("play")
 
 ModelOpt = Annotated[str, typer.Option(help="The model to train: a name of `sonde models list`, hf:NAME, or a folder.")]
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder for checkpoints, history and the trained model.")]
@@ -83,7 +84,7 @@ def train(
     starpo, delta_belief, online_filtered_bc)."""
     changes, model = changes_of(overrides), trained_model(model)
     objective, settings = _chosen(objective, settings)
-    name = settings or _usual(objective)
+    name = settings or OBJECTIVES[objective].settings
     if name not in PRESETS:
         raise unknown("--settings", name, PRESETS)
     online = PRESETS[name].of(objective).plays
@@ -256,15 +257,6 @@ def _chosen(name: str, settings: str | None) -> tuple[str, str | None]:
     if name not in (*OFFLINE, *ONLINE):
         raise unknown("objective", name, (*OFFLINE, *ONLINE, *PRESETS))
     return name, settings
-
-
-def _usual(objective: str) -> str:
-    """The paper's settings of an objective."""
-    if objective in ("mc", "ilql", "ppo"):
-        return f"lmrl_dialogue_{objective}"
-    if objective in ONLINE:
-        return "starpo"
-    return "paprika_rpo" if objective in PAIRED or objective == "kto" else "paprika_sft"
 
 
 def _training(name: str, objective: str, folder: Path, changes: Changes, context: str, encode: bool) -> Training:

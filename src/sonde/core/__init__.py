@@ -2,7 +2,7 @@
 
 from .belief import RULES, Belief, Filter, Gain, TabularFilter, by_rules, entropy, gains
 from .config import HOW, Configured
-from .env import Env, TabularEnv, TaskList
+from .env import CertainEnv, Env, TabularEnv, TaskList
 from .episode import Episode, Seated, advance, advance_now, default_policies, play_act
 from .errors import (
     CapabilityError,
@@ -54,6 +54,7 @@ __all__ = [
     "Belief",
     "Capabilities",
     "CapabilityError",
+    "CertainEnv",
     "Completion",
     "Configured",
     "ContractError",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from .frozen import Frozen
@@ -135,7 +135,7 @@ def by_rules(turn: Turn) -> Turn:
     if not isinstance(memory, Mapping) or RULES not in memory or turn.info.get("result") != "answer":
         return turn
     info = Frozen[Any]({**last.info, "reply": memory[RULES]})
-    return Turn(turn.index, (*turn.acts[:-1], replace(last, info=info)))
+    return Turn(turn.index, (*turn.acts[:-1], last._replace(info=info)))
 
 
 def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expected: bool = False) -> tuple[Gain, ...]:

@@ -3,7 +3,7 @@
 A leaf is one file with one class:
 
     @dataclass(frozen=True, kw_only=True)
-    class Mastermind(TabularEnv[State]):
+    class Mastermind(CertainEnv[State]):
         preset: str = "paprika"            # constructor arguments are the configuration
         ...
 
@@ -163,6 +163,11 @@ class Env(Configured, ABC, Generic[S]):
         """The prior over hypotheses for tasks with this public part; None when the environment has no filter."""
         return None
 
+    def model(self, public: Mapping[str, Json]) -> Any:
+        """The decision problem of tasks with this public part, for agents that plan over several sub-episodes
+        (`envs/_rules/finite.py`); None where there is no finite one."""
+        return None
+
 
 class TabularEnv(Env[S]):
     """An environment that can list what may happen: one outcome model gives simulation, likelihood and solution.
@@ -196,6 +201,20 @@ class TabularEnv(Env[S]):
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
         return _tabular(self, frozen(public))
+
+
+class CertainEnv(TabularEnv[S]):
+    """An environment in which what follows from a text is certain: chance draws hidden setups only."""
+
+    @abstractmethod
+    def after(self, state: S, text: str) -> Step:
+        """The step that follows `text`."""
+
+    def outcomes(self, state: S, text: str) -> Sequence[tuple[float, Step]]:
+        return [(1.0, self.after(state, text))]
+
+    def step(self, state: S, text: str, rng: Rng) -> Step:
+        return self.after(state, text)
 
 
 @lru_cache(maxsize=64)

@@ -10,8 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from .belief import Belief, Filter, Gain, by_rules, gains
 from .checked import checked
@@ -29,11 +28,11 @@ from .view import View
 _USER, _ASSISTANT = "user", "assistant"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Episode:
+class Episode(NamedTuple):
     """One trial in one world, up to now. Compare by identity; `id` is a content hash.
 
-    `opening` holds acts of other seats before the agent's first; everything later is in `turns`.
+    `opening` holds acts of other seats before the agent's first; everything later is in `turns`. `known` is what
+    `filter` has worked out so far, if it was asked: after how many turns, and the filter.
     """
 
     env: Env[Any]
@@ -43,12 +42,14 @@ class Episode:
     state: Hashable
     to_act: str | None
     messages: Mapping[str, tuple[Message, ...]]
-    memory: Mapping[str, Json] = EMPTY
-    opening: tuple[Act, ...] = ()
-    turns: tuple[Turn, ...] = ()
-    n_acts: int = 0
-    outcome: Outcome | None = None
-    _known: tuple[int, Filter | None] | None = None
+    memory: Mapping[str, Json]
+    opening: tuple[Act, ...]
+    turns: tuple[Turn, ...]
+    n_acts: int
+    outcome: Outcome | None
+    known: list[tuple[int, Filter | None]]
+
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
 
     @classmethod
     def begin(cls, env: Env[Any], task: Task, *, seed: int = 0, sample: int = 0) -> Episode:
@@ -65,59 +66,42 @@ class Episode:
         if env.to_act(state) is None:
             raise ContractError(f"{env.name}: nobody is to act in the first state")
         messages = {seat: _tell((), env.intro(state, seat)) for seat in env.spec.seats}
-        return cls(env, task, seed, sample, state, env.to_act(state), messages)
+        return cls(env, task, seed, sample, state, env.to_act(state), messages, EMPTY, (), (), 0, None, [])
 
     def step(self, action: Action | str) -> Episode:
         """The episode after the seat to act has said this."""
-        seat = self.to_act
+        env, task, seed, sample, state, seat, messages, memory, opening, turns, n, _, known = self
         if seat is None:
             raise UserError("step: the episode is over")
-        action = Action(action) if isinstance(action, str) else action
-        if not isinstance(action, Action):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if isinstance(action, str):
+            action = Action(action)
+        elif not isinstance(action, Action):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("action", action, "an Action or text")
         action = action.check()
-        env, n = self.env, self.n_acts
-        step = env.step(self.state, action.text, Rng(self.seed, "step", self.task.id, n))
-        act = Act(seat, action, frozen(step.told), frozen(step.rewards), frozen(step.info))
-        outcome = step.outcome and _flagged(step.outcome, action)
-        to_act = None if outcome else env.to_act(step.state)
-        if to_act is None and outcome is None:
+        state, told, rewards, info, outcome = env.step(state, action.text, Rng(seed, "step", task.id, n))
+        act = Act(seat, action, frozen(told), frozen(rewards), frozen(info))
+        if outcome is not None:
+            to_act, outcome = None, _flagged(outcome, action)
+        elif (to_act := env.to_act(state)) is None:
             raise ContractError(f"{env.name}: nobody is to act, but the last step had no outcome")
-        opening, turns = self.opening, self.turns
         if seat == AGENT:
             turns = (*turns, Turn(len(turns), (act,)))
         elif turns:
             turns = (*turns[:-1], Turn(turns[-1].index, (*turns[-1].acts, act)))
         else:
             opening = (*opening, act)
-        memory = self.memory
         if action.memory is not None or seat in memory:
             memory = Frozen({**memory, seat: action.memory})
-        messages = self._heard(seat, action, step.told)
+        messages = _heard(messages, seat, action, told)
         return Episode(
-            env, self.task, self.seed, self.sample, step.state, to_act, messages, memory, opening, turns, n + 1,
-            outcome, self._known,
-        )  # fmt: skip
-
-    def _heard(self, seat: str, action: Action, told: Mapping[str, str]) -> Mapping[str, tuple[Message, ...]]:
-        completion = action.completions[-1] if action.completions else None
-        said = (*self.messages[seat], Message(_ASSISTANT, action.text, completion))
-        messages = {**self.messages, seat: said}
-        for other, text in told.items():
-            if text:
-                messages[other] = _tell(messages[other], text)
-        return messages
+            env, task, seed, sample, state, to_act, messages, memory, opening, turns, n + 1, outcome, known[:]
+        )
 
     def view(self, seat: str = AGENT) -> View:
         """What the policy in `seat` may know now."""
-        messages = self.messages.get(seat)
-        if messages is None:
+        if seat not in self.messages:
             raise unknown("seat", seat, self.messages)
-        path = (self.seed, "policy", self.task.id, self.sample, seat, self.n_acts)
-        return View(
-            seat, len(self.turns), messages, self.env, self.state, self.task.public, self.turns, path,
-            self.memory.get(seat), self.filter,
-        )  # fmt: skip
+        return View(seat, self.memory.get(seat), self)
 
     @property
     def acts(self) -> tuple[Act, ...]:
@@ -135,17 +119,17 @@ class Episode:
     def fork(self, *, sample: int) -> Episode:
         """This very point of the episode, with other randomness for the policies from here on. The world is shared."""
         check_seeds(self.seed, sample)
-        return replace(self, sample=sample)
+        return self._replace(sample=sample, known=self.known[:])
 
     # --- what could be known ---------------------------------------------------------------------------------------
 
     def filter(self) -> Filter | None:
         """The exact filter after every finished turn, updated one step per turn and kept; None if there is none."""
         finished = self._finished
-        n, known = self._known or (0, self.env.filter(self.task.public))
+        n, known = self.known[0] if self.known else (0, self.env.filter(self.task.public))
         for turn in finished[n:]:
             known = known and known.observe(by_rules(turn))
-        object.__setattr__(self, "_known", (len(finished), known))
+        self.known[:] = [(len(finished), known)]
         return known
 
     @property
@@ -233,6 +217,19 @@ class Episode:
 def _ended(ep: Episode, error: str) -> Outcome | None:
     """How the record of an episode says that it ended."""
     return Outcome("error") if ep.outcome is None and error else ep.outcome
+
+
+def _heard(
+    messages: Mapping[str, tuple[Message, ...]], seat: str, action: Action, told: Mapping[str, str]
+) -> Mapping[str, tuple[Message, ...]]:
+    """The messages of all seats after one has said this, and seats were told that."""
+    said, _, completions = action
+    after = {**messages}
+    after[seat] += (Message(_ASSISTANT, said, completions[-1] if completions else None),)
+    for other, text in told.items():
+        if text:
+            after[other] = _tell(after[other], text)
+    return after
 
 
 def _tell(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:

@@ -1,4 +1,4 @@
-"""Where sonde keeps on this machine what it fetched or made once."""
+"""Files of this machine: where sonde keeps what it fetched or made once; writing a file whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,3 +12,25 @@ def cache_root() -> Path:
         return Path(own).expanduser().absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "sonde"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("w", encoding="utf-8") as f:
+        f.write(text)
+        f.flush()
+        os.fsync(f.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, on systems where folders can be."""
+    if os.name == "nt":
+        return
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

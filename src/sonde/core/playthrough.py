@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from .env import Env
@@ -93,6 +94,13 @@ def read(text: str) -> Playthrough:
         raise UserError(f"playthrough: no line === {missing.pop()}")
     task = Task.from_json(json.loads(facts["task"]))
     return Playthrough(json.loads(facts["env"]), task, int(facts["seed"]), tuple(acts))
+
+
+def recorded(env: str, preset: str) -> list[Playthrough]:
+    """The playthroughs that sonde brings for an environment, in order."""
+    folder = files("sonde.envs").joinpath("golden")
+    names = sorted(f.name for f in folder.iterdir() if f.name.startswith(f"{env}.{preset}."))
+    return [read(folder.joinpath(name).read_text("utf-8")) for name in names]
 
 
 def _json(value: Json) -> str:

@@ -56,7 +56,7 @@ class ProgramPolicy(Policy):
         return [self.act_now(view) for view in views]
 
 
-class UserModel(Policy):
+class UserModel(ProgramPolicy):
     """A simulated user whose replies have known probabilities, so that exact posteriors through it exist. What it needs
     to know of a task is in its view: its configuration, which every record carries, holds nothing of it."""
 
@@ -67,9 +67,9 @@ class UserModel(Policy):
         """P(reply | what waits for an answer in this view of its seat, h) for every hypothesis h, whichever of them is
         true in the view; shape `(len(hypotheses),)`."""
 
-    @abstractmethod
     def probs(self, view: View) -> Mapping[str, float]:
-        """The distribution over replies to this view."""
+        """The distribution over replies to this view; certain, unless a user says otherwise."""
+        return {self.act_now(view).text: 1.0}
 
     def answers(self, view: View) -> bool:
         """Whether this user has an answer to what waits for one; False where it only says that it has none."""

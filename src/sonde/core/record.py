@@ -102,7 +102,7 @@ class Trajectory:
 
 def _plain_act(act: Act) -> Act:
     completions = tuple(replace(c, usage=Usage()) for c in act.action.completions)
-    return replace(act, action=replace(act.action, completions=completions)) if completions else act
+    return act._replace(action=act.action._replace(completions=completions)) if completions else act
 
 
 def _act_to_json(act: Act) -> dict[str, Json]:

@@ -52,9 +52,11 @@ def derive(seed: int, *path: str | int) -> int:
     >>> derive(0, "reset") != derive(1, "reset") and derive(0, "a", 1) != derive(0, "a1")
     True
     """
-    parts = [str(seed)]
-    parts.extend(f"{'i' if isinstance(p, int) else 's'}{len(str(p))}:{p}" for p in path)
-    return int.from_bytes(blake2b("/".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+    text = str(seed)
+    for part in path:
+        written = str(part)
+        text += f"/{'i' if isinstance(part, int) else 's'}{len(written)}:{written}"
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def check_seeds(seed: int, sample: int) -> None:

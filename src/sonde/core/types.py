@@ -2,7 +2,8 @@
 
 From the outside in: a `Task` is a world to find out about; a `Policy` in a *seat* gets a `View` and answers with an
 `Action`; the environment turns it into a `Step`; the two together are an `Act`; an agent act and everything until the
-agent may act again is a `Turn`; the end of an episode is an `Outcome`.
+agent may act again is a `Turn`; the end of an episode is an `Outcome`. What is made at every act is a named tuple,
+because a frozen dataclass takes twice as long to make.
 """
 
 from __future__ import annotations
@@ -130,8 +131,7 @@ class Completion:
     usage: Usage = NO_USAGE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Message:
+class Message(NamedTuple):
     """One chat message: role `system`, `user` or `assistant`, and on assistant messages the completion behind it.
 
     >>> Message("user", "Make your first guess.").role
@@ -147,8 +147,7 @@ class Message:
         return {"role": self.role, "content": self.content}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Action:
+class Action(NamedTuple):
     """What a policy does with one act: the text it says, and what it wants to find in `View.memory` next time.
 
     >>> Action("<Answer>toast</Answer>", memory={"plan": "vowels first"}).text
@@ -166,16 +165,14 @@ class Action:
         Endpoints can return halves of surrogate pairs, which no file can hold: two that match are joined, others become
         U+FFFD, so that what is played is what is recorded.
         """
-        if not isinstance(self.text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UserError(f"action.text: got {type(self.text).__name__}, allowed: str")
-        text, memory = _storable(self.text), _remembered(self.memory)
-        return self if text is self.text and memory is None else Action(text, memory, self.completions)
-
-
-def _storable(text: str) -> str:
-    if text.isascii() or not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text, memory, completions = self
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UserError(f"action.text: got {type(text).__name__}, allowed: str")
+        if not text.isascii() and _SURROGATE.search(text):
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        elif memory is None:
+            return self
+        return Action(text, _remembered(memory), completions)
 
 
 def _remembered(memory: Json) -> Json:
@@ -233,8 +230,7 @@ class Step(NamedTuple):
     outcome: Outcome | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Act:
+class Act(NamedTuple):
     """One seat speaking, and what came of it."""
 
     seat: str
@@ -244,11 +240,10 @@ class Act:
     info: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Turn:
+class Turn(NamedTuple):
     """An agent act and everything until the agent may act again. Most environments have one act per turn."""
 
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     acts: tuple[Act, ...]
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .seeding import derive
@@ -11,7 +11,7 @@ from .types import AGENT, Json, Message, Spec, Turn
 
 if TYPE_CHECKING:
     from .belief import Filter
-    from .env import Env
+    from .episode import Episode
 
 
 class Transition(NamedTuple):
@@ -24,77 +24,93 @@ class Transition(NamedTuple):
     sub_episode: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class View:
-    """All that a policy may know when it acts. Everything but `messages` is computed only when asked for.
+    """All that a policy may know when it acts, computed only when asked for.
 
-    `messages` alternates strictly, starting with a user message and ending with one. `seed` is the only source of
-    randomness a policy may use. What is printed of a view holds nothing hidden.
+    `seed` is the only source of randomness a policy may use. What is printed of a view holds nothing hidden.
     """
 
     seat: str
-    turn: int
-    messages: tuple[Message, ...]
-    _env: Env[Any] = field(repr=False)
-    _state: Any = field(repr=False)
-    _public: Mapping[str, Json] = field(repr=False)
-    _turns: tuple[Turn, ...] = field(repr=False)
-    _seed_path: tuple[int | str, ...] = field(repr=False)
-    memory: Json = None
-    _filter: Any = field(default=None, repr=False)
+    memory: Json
+    _episode: Episode
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What this seat said and was told. Strictly alternating, starting and ending with a user message."""
+        return self._episode.messages[self.seat]
+
+    @property
+    def turn(self) -> int:
+        """The number of turns begun before."""
+        return len(self._episode.turns)
 
     @property
     def seed(self) -> int:
         """Derived from world seed, task, sample, seat and act; the same on replay and in any order of execution."""
-        return derive(*self._seed_path)  # type: ignore[arg-type]
+        ep = self._episode
+        return derive(ep.seed, "policy", ep.task.id, ep.sample, self.seat, ep.n_acts)
 
     @property
     def spec(self) -> Spec:
-        return self._env.spec
+        return self._episode.env.spec
 
     @property
     def public(self) -> Mapping[str, Json]:
         """The task's public part."""
-        return self._public
+        return self._episode.task.public
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The finished turns. Agent's seat only: others get none, because they would read what only the agent was
+        told."""
+        return self._episode.turns if self.seat == AGENT else ()
+
+    @property
+    def problem(self) -> Any:
+        """The decision problem that the task's public part describes (`Env.model`); None where there is none."""
+        return self._episode.env.model(self.public)
 
     @property
     def legal(self) -> Sequence[str] | None:
         """The answers that are legal now, without the answer syntax (see `say`), or None where they have no list."""
-        return self._env.actions(self._state)
+        return self._episode.env.actions(self._episode.state)
 
     @property
     def private(self) -> Mapping[str, Any]:
         """Facts that only this seat may see (a simulated user's secret, say)."""
-        return self._env.private(self._state, self.seat)
+        return self._episode.env.private(self._episode.state, self.seat)
 
     @property
     def intro(self) -> str:
         """What this seat was told before anybody spoke."""
-        return self._env.intro(self._state, self.seat)
+        return self._episode.env.intro(self._episode.state, self.seat)
 
     def denies(self, text: str) -> bool:
         """Whether the rules know that it would be untrue to say this now."""
-        return self._env.denies(self._state, self.seat, text)
+        return self._episode.env.denies(self._episode.state, self.seat, text)
 
     @property
     def rendered(self) -> str | None:
         """The environment's summary of the whole history, for prompts that replace it; None if it has none."""
-        return self._env.render(self._state, self.seat)
+        return self._episode.env.render(self._episode.state, self.seat)
 
     @property
     def filter(self) -> Filter | None:
         """The exact posterior given this history; None where the environment has no filter. Agent's seat only."""
-        return self._filter() if self.seat == AGENT else None
+        return self._episode.filter() if self.seat == AGENT else None
+
+    @property
+    def prior(self) -> Filter | None:
+        """The same before anybody spoke: what the task's public part says alone."""
+        return self._episode.env.filter(self.public) if self.seat == AGENT else None
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
-        """The finished turns as `(observation, action, reward, next, sub_episode)`. Agent's seat only: others get none,
-        because they would read what only the agent was told."""
-        if self.seat != AGENT:
-            return ()
+        """`turns` as `(observation, action, reward, next, sub_episode)`."""
         before = self.messages[0].content if self.messages else ""
         rows: list[Transition] = []
-        for turn in self._turns:
+        for turn in self.turns:
             row = Transition(
                 before, turn.text, turn.rewards.get(AGENT, 0.0), turn.told, int(turn.info.get("sub_episode", 0))
             )
@@ -102,6 +118,9 @@ class View:
             before = row.next
         return tuple(rows)
 
+    def __repr__(self) -> str:
+        return f"<View of {self.seat}, turn {self.turn}: {self.messages!r}>"
+
     def say(self, answer: str) -> str:
         """`answer` in the syntax that this environment reads, for example `<Answer>toast</Answer>`."""
-        return self._env.say(answer)
+        return self._episode.env.say(answer)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, derive, invalid
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -81,7 +81,7 @@ def _row(row: int, size: int, hits: int, misses: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Battleship(TabularEnv[State]):
+class Battleship(CertainEnv[State]):
     """See the module. The size of the board (5 or 6) comes with the task."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -151,10 +151,7 @@ class Battleship(TabularEnv[State]):
         left = say["next"].format(left=self.max_turns - state.turn)
         return f"{self._rules(state.size)}\n\n{board(state)}\n{hits}\n{left}"
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         answer = read_answer(text)
         if answer is None:
             told, info = pieces("battleship")["format"], Frozen(result="format")

@@ -24,12 +24,12 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import (
     AGENT,
     Belief,
+    CertainEnv,
     Filter,
     Frozen,
     Outcome,
     Spec,
     Step,
-    TabularEnv,
     Task,
     TaskList,
     Turn,
@@ -99,7 +99,7 @@ def read_rule(answer: str) -> Mapping[str, str] | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellularAutomata(TabularEnv[State]):
+class CellularAutomata(CertainEnv[State]):
     """See the module."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -177,10 +177,7 @@ class CellularAutomata(TabularEnv[State]):
         rows = "\n".join(_shown(state.inputs, state.outputs))
         return say["intro"].format(rows=rows, turns=self.max_turns, form=_form("s" * 8, "\n"))
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         say, over = pieces("cellular_automata"), state._replace(turn=self.max_turns)
         answer = read_answer(text)
         if answer is None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules import circuits as rules
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CircuitDecoding(TabularEnv[State]):
+class CircuitDecoding(CertainEnv[State]):
     """See the module. `circuits` in 1..4 and `inputs` in 2..4 with at most 48 table bits in all; `ands` AND gates of
     the circuits * (inputs - 1) that join signals, the rest being OR, and `nots` in 0..6. `max_turns=n` means n - 1
     probes."""
@@ -213,10 +213,7 @@ class CircuitDecoding(TabularEnv[State]):
         before, after = _next(self.shape)
         return f"{before}{left}{after}" if left else pieces("circuit_decoding")["last"].format(**_forms(self.shape))
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         answer = read_answer(text)
         if answer is None:
             told, info = pieces("circuit_decoding")["format"], Frozen[Any](result="format")

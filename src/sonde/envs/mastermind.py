@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache, partial
 from operator import eq
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from sonde.core import AGENT, EMPTY, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, derive, invalid
+from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -41,16 +41,15 @@ def score(code: str, guess: str) -> tuple[int, int]:
     >>> score("0427", "4420")
     (2, 1)
     """
-    exact = sum(map(eq, guess, code))
-    common = 0
-    for digit in set(guess):
-        if digit in code:
-            common += min(code.count(digit), guess.count(digit))
-    return exact, common - exact
+    exact, left = sum(map(eq, guess, code)), list(code)
+    for digit in guess:
+        if digit in left:
+            left.remove(digit)
+    return exact, len(code) - len(left) - exact
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mastermind(TabularEnv[State]):
+class Mastermind(CertainEnv[State]):
     """See the module. `length` in 1..6 and `digits` in 2..10, with at most 100,000 codes."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -97,7 +96,7 @@ class Mastermind(TabularEnv[State]):
     def _task(self, code: str, split: str, index: int) -> Task:
         return self.listed(split, index, Frozen(length=self.length, digits=self.digits), code)
 
-    @property
+    @cached_property
     def _symbols(self) -> str:
         return "0123456789"[: self.digits]
 
@@ -127,13 +126,9 @@ class Mastermind(TabularEnv[State]):
     def parse_code(self, answer: str) -> str | None:
         """The code in an answer, spaces dropped; None if it is not one."""
         code = "".join(answer.split())
-        ok = len(code) == self.length and code.isascii() and code.isdecimal() and max(code) < chr(48 + self.digits)
-        return code if ok else None
+        return code if len(code) == self.length and not code.strip(self._symbols) else None
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         say = pieces("mastermind")
         answer = read_answer(text)
         if answer is None:
@@ -149,7 +144,8 @@ class Mastermind(TabularEnv[State]):
         if result == "win":
             told = Frozen({AGENT: say["win"].format(guess=guess)})
             return Step(State(state.code, self.max_turns), told, _WIN, info, Outcome("win", 1.0))
-        return self._next(state, say["counts"].format(guess=guess, exact=exact, partial=partial), info)
+        before, behind = _counted(exact, partial)
+        return self._next(state, f"{before}{guess}{behind}", info)
 
     def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after = State(state.code, state.turn + 1)
@@ -188,6 +184,13 @@ class Mastermind(TabularEnv[State]):
     def _parse(self, text: str) -> str | None:
         answer = read_answer(text)
         return None if answer is None else self.parse_code(answer)
+
+
+@cache
+def _counted(exact: int, partial: int) -> tuple[str, str]:
+    """What stands before and behind a guess where it is told its counts."""
+    before, _, behind = pieces("mastermind")["counts"].partition("{guess}")
+    return before, behind.format(exact=exact, partial=partial)
 
 
 @cache

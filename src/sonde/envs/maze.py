@@ -36,7 +36,7 @@ from functools import cached_property, lru_cache
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json, content_hash
 
 from ._rules.grids import (
@@ -106,7 +106,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Maze(TabularEnv[State]):
+class Maze(CertainEnv[State]):
     """See the module. None takes the preset's value. `grid` is one of the named maps (under `pairs`, only its pairs;
     not under `generated`); `observed` is `full` or `partial`; `size`, odd, 7 to 15, fixes both sides of generated
     mazes; `max_turns` is the number of moves, with `as_published` the number of calls."""
@@ -256,10 +256,7 @@ class Maze(TabularEnv[State]):
         """What is told every turn, always in the same form."""
         return _observation(state.name, state.layout, state.goal, state.place, self._full)
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         if self.as_published and state.turn == self.turns - 1:
             return self._next(state, "over", None, _MOVED)
         direction = _EXACT.get(text) if self.as_published else read_move(text)

@@ -24,7 +24,7 @@ from math import comb
 from re import compile as pattern
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ._rules.answer import read_answer, tagged
@@ -81,7 +81,7 @@ def show(state: State) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Minesweeper(TabularEnv[State]):
+class Minesweeper(CertainEnv[State]):
     """See the module. A world with more than 250,000 layouts can be played, but has no filter."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -169,10 +169,7 @@ class Minesweeper(TabularEnv[State]):
     def render(self, state: State, seat: str) -> str | None:
         return self.intro(state, seat)
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         answer = read_answer(text)
         if answer is None:
             told, info = pieces("minesweeper")["format"], Frozen(result="format")

@@ -31,7 +31,7 @@ from functools import cached_property, lru_cache
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
 from sonde.core.frozen import freeze
 from sonde.core.types import EMPTY, Json, content_hash
 
@@ -77,7 +77,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextNav(TabularEnv[State]):
+class TextNav(CertainEnv[State]):
     """See the module. None takes the preset's value. `observed` is `full` or `partial`; `rooms`, 8 to 20, fixes the
     number of rooms of generated houses; `max_turns` is the number of commands."""
 
@@ -214,10 +214,7 @@ class TextNav(TabularEnv[State]):
             parts.append(say["plan"].format(rooms=plan_in_words(house)))
         return "\n\n".join([*parts, scene_in_words(seen(state.world, self._full), self._full, style(state.wording, 0))])
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         before, setup, wording, turn = state
         command = read_command(text)
         world, result = obey(before, command) if command else (before, "invalid")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid, unknown
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid, unknown
 from sonde.core.env import Split
 from sonde.core.types import Json
 
@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordGuess(TabularEnv[State]):
+class WordGuess(CertainEnv[State]):
     """See the module. `feedback` is `wordle`, `bulls_cows`, `bulls` or `shared_letters`.
 
     `turn.info`: `result` (feedback, win, invalid, format), `guess`, and what the kind of feedback tells: `marks`,
@@ -119,10 +119,7 @@ class WordGuess(TabularEnv[State]):
         rule = say[f"rule_{self.feedback}"]
         return say["intro"].format(n=len(state.vocabulary), turns=self.max_turns, listed=listed, rule=rule)
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         say, answer = pieces("word_guess"), read_answer(text)
         if answer is None:
             told = Frozen({AGENT: say["format"]})

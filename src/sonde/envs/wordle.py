@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from operator import add
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, EMPTY, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList, Turn, invalid
+from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid
 from sonde.core.env import Split
 from sonde.core.types import Json
 
@@ -44,7 +45,7 @@ _PRESETS = {
 }
 _WIN, _MISS, _FREE = Frozen({AGENT: 1.0}), Frozen({AGENT: -1.0}), Frozen({AGENT: 0.0})
 _SAID = {"g": "right place", "y": "other place", "b": "absent"}
-_LINES = {mark: {letter: f"{letter}: {said}" for letter in ascii_lowercase} for mark, said in _SAID.items()}
+_LINES = {letter + mark: f"{letter}: {said}" for letter in ascii_lowercase for mark, said in _SAID.items()}
 
 
 class State(NamedTuple):
@@ -55,7 +56,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wordle(TabularEnv[State]):
+class Wordle(CertainEnv[State]):
     """See the module. `max_turns=None` takes the preset's."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
@@ -156,10 +157,7 @@ class Wordle(TabularEnv[State]):
             return guess if guess in _listed() else None
         return guess if len(guess) == length and guess.isascii() and guess.isalpha() else None
 
-    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self._step(state, text))]
-
-    def _step(self, state: State, text: str) -> Step:
+    def after(self, state: State, text: str) -> Step:
         guess = self.parse(text, len(state.word))
         if guess is None:
             return self._unread(state, text)
@@ -182,7 +180,7 @@ class Wordle(TabularEnv[State]):
     def _feedback(self, guess: str, seen: str) -> str:
         if self._lmrl:
             return " ".join(seen)
-        return "\n".join([_LINES[mark][letter] for letter, mark in zip(guess, seen, strict=True)])
+        return "\n".join([_LINES[pair] for pair in map(add, guess, seen)])
 
     def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after = State(state.word, state.turn + 1)

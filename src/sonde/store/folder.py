@@ -28,8 +28,7 @@ from filelock import FileLock, Timeout
 from sonde.core import StoreError, UserError, content_hash, identity, invalid
 from sonde.core.config import difference
 from sonde.core.extras import DISTRIBUTION
-
-from .log import sync_folder
+from sonde.core.folders import write_atomically
 
 FORMAT = 2
 """Version of the folder's layout; readers refuse another one."""
@@ -149,17 +148,6 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         "fingerprint": content_hash(identity(plain)),
         "config": plain,
     }
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("w", encoding="utf-8") as f:
-        f.write(text)
-        f.flush()
-        os.fsync(f.fileno())
-    temporary.replace(path)
-    sync_folder(path.parent)
 
 
 def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:

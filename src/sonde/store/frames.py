@@ -15,7 +15,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import zstandard
@@ -62,10 +62,12 @@ def frames(path: Path, start: int = 0, *, last: bool = True) -> Iterator[Frame]:
     """The frames from `start` on, each verified. Only the `last` file of a series may be torn; then what is behind the
     last whole frame is left unmentioned."""
     with path.open("rb") as file:
-        size = file.seek(0, 2)
-        while start < size and (found := _next(file, start, size, last)) is not None:
-            yield found
-            start = found.end
+        file.seek(start)
+        rest = memoryview(file.read())
+    while rest and (found := _first(rest, last)) is not None:
+        size, lines, wrong = found
+        yield Frame(start, start + size, lines, wrong and f"damaged at byte {start} {wrong}")
+        start, rest = start + size, rest[size:]
 
 
 def left_out(n: int) -> str:
@@ -73,7 +75,7 @@ def left_out(n: int) -> str:
     return "1 record is left out" if n == 1 else f"{n} records are left out"
 
 
-def _sizes(data: bytes) -> tuple[int, int] | None:
+def _sizes(data: bytes | memoryview) -> tuple[int, int] | None:
     """Size of the zstd frame behind a header, and the number of its lines; None for what is no header."""
     if len(data) < _HEADER.size:
         return None
@@ -81,7 +83,7 @@ def _sizes(data: bytes) -> tuple[int, int] | None:
     return (size, count) if magic == _MAGIC and head_sum == crc32(data[:16]) else None
 
 
-def _lines(body: bytes, count: int) -> list[bytes]:
+def _lines(body: bytes | memoryview, count: int) -> list[bytes]:
     """The lines of a zstd frame; its checksum is verified. Raises `ValueError` saying what is wrong."""
     try:
         lines = zstandard.ZstdDecompressor().decompress(body).split(b"\n")[:-1]
@@ -92,38 +94,33 @@ def _lines(body: bytes, count: int) -> list[bytes]:
     return lines
 
 
-def _next(file: BinaryIO, start: int, size: int, last: bool) -> Frame | None:
-    """The frame at `start`, or None where a flush that came to no end begins, as in the `last` file only it may."""
-    file.seek(start)
-    head = _sizes(file.read(_HEADER.size))
-    end = start + _HEADER.size + head[0] if head else size
-    if head and end <= size:
+def _first(rest: memoryview, last: bool) -> tuple[int, Sequence[bytes], str] | None:
+    """How long the frame is that these bytes begin with, its lines, and what is wrong with it; None where a flush that
+    came to no end begins, as in the `last` file only it may."""
+    head = _sizes(rest)
+    end = _HEADER.size + head[0] if head else 0
+    if head and end <= len(rest):
         try:
-            return Frame(start, end, _lines(file.read(head[0]), head[1]))
+            return end, _lines(rest[_HEADER.size : end], head[1]), ""
         except ValueError as e:  # of the last flush perhaps not all reached the medium
-            what = f"damaged at byte {start} ({e}); {left_out(head[1])}"
-            return None if last and _is_zero(file, end) else Frame(start, end, [], what)
+            return None if last and _is_zero(rest[end:]) else (end, [], f"({e}); {left_out(head[1])}")
     # A lost power supply leaves zeros where a write was announced but never arrived.
-    torn = bool(head) or size - start < _HEADER.size or _is_zero(file, start)
+    torn = bool(head) or len(rest) < _HEADER.size or _is_zero(rest)
     if torn and last:
         return None
     why = "ends inside a frame, though later files follow" if torn else "no frame begins here"
-    after = _after(file, start, size)
-    return Frame(start, after, [], f"damaged at byte {start} ({why}); what it held is left out")
+    return _behind(rest), [], f"({why}); what it held is left out"
 
 
-def _is_zero(file: BinaryIO, start: int) -> bool:
-    """Whether nothing but zeros follows, if anything does."""
-    file.seek(start)
-    return not file.read().strip(b"\0")
+def _is_zero(rest: memoryview) -> bool:
+    return not bytes(rest).strip(b"\0")
 
 
-def _after(file: BinaryIO, start: int, size: int) -> int:
-    """Where the next frame begins behind a damaged one; the file's end if none does."""
-    file.seek(start)
-    rest, magic, at = file.read(size - start), struct.pack("<I", _MAGIC), 0
-    while (at := rest.find(magic, at + 1)) > 0:
-        found = _sizes(rest[at : at + _HEADER.size])
+def _behind(rest: memoryview) -> int:
+    """Where the next frame begins behind a damaged one; the end if none does."""
+    data, magic, at = bytes(rest), struct.pack("<I", _MAGIC), 0
+    while (at := data.find(magic, at + 1)) > 0:
+        found = _sizes(rest[at:])
         if found and at + _HEADER.size + found[0] <= len(rest):
-            return start + at
-    return size
+            return at
+    return len(rest)

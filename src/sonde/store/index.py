@@ -5,8 +5,8 @@ its locks cannot be relied on where folders are shared over a network: whoever o
 memory, brings it up to date there with what the logs have gained, and may write it back, whole, under another name
 that is then renamed. So there is no lock to wait for, no journal, and no page half written; any number of processes may
 do this at once, and each leaves a true state of some moment. The header carries a checksum of the file (`PRAGMA
-user_version`) and one of the schema (`application_id`). An index that fails them, or whose logs are not those that it
-was made of, is built anew, which takes reading them all.
+user_version`), salted with the schema. An index that fails it, or whose logs are not those that it was made of, is
+built anew, which takes reading them all.
 
 A writer writes it when it closes and whenever enough was added since; so a kill leaves little to be read again.
 """
@@ -37,21 +37,6 @@ WRITERS = 1000
 _LOGS = 1_000_000
 _LOG = re.compile(r"trajectories-(?:([1-9]\d{0,2})-)?(\d{5,6})\.jsonl\.zst")
 
-_SCHEMA = """
-CREATE TABLE logs (
-    log INTEGER PRIMARY KEY, size INTEGER, changed INTEGER, end INTEGER, last INTEGER, last_end INTEGER, records INTEGER
-);
-CREATE TABLE damage (log INTEGER, what TEXT);
-CREATE TABLE episodes (
-    task TEXT, seed, sample, id TEXT, error TEXT, env TEXT, preset TEXT, split TEXT, task_index, kind TEXT,
-    success INTEGER, score REAL, truncated TEXT, turns INTEGER, tokens INTEGER,
-    tags TEXT, -- of the task and of the episode
-    log INTEGER, at INTEGER, length INTEGER, line INTEGER,
-    PRIMARY KEY (task, seed, sample)
-) WITHOUT ROWID;
-CREATE INDEX by_id ON episodes (id);
-CREATE INDEX by_index ON episodes (task_index);
-"""
 _SUM = slice(60, 64)
 """Where `user_version` lies in an SQLite file."""
 
@@ -101,6 +86,24 @@ class Entry(NamedTuple):
         return bool(self.error)
 
 
+class _State(NamedTuple):
+    """A log as it was when the index last looked: its size and when it was changed, up to where it was read, how many
+    records it holds, and as JSON what of it does not read."""
+
+    log: int
+    size: int = 0
+    changed: int = 0
+    end: int = 0
+    records: int = 0
+    damage: str = "[]"
+
+
+_SCHEMA = f"""
+CREATE TABLE logs ({", ".join(_State._fields)}, PRIMARY KEY (log));
+CREATE TABLE episodes ({", ".join(Entry._fields)}, PRIMARY KEY (task, seed, sample)) WITHOUT ROWID;
+CREATE INDEX by_id ON episodes (id);
+CREATE INDEX by_index ON episodes (task_index);
+"""
 PLACE = "log, at, line"
 """The order in which records were stored, writer by writer."""
 
@@ -128,28 +131,6 @@ def entry(data: Mapping[str, Any]) -> Entry:
     )  # fmt: skip
 
 
-class _State(NamedTuple):
-    """A log as it was when the index last looked: its size and when it was changed, up to where it was read, where its
-    last whole frame begins and ends, and how many records it holds."""
-
-    log: int
-    size: int = 0
-    changed: int = 0
-    end: int = 0
-    last: int = 0
-    last_end: int = 0
-    records: int = 0
-
-    def goes_on(self, path: Path) -> bool:
-        """Whether the file is what it was, or longer."""
-        stat = path.stat()
-        if stat.st_size == self.size:
-            return stat.st_mtime_ns == self.changed
-        with suppress(StoreError):
-            return stat.st_size >= self.end and bool(not self.last_end or read_lines(path, self.last, self.last_end))
-        return False
-
-
 class Index:
     """The index of a run folder as it is now, in memory."""
 
@@ -165,27 +146,38 @@ class Index:
     def refresh(self) -> None:
         """Take in what the logs have gained; everything, where they are not those that the index knows."""
         found = logs(self.folder)
-        if not all(state.log in found and state.goes_on(found[state.log]) for state in self._states().values()):
+        if not all(state.log in found and self._goes_on(state, found[state.log]) for state in self._states().values()):
             self._db = _empty()
         newest = {log // _LOGS: log for log in found}.values()
         with self._db:
             for log, path in found.items():
                 self._extend(log, path, log in newest)
 
+    def _goes_on(self, state: _State, path: Path) -> bool:
+        """Whether the file is what it was, or longer: then the last frame that is known of it must be there."""
+        stat = path.stat()
+        if stat.st_size == state.size:
+            return stat.st_mtime_ns == state.changed
+        query = "SELECT at, at + length FROM episodes WHERE log = ? ORDER BY at DESC LIMIT 1"
+        try:
+            for start, end in self._db.execute(query, [state.log]):
+                read_lines(path, start, end)
+        except StoreError:
+            return False
+        return stat.st_size >= state.end
+
     def _extend(self, log: int, path: Path, newest: bool) -> None:
         known, stat = self.state(log), path.stat()
-        state = known._replace(size=stat.st_size, changed=stat.st_mtime_ns)
-        if state == known:
+        if (stat.st_size, stat.st_mtime_ns) == (known.size, known.changed):
             return
+        end, records, damage = known.end, known.records, json.loads(known.damage)
         for frame in frames(path, known.end, last=newest):
-            rows, damage = _entries(frame, log)
+            rows, lost = _entries(frame, log)
             self._db.executemany(_INSERT, rows)
-            self._db.executemany("INSERT INTO damage VALUES (?, ?)", [(log, what) for what in damage])
-            state = state._replace(end=frame.end, records=state.records + len(rows))
-            if not frame.damage:
-                state = state._replace(last=frame.start, last_end=frame.end)
-        self._db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?, ?, ?, ?)", state)
-        self._unsaved += state.end - known.end
+            end, records, damage = frame.end, records + len(rows), damage + lost
+        state = _State(log, stat.st_size, stat.st_mtime_ns, end, records, json.dumps(damage))
+        self._db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?, ?, ?)", state)
+        self._unsaved += end - known.end
 
     def state(self, log: int) -> _State:
         """What is known of a log."""
@@ -201,8 +193,8 @@ class Index:
     @property
     def damage(self) -> list[str]:
         """What of the logs does not read, file and offset, and what that has cost."""
-        found = self._db.execute("SELECT log, what FROM damage ORDER BY log, rowid")
-        return [f"{log_path(self.folder, log)}: {what}" for log, what in found]
+        states = self._states().values()
+        return [f"{log_path(self.folder, state.log)}: {what}" for state in states for what in json.loads(state.damage)]
 
     @property
     def superseded(self) -> int:
@@ -228,8 +220,7 @@ class Index:
         if not self._unsaved:
             return
         data = bytearray(self._db.serialize())
-        data[_SUM] = bytes(4)
-        data[_SUM] = crc32(data).to_bytes(4, "big")
+        data[_SUM] = _sum(data)
         temporary = self.folder / f".{NAME}-{uuid4().hex}"
         try:
             temporary.write_bytes(data)  # not made durable: what a loss of power leaves of it fails the checksum
@@ -264,20 +255,21 @@ def forget(folder: Path) -> None:
 
 def _load(path: Path) -> sqlite3.Connection:
     """The saved index in memory, or an empty one where there is none of this form, or a damaged one."""
+    db = _connected()
     try:
-        data = bytearray(path.read_bytes())
-        kept, data[_SUM] = bytes(data[_SUM]), bytes(4)
-        if kept == crc32(data).to_bytes(4, "big"):
-            db = _connected()
-            db.deserialize(bytes(data))
-            if db.execute("PRAGMA application_id").fetchone() == (_FORM,):
-                return db
+        data = path.read_bytes()
+        if data[_SUM] == _sum(data):
+            db.deserialize(data)
+            db.execute("SELECT 1 FROM logs")
+            return db
     except (OSError, sqlite3.Error):
         pass
     return _empty()
 
 
-_FORM = crc32(_SCHEMA.encode()) >> 1
+def _sum(data: bytes | bytearray) -> bytes:
+    """The checksum of an index, its own place left out; an index of another schema has another one."""
+    return crc32(data[_SUM.stop :], crc32(data[: _SUM.start], crc32(_SCHEMA.encode()))).to_bytes(4, "big")
 
 
 class _Database(sqlite3.Connection):
@@ -291,23 +283,20 @@ def _connected() -> sqlite3.Connection:
 
 def _empty() -> sqlite3.Connection:
     db = _connected()
-    db.executescript(f"PRAGMA application_id = {_FORM};{_SCHEMA}")
+    db.executescript(_SCHEMA)
     return db
 
 
 def _entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
     """The rows of a frame's records, and what of it does not read."""
-    rows, damage = [], [frame.damage] if frame.damage else []
+    rows, damage, length = [], [frame.damage] if frame.damage else [], frame.end - frame.start
     for line, text in enumerate(frame.lines):
         try:
-            rows.append(_placed(entry(loads(text)), log, frame.start, frame.end, line))
+            found = entry(loads(text))._replace(log=log, at=frame.start, length=length, line=line)
+            rows.append([_cell(value) for value in found])
         except (LookupError, TypeError, ValueError, AttributeError) as e:
             damage.append(f"damaged at byte {frame.start} (line {line}: {e!r}); 1 record is left out")
     return rows, damage
-
-
-def _placed(found: Entry, log: int, start: int, end: int, line: int) -> list[Any]:
-    return [_cell(value) for value in found._replace(log=log, at=start, length=end - start, line=line)]
 
 
 def _cell(value: Any) -> Any:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from sonde.core import UserError
+from sonde.core.folders import sync_folder
 
 from .frames import frames, make_frame
 
@@ -129,14 +130,3 @@ def tell(damage: Iterable[str]) -> None:
     """Warn of what could not be read."""
     for what in damage:
         warnings.warn(what, StoreWarning, 2)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, on systems where folders can be."""
-    if os.name == "nt":
-        return
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -23,13 +23,14 @@ from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
 from sonde.core.checked import Checked
 from sonde.core.extras import need
+from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.models.chat import Chat
 from sonde.models.hf import HF, no_bars
 from sonde.models.hub import locate, unloadable
 from sonde.models.weights import weights_of
-from sonde.store.folder import write_atomically
 
+from .algos import learning_from
 from .algos import objective as objective_of
 from .data import RowReport, has_ids, pair_samples, samples
 from .folder import DATA, check_free, check_origin, discard_training, locked
@@ -46,10 +47,8 @@ if TYPE_CHECKING:
     from .presets import Training
     from .trainer import SondeTrainer, TrainResult
 
-PAIRED = ("dpo", "rpo", "ipo", "ln_dpo", "simpo")
-UNPAIRED = ("kto", "rwr")
-SUPERVISED = ("sft",)
-VALUED = ("mc", "ilql")
+PAIRED, UNPAIRED, SUPERVISED = learning_from("pairs"), learning_from("samples"), learning_from("successes")
+VALUED = learning_from("values")
 """Those that learn values of what was said, which decoding then uses (`models.heads`)."""
 POLICIES = (*SUPERVISED, *PAIRED, *UNPAIRED)
 """Those after which the model itself plays otherwise."""

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from sonde.core import UserError, content_hash, invalid
-from sonde.store.folder import write_atomically
+from sonde.core.folders import write_atomically
 
 from .critic import GAE
 from .curriculum import State

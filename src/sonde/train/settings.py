@@ -16,7 +16,7 @@ import orjson
 
 from sonde.core.checked import Checked
 from sonde.core.errors import invalid
-from sonde.store.folder import write_atomically
+from sonde.core.folders import write_atomically
 
 Schedule = Literal["cosine", "linear", "constant"]
 Reference = Literal["start", "adapter_off", "given"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.core import Action, UserError, UserModel, View
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.topics.answering import TEXTS, verdict_on
 from sonde.envs._rules.topics.knowledge import knowledge
@@ -20,7 +20,7 @@ from sonde.envs._rules.topics.room import repeats
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answerer(ProgramPolicy, UserModel):
+class Answerer(UserModel):
     """See the module. Needs the private facts `topic`, `question`, `heard`, `solved` and `replies`, the answers that
     the game knows."""
 
@@ -31,9 +31,6 @@ class Answerer(ProgramPolicy, UserModel):
         if "topic" not in facts or "question" not in facts or "replies" not in facts:
             raise UserError(f"users:answerer: {view.spec.name} tells this seat no topic and no question")
         return Action(reply(facts))
-
-    def probs(self, view: View) -> Mapping[str, float]:
-        return {self.act_now(view).text: 1.0}
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         return [float(_unsolved({**view.private, "topic": str(h)}) == reply) for h in hypotheses]

@@ -7,16 +7,16 @@ not see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.core import Action, UserError, UserModel, View
 from sonde.envs._rules import dealing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buyer(ProgramPolicy, UserModel):
+class Buyer(UserModel):
     """See the module. Needs the private facts `buyer`, `listed` and `pitches`."""
 
     kind: ClassVar[str] = "users"
@@ -26,9 +26,6 @@ class Buyer(ProgramPolicy, UserModel):
         if any(name not in facts for name in ("buyer", "listed", "pitches")):
             raise UserError(f"users:buyer: {view.spec.name} tells this seat nothing about a buyer")
         return Action(_spoken(dealing.react(facts["buyer"], facts["pitches"], facts["listed"])))
-
-    def probs(self, view: View) -> Mapping[str, float]:
-        return {self.act_now(view).text: 1.0}
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         pitches, listed = view.private["pitches"], view.private["listed"]

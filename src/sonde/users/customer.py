@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import UNKNOWN, Action, ProgramPolicy, UserError, UserModel, View, unknown
+from sonde.core import UNKNOWN, Action, UserError, UserModel, View, unknown
 from sonde.people.service.answering import reply, told
 from sonde.people.service.products import Product, products
 from sonde.people.service.reading import read
@@ -21,7 +21,7 @@ _NEEDED = ("product", "cause", "values", "question")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Customer(ProgramPolicy, UserModel):
+class Customer(UserModel):
     """See the module. Needs the private facts `product`, `cause`, `values` and `question`. Hypotheses are
     `product/cause`."""
 
@@ -35,9 +35,6 @@ class Customer(ProgramPolicy, UserModel):
             return Action(UNKNOWN)
         query, said = read(facts["product"], facts["question"]), facts["question"]
         return Action(reply(products()[facts["product"]], query, facts["cause"], facts["values"], said))
-
-    def probs(self, view: View) -> Mapping[str, float]:
-        return {self.act_now(view).text: 1.0}
 
     def answers(self, view: View) -> bool:
         product, said = view.private["product"], view.private["question"]

@@ -23,7 +23,6 @@ from sonde.core import (
     Action,
     Completion,
     Message,
-    ProgramPolicy,
     UserError,
     UserModel,
     View,
@@ -94,7 +93,7 @@ def _rules(view: View) -> UserModel:
     """The rule user whose seat this is. Raises `UserError` where there is none."""
     name = view.spec.seats.get(view.seat)
     own = _own(name) if name else None
-    if not (isinstance(own, UserModel) and isinstance(own, ProgramPolicy) and "question" in view.private):
+    if not (isinstance(own, UserModel) and "question" in view.private):
         raise UserError(
             f"users:hybrid: {view.spec.name}, seat {view.seat}: got {name or 'no policy of its own'}, allowed: an "
             f"environment whose own user answers questions by rules, such as twenty_questions; else users:llm"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import UNKNOWN, Action, ProgramPolicy, UserError, UserModel, View
+from sonde.core import UNKNOWN, Action, UserError, UserModel, View
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.cases import Case, Frame
 from sonde.envs._rules.mystery.reading import read
@@ -21,7 +21,7 @@ from sonde.envs._rules.mystery.replies import empty, reply, revealed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Narrator(ProgramPolicy, UserModel):
+class Narrator(UserModel):
     """See the module. Needs the private facts `case` and `question`, takes `left` and `unmoved`, which is said
     to a wrong accusation; for a scenario from elsewhere it knows nothing."""
 
@@ -35,9 +35,6 @@ class Narrator(ProgramPolicy, UserModel):
             return Action(UNKNOWN)
         known, said = facts["case"], facts["question"]
         return Action(reply(known, said, _to_accusation(facts, known.truth.culprit), facts.get("left")))
-
-    def probs(self, view: View) -> Mapping[str, float]:
-        return {self.act_now(view).text: 1.0}
 
     def answers(self, view: View) -> bool:
         known: Case | None = view.private["case"]

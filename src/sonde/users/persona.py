@@ -6,16 +6,16 @@ and from what the question is about (`envs/_rules/personas.py`); nothing else in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.core import Action, UserError, UserModel, View
 from sonde.envs._rules.personas import LOST, requests
 
 
 @dataclass(frozen=True, kw_only=True)
-class Persona(ProgramPolicy, UserModel):
+class Persona(UserModel):
     """See the module. Needs the private facts `request`, `persona` and `question`."""
 
     kind: ClassVar[str] = "users"
@@ -25,9 +25,6 @@ class Persona(ProgramPolicy, UserModel):
         if any(name not in facts for name in ("request", "persona", "question")):
             raise UserError(f"users:persona: {view.spec.name} tells this seat nothing about a persona")
         return Action(requests()[facts["request"]].told(facts["persona"], facts["question"]))
-
-    def probs(self, view: View) -> Mapping[str, float]:
-        return {self.act_now(view).text: 1.0}
 
     def answers(self, view: View) -> bool:
         return self.act_now(view).text != LOST

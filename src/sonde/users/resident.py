@@ -7,15 +7,15 @@ country. It is what the filter of the environment takes for granted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, ProgramPolicy, UserError, UserModel, View
+from sonde.core import Action, UserError, UserModel, View
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resident(ProgramPolicy, UserModel):
+class Resident(UserModel):
     """See the module. Needs the private facts `city` and `question`."""
 
     kind: ClassVar[str] = "users"
@@ -25,9 +25,6 @@ class Resident(ProgramPolicy, UserModel):
         if "city" not in facts or "question" not in facts:
             raise UserError(f"users:resident: {view.spec.name} tells this seat of no city")
         return Action(replied(facts["city"], facts["question"]))
-
-    def probs(self, view: View) -> Mapping[str, float]:
-        return {self.act_now(view).text: 1.0}
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """Hypotheses are titles such as "Lisbon, Portugal"."""

@@ -249,9 +249,18 @@ def react(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> Reaction:
 
 def _spent(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
     """Patience that the messages have cost: one or two each."""
-    limits = [limit(buyer, pitches[: i + 1], listed) for i in range(len(pitches))]
-    far = sum(offer(p, listed) > (100 + _FAR) * most // 100 for p, most in zip(pitches, limits, strict=True))
-    return len(pitches) + far
+    return _spent_before(buyer, tuple(pitches[:-1]), listed) + 1 + _is_far(buyer, pitches, listed)
+
+
+@lru_cache(maxsize=1 << 14)
+def _spent_before(buyer: Buyer, pitches: tuple[Pitch, ...], listed: int) -> int:
+    """The same, kept, because whoever weighs what to say next asks it for every buyer and message."""
+    return _spent(buyer, pitches, listed) if pitches else 0
+
+
+def _is_far(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> bool:
+    """Whether the last message offers a price that is out of the question."""
+    return offer(pitches[-1], listed) > (100 + _FAR) * limit(buyer, pitches, listed) // 100
 
 
 _WISH = {

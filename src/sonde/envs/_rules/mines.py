@@ -143,16 +143,13 @@ class MineFilter(Filter):
     def _gain(self, cell: int) -> float:
         return outcome_bits(self.game.grid, self._after_moving(cell), cell)
 
+    @cached_property
     def expected_gains(self) -> Mapping[str, float]:
         """Expected gain in bits of revealing each closed cell, by answer, in reading order.
 
         Before the first reveal of 7 by 7 cells this takes some 0.8 s, once per process; after it at most some 70 ms,
         and in half the games under 1 ms.
         """
-        return self._gains
-
-    @cached_property
-    def _gains(self) -> Mapping[str, float]:
         return {answer: self._gain(cell) for cell, answer in self._closed}
 
     def mine_probabilities(self) -> Mapping[str, float]:
@@ -172,7 +169,7 @@ class MineFilter(Filter):
 
     def best_question(self) -> tuple[str, float]:
         """The reveal of highest expected gain; among equals the one least likely to hit a mine, then reading order."""
-        gains, risks = self._gains, self._risks
+        gains, risks = self.expected_gains, self._risks
         best = max(gains.values())
         # A tolerance, so that equal gains tie on every machine.
         answer = min((a for a in gains if gains[a] >= best - 1e-9), key=lambda a: risks[a])

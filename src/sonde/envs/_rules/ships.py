@@ -129,6 +129,7 @@ class ShipFilter(Filter):
         """The probability that a shot hits, for every cell not shot at. Exactly 1.0 where a ship is certain."""
         return self._named(self._hits_C)
 
+    @property
     def expected_gains(self) -> dict[str, float]:
         """The expected gain of a shot in bits, for every cell not shot at."""
         return self._named(self._gains_C)
@@ -139,7 +140,7 @@ class ShipFilter(Filter):
 
     def best_question(self) -> tuple[str, float]:
         """The shot of highest expected gain; among equals the likelier hit, then the first in reading order."""
-        gains, hits = self.expected_gains(), self.hit_probabilities()
+        gains, hits = self.expected_gains, self.hit_probabilities()
         best = max(gains, key=lambda cell: (round(gains[cell], 9), hits[cell]))
         return best, gains[best]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from sonde.core import Frozen, UserError, unknown
 from sonde.core.checked import check_arguments
@@ -18,21 +18,35 @@ from ..types import Objective
 
 _HERE = "sonde.train.algos"
 
-OBJECTIVES: Mapping[str, str] = Frozen(
-    sft=f"{_HERE}.sft:SFT",
-    dpo=f"{_HERE}.dpo:DPO",
-    rpo=f"{_HERE}.dpo:RPO",
-    ipo=f"{_HERE}.dpo:IPO",
-    ln_dpo=f"{_HERE}.dpo:LengthNormalisedDPO",
-    simpo=f"{_HERE}.simpo:SimPO",
-    kto=f"{_HERE}.kto:KTO",
-    rwr=f"{_HERE}.rwr:RWR",
-    grpo=f"{_HERE}.grpo:GRPO",
-    mc=f"{_HERE}.mc:MC",
-    ilql=f"{_HERE}.ilql:ILQL",
-    ppo=f"{_HERE}.ppo:PPO",
+
+class Known(NamedTuple):
+    """Where the class of an objective is, what it learns from, and the settings of a paper that it begins with."""
+
+    where: str
+    learns: Literal["successes", "pairs", "samples", "values", "play"]
+    settings: str
+
+
+OBJECTIVES: Mapping[str, Known] = Frozen(
+    sft=Known("sft:SFT", "successes", "paprika_sft"),
+    dpo=Known("dpo:DPO", "pairs", "paprika_rpo"),
+    rpo=Known("dpo:RPO", "pairs", "paprika_rpo"),
+    ipo=Known("dpo:IPO", "pairs", "paprika_rpo"),
+    ln_dpo=Known("dpo:LengthNormalisedDPO", "pairs", "paprika_rpo"),
+    simpo=Known("simpo:SimPO", "pairs", "paprika_rpo"),
+    kto=Known("kto:KTO", "samples", "paprika_rpo"),
+    rwr=Known("rwr:RWR", "samples", "paprika_sft"),
+    grpo=Known("grpo:GRPO", "play", "starpo"),
+    mc=Known("mc:MC", "values", "lmrl_dialogue_mc"),
+    ilql=Known("ilql:ILQL", "values", "lmrl_dialogue_ilql"),
+    ppo=Known("ppo:PPO", "play", "lmrl_dialogue_ppo"),
 )
-"""Where the class of each objective is."""
+"""All objectives: a new one is its file and its line here."""
+
+
+def learning_from(what: str) -> tuple[str, ...]:
+    """The names of the objectives that learn from this."""
+    return tuple(name for name, known in OBJECTIVES.items() if known.learns == what)
 
 
 def objective(name: str, **options: Any) -> Objective:
@@ -45,7 +59,8 @@ def objective(name: str, **options: Any) -> Objective:
 def _find(name: str) -> type[Any]:
     if name not in OBJECTIVES and ":" not in name:
         raise unknown("objective", name, OBJECTIVES)
-    module, _, attribute = OBJECTIVES.get(name, name).rpartition(":")
+    where = f"{_HERE}.{OBJECTIVES[name].where}" if name in OBJECTIVES else name
+    module, _, attribute = where.rpartition(":")
     try:
         cls = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as e:
