@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sonde.people.cities.atlas import City, atlas
 from sonde.people.cities.columns import COLUMNS
 from sonde.people.cities.facts import facts
-from sonde.people.cities.guesses import cities_named, name_key, proposed
+from sonde.people.cities.guesses import cities_named, proposed
 from sonde.people.cities.hearing import asked
-from sonde.people.cities.knowing import Cities, declared
+from sonde.people.cities.knowing import Cities
 from sonde.people.cities.resident import (
     NO,
     REFUSED,
@@ -28,7 +28,8 @@ from sonde.people.cities.resident import (
     knowledge,
     reply,
 )
-from sonde.people.cities.sets import sets
+from sonde.people.cities.known import attribute, attributes, declared
+from sonde.people.language.naming import name_key
 from sonde.people.meaning.lexicon import lines
 
 
@@ -218,8 +219,8 @@ def test_fame_does_not_give_the_city_away(said: str) -> None:
 
 def test_every_attribute_is_decided_for_every_city() -> None:
     """Yes, no, or explicitly not known; and no city is both."""
-    for name in sets().names:
-        found = sets().attribute(name)
+    for name in attributes():
+        found = attribute(name)
         assert found is not None
         assert not found.yes & found.no, name
         assert not (found.yes | found.no) & ~atlas().all, name
@@ -237,7 +238,7 @@ def test_every_phrasing_means_something_that_is_known() -> None:
     assert all(Cities().attribute(row.partition(":")[0].strip("!?")) for row in parts["things"].splitlines())
     named = {row.partition(":")[0] for row in parts["open"].splitlines()}
     assert named - {"refuse"} <= facts().keys()
-    assert all(sets().attribute(name) for name in atlas().more["faiths"])
+    assert all(attribute(name) for name in atlas().more["faiths"])
 
 
 def test_yes_and_no_come_with_their_contraries() -> None:

@@ -132,7 +132,7 @@ class GuessMyCity(Dialogue):
 
     def _title(self, city: str, country: str) -> str:
         """The title of the list for whatever name of a city of the preset; for others the two names."""
-        from sonde.people.cities.guesses import cities_named, name_key
+        from sonde.people.cities.guesses import cities_named
 
         found = cities_named(f"{name_key(city)} {name_key(country)}")
         rows = [c for c in self.known.cities if found >> c.id & 1]

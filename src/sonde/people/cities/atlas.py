@@ -9,7 +9,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -100,6 +100,20 @@ class City:
         return (*self.secrets, *own, *people)
 
     @cached_property
+    def spellings(self) -> Sequence[str]:
+        """The ways to write the name in full: with article and "city", or without."""
+        name = plain(self.name)
+        if name in ("mexico city", "vatican city"):
+            return [name]
+        saint = f"saint {name[3:]}" if name.startswith("st ") else name
+        return list(dict.fromkeys((name, name.removeprefix("the "), name.removesuffix(" city"), saint)))
+
+    def agreed(self, size: Callable[[str], Any]) -> Any:
+        """What holds of the name however it is written; None where that makes a difference."""
+        found = {size(name) for name in self.spellings}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
     def _stems(self) -> tuple[str, ...]:
         """Beginnings of words that would give the city or its country away, people and derivatives included."""
         names = (self.name, *self.aliases, self.land.name, *self.land.aliases, *self.land.people)
@@ -184,7 +198,7 @@ class Atlas:
             found[city.land.code] = found.get(city.land.code, 0) | 1 << city.id
         return found
 
-    def within(self, codes: frozenset[str] | set[str]) -> int:
+    def within(self, codes: Iterable[str]) -> int:
         """The cities of some countries, as a mask."""
         mask = 0
         for code in codes:

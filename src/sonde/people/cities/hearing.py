@@ -1,9 +1,9 @@
 """What somebody who lives in a city is asked: from a message to a claim about the city.
 
-Ours. The room takes off politeness and finds the sentence that asks (`language/acts.py`). The declared turns bring it
-into the form of the phrasings; it is then about the city or about its country. A tail that only describes what has
-been named ("in Kerala, known for its backwaters") does not matter; one that says more is a further condition, and
-where it is not understood the answer is No where the rest is false, and else not known.
+Ours. The room takes off politeness and finds the sentence that asks. The declared turns bring it into the form of the
+phrasings; it is then about the city or about its country. A tail that only describes what has been named ("in Kerala,
+known for its backwaters") does not matter; one that says more is a further condition, and where it is not understood
+the answer is No where the rest is false, and else not known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from ..language.acts import heard
 from ..language.lists import word_set
 from ..language.words import base
 from ..meaning.claims import Claim, all_of, negated, not_read, weak
-from .knowing import declared, of_city, of_country
+from .knowing import of_city, of_country
+from .known import declared, word_list
 
 _TAIL = re.compile(
     r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|specifically|particularly|especially|perhaps|located|"
@@ -70,12 +71,7 @@ def asked(said: str) -> Claim | None:
 def _in_the_past(claim: Claim) -> Claim:
     """What is false today may have been true."""
     names = {name.strip("?(),") for name in claim.text.split()}
-    return claim if names & _of_the_past() else weak(claim, "once")
-
-
-@cache
-def _of_the_past() -> frozenset[str]:
-    return frozenset(declared()["past"].split())
+    return weak(claim, "once") if names.isdisjoint(word_list("past")) else claim
 
 
 @lru_cache(maxsize=1 << 14)
@@ -91,38 +87,25 @@ def meant(text: str) -> Claim | None:
     for cut in list(_TAIL.finditer(text))[::-1]:
         head = _whole(text[: cut.start()])
         if head is not None:
-            return _with_tail(head, text[: cut.start()], text[cut.end() :])
+            return _with_tail(head, text[cut.end() :])
     return None
 
 
-def _with_tail(head: Claim, said: str, tail: str) -> Claim:
+def _with_tail(head: Claim, tail: str) -> Claim:
     """A description of what was named adds nothing; any other tail is a condition."""
-    first = tail.split(maxsplit=1)[0]
-    if head.text.startswith(("in ", "sea ")) and first in (
-        "the",
-        "a",
-        "an",
-        "known",
-        "which",
-        "famous",
-        "home",
-        "with",
-        "where",
-    ):
+    first, _, behind = tail.partition(" ")
+    if head.text.startswith("in ") and first in word_list("describing"):
         return head
-    rest = " ".join(w for w in tail.split() if w not in ("which", "that"))
-    verb, _, behind = rest.partition(" ")
-    more = _whole(turned(f"is it {rest}")) or _whole(turned(f"does it {base(verb)} {behind}"))
-    if more is None and first in ("specifically", "particularly", "especially", "perhaps", "and"):
-        more = _whole(f"is it {tail.split(' ', 1)[-1]}")
+    verb, _, rest = (behind if first in ("which", "that") else tail).partition(" ")
+    more = _whole(turned(f"is it {verb} {rest}")) or _whole(turned(f"does it {base(verb)} {rest}"))
+    if more is None and first in word_list("narrowing"):
+        more = _whole(f"is it {behind}")
     return all_of([head, more or not_read(tail)])
 
 
 def _whole(text: str) -> Claim | None:
     """What a sentence claims of the city or of its country."""
     words = text.split()
-    if not words:
-        return None
     if "country" in words and "it" not in words:
         found = of_country().sentence(_as_it(text).split())
         if found is not None:

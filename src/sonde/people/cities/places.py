@@ -6,36 +6,17 @@ Continents, regions, countries and their parts, seas and rivers, each as a claim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from .atlas import Atlas, City, Truth, atlas, forms, kilometres, listed, plain
-from .sets import Known
+from .known import Known, any_of, certain, where
 
+_CONTINENTS = ("Africa", "Asia", "Europe", "North America", "South America", "Oceania", "Antarctica")
+_NATIONS = ("England", "Scotland", "Wales", "Northern Ireland")
 _CONTINENT_OF = {"Europe": "Europe", "Balkans": "Europe", "Scandinavia": "Europe", "Asia": "Asia", "Africa": "Africa"}
 """The last word of a region's name -> the continent on which all of it is."""
-
-
-def where(test: Callable[[City], Truth]) -> Known:
-    """The cities of which a test is true, and those of which it is false."""
-    yes = no = 0
-    for city in atlas().cities:
-        found = test(city)
-        yes |= (found is True) << city.id
-        no |= (found is False) << city.id
-    return Known(yes, no)
-
-
-def either(parts: Iterable[Known]) -> Known:
-    yes, no = 0, atlas().all
-    for part in parts:
-        yes, no = yes | part.yes, no & part.no
-    return Known(yes, no)
-
-
-def certain(mask: int, unsure: int = 0) -> Known:
-    return Known(mask, atlas().all & ~mask & ~unsure)
 
 
 def _two_lists(text: str) -> Known:
@@ -44,92 +25,66 @@ def _two_lists(text: str) -> Known:
     return certain(atlas().chosen(inside), atlas().chosen(unsure))
 
 
+def _of_lands(row: Mapping[str, str]) -> Known:
+    """The cities of the countries of a row."""
+    return certain(atlas().within(row["yes"].split()), atlas().within(row["unsure"].split()))
+
+
+def _having(field: str, *values: str) -> int:
+    """The cities with one of some values in a field, as a mask."""
+    return sum(1 << c.id for c in atlas().cities if getattr(c, field) in values)
+
+
 @cache
 def areas() -> Mapping[str, Known]:
     """Plain name of a part of the world -> the cities in it."""
     world = atlas()
-    found: dict[str, Known] = {}
-    for name in ("Africa", "Asia", "Europe", "North America", "South America", "Oceania", "Antarctica"):
-        found[plain(name)] = where(lambda c, name=name: None if _split(c, name) else name in c.continents)
-    adjectives = {
-        "african": "africa",
-        "european": "europe",
-        "asian": "asia",
-        "north american": "north america",
-        "south american": "south america",
-    }
-    found |= {word: found[name] for word, name in adjectives.items()}
-    found["america"] = found["americas"] = either((found["north america"], found["south america"]))
-    found["eurasia"] = either((found["europe"], found["asia"]))
-    found |= _regions(world) | _states(world)
-    found |= {plain(k): _two_lists(v) for k, v in world.more["areas"].items() if k not in world.lands}
-    for name, codes in world.lands.items():
-        if name not in found or len(name) > 3:
-            found[name] = _country(world, name, codes)
-    for name in ("England", "Scotland", "Wales", "Northern Ireland"):
-        found[plain(name)] = where(lambda c, name=name: c.nation == name)
-    return found
+    found, states = _regions(world), _states(world)
+    found |= {plain(name): where(lambda c, name=name: _on_continent(c, name)) for name in _CONTINENTS}
+    found |= states | {plain(k): _two_lists(v) for k, v in world.more["areas"].items() if k not in world.lands}
+    lands = {name: _country(world, codes, states.get(name)) for name, codes in world.lands.items()}
+    found |= {name: land for name, land in lands.items() if name not in found or len(name) > 3}
+    found |= {plain(name): certain(_having("nation", name)) for name in _NATIONS}
+    more: Mapping[str, str] = world.more["same_place"]
+    return found | {word: any_of(found[name] for name in names.split("|")) for word, names in more.items()}
 
 
-def _split(c: City, continent: str) -> bool:
-    """Whether a city is on two continents, or of it one may argue."""
-    return len(c.continents) > 1 and continent in c.continents
+def _on_continent(c: City, name: str) -> Truth:
+    """Of a city on two continents one may argue."""
+    return name in c.continents and (len(c.continents) == 1 or None)
 
 
-def _country(world: Atlas, name: str, codes: frozenset[str]) -> Known:
+def _country(world: Atlas, codes: frozenset[str], state: Known | None) -> Known:
+    """A country; of one that has its name from a state, or another country, one may argue."""
     beside = codes & set(world.more["words"]["dependent"].split())
     inside, unsure = world.within(codes - beside), world.within(beside)
-    if len(codes - beside) > 1:
-        return Known(0, world.all & ~inside)
-    states = {plain(s): s for s in {*world.more["states"].values(), *listed(world.more["parts"]["other_states"])}}
-    if name in states:
-        return Known(0, world.all & ~inside & ~_of_states(world, [states[name]]))
+    if len(codes - beside) > 1 or (state is not None and state.yes):
+        return certain(0, inside | (state.yes if state else 0))
     return certain(inside, unsure)
 
 
-def _of_states(world: Atlas, names: Iterable[str]) -> int:
-    wanted = set(names)
-    return sum(1 << c.id for c in world.cities if c.state in wanted)
-
-
 def _states(world: Atlas) -> dict[str, Known]:
-    """The United States: states, and parts of the country."""
+    """The United States: states, and parts of the country; names of provinces elsewhere only place a city there."""
     more = world.more
-    found = {
-        plain(s): certain(_of_states(world, [s]))
-        for s in {*more["states"].values(), *listed(more["parts"]["other_states"])}
-    }
-    found |= {
-        plain(k): certain(_of_states(world, listed(v)))
-        for k, v in more["parts"].items()
-        if k not in ("other_states", "South")
-    }
-    for side in ("east", "west"):
-        found[f"{side} coast of united states"] = found[f"{side} coast in united states"] = found[f"{side} coast"]
-    for name in ("dc", "d c", "washington dc", "washington d c"):
-        found[name] = found["district of columbia"]
+    states = {*more["states"].values(), *listed(more["parts"]["other_states"])}
+    parts = {name: listed(text) for name, text in more["parts"].items() if name not in ("other_states", "South")}
     provinces = ((name, code) for code, names in more["provinces"].items() for name in listed(names))
-    for name, code in provinces:
-        found.setdefault(name, Known(0, world.all & ~world.within({str(code)})))
-    return found
+    return {
+        **{name: certain(0, world.within([code])) for name, code in provinces},
+        **{plain(name): certain(_having("state", name)) for name in states},
+        **{plain(name): certain(_having("state", *some)) for name, some in parts.items()},
+    }
 
 
 def _regions(world: Atlas) -> dict[str, Known]:
     found: dict[str, Known] = {}
     unions: Mapping[str, Any] = world.more["unions"]
-    named = {name for land in world.countries.values() for name in land.regions} - {
-        "Arctic",
-        "North Atlantic",
-        "Northern America",
-    }
-    for name in sorted(named | set(unions)):
+    for name in sorted({name for land in world.countries.values() for name in land.regions} | set(unions)):
         row = unions.get(name, {})
         inside = set(row.get("add", "").split())
         inside |= {x.code for x in world.countries.values() if name in x.regions or row.get("of") in x.regions}
         region = _region(name, inside, set(row.get("unsure", "").split()) - inside)
-        for word in (plain(name), *listed(row.get("words", ""), "|")):
-            if word not in ("north america", "south america", "oceania"):
-                found[word] = region
+        found |= dict.fromkeys((plain(name), *listed(row.get("words", ""), "|")), region)
     return found
 
 
@@ -139,13 +94,9 @@ def _region(name: str, inside: set[str], unsure: set[str]) -> Known:
 
     def test(c: City) -> Truth:
         code = c.land.code
-        if code in unsure:
-            return None
-        if code not in inside:
-            return False
-        if continent and continent not in c.continents:
+        if code in inside and continent and continent not in c.continents:
             return False if code == "RU" else None
-        return True
+        return None if code in unsure else code in inside
 
     return where(test)
 
@@ -155,32 +106,30 @@ def ranges() -> Mapping[str, Known]:
     """Mountains -> the cities in or at the foot of them; those more than 1000 km away from all of these are not
     near."""
     found: dict[str, Known] = {}
-    for name, text in atlas().more["ranges"].items():
+    for names, text in atlas().more["ranges"].items():
         mask = atlas().chosen(text)
         near = [c for c in atlas().cities if mask >> c.id & 1]
         far = where(lambda c, near=near: min(kilometres(c, p) for p in near) <= 1000)
-        word = plain(name)
-        for form in {word, word.removesuffix(" mountains"), f"{word} mountains", word.removesuffix("s")}:
-            found[form] = Known(mask, far.no)
-    for other, name in (
-        ("rockies", "rocky mountains"),
-        ("himalayan", "himalayas"),
-        ("andean", "andes"),
-        ("alpine", "alps"),
-    ):
-        found[other] = found[name]
+        for name in names.split("|"):
+            word = plain(name)
+            ways = {word, word.removesuffix(" mountains"), f"{word} mountains", word.removesuffix("s")}
+            found |= dict.fromkeys(ways, Known(mask, far.no))
     return found
+
+
+# --- waters ----------------------------------------------------------------------------------------------------------
+
+
+def _sea_names(word: str) -> tuple[str, ...]:
+    return word, f"{word} sea", f"{word} ocean", f"{word} coast"
 
 
 @cache
 def seas() -> Mapping[str, Known]:
     """Seas and oceans -> the cities on them. A city on a sea that is part of another is on that, too."""
-    found: dict[str, Known] = {}
-    for name in {c.water for c in atlas().cities if c.water and c.shore == "sea"}:
-        for word in _waters(name):
-            known = where(lambda c, word=word: _on_sea(c, word))
-            found |= dict.fromkeys((word, f"{word} sea", f"{word} ocean", f"{word} coast"), known)
-    return found
+    words = {word for c in atlas().cities if c.water and c.shore == "sea" for word in _waters(c.water)}
+    known = {word: where(lambda c, word=word: _on_sea(c, word)) for word in words}
+    return {name: known[word] for word in words for name in _sea_names(word)}
 
 
 @cache
@@ -192,85 +141,69 @@ def _waters(name: str) -> frozenset[str]:
 
 
 def _on_sea(c: City, word: str) -> Truth:
+    """Where the sea of a city is not told, its country may at least have no coast on this one."""
     if c.shore in ("inland", "lake"):
         return False
-    if c.shore is None or c.water is None:
-        return None if c.land.code in _coasts().get(word, frozenset([c.land.code])) else False
-    if word in _waters(c.water):
+    told = c.shore is not None and c.water is not None
+    if told and word in _waters(c.water or ""):
         return True
-    return None if c.land.code in _coasts().get(word, frozenset()) else False
-
-
-@cache
-def _coasts() -> Mapping[str, frozenset[str]]:
-    """A sea -> the countries on it, those included of which one may argue."""
-    rows = atlas().more["coasts"].items()
-    return {name.removesuffix(" sea"): frozenset(f"{row['yes']} {row['unsure']}".split()) for name, row in rows}
+    row = atlas().more["coasts"].get(word) or atlas().more["coasts"].get(f"{word} sea")
+    on_it = c.land.code in f"{row['yes']} {row['unsure']}".split() if row else not told
+    return None if on_it else False
 
 
 @cache
 def land_coasts() -> Mapping[str, Known]:
     """A sea -> the cities of the countries that have a coast on it."""
-    found: dict[str, Known] = {}
-    for name, row in atlas().more["coasts"].items():
-        known = certain(atlas().within(set(row["yes"].split())), atlas().within(set(row["unsure"].split())))
-        word = name.removesuffix(" sea")
-        found |= dict.fromkeys((word, f"{word} sea", f"{word} ocean"), known)
-    return found
+    rows = ((name.removesuffix(" sea"), _of_lands(row)) for name, row in atlas().more["coasts"].items())
+    return {name: known for word, known in rows for name in _sea_names(word)}
 
 
 @cache
-def rivers() -> Mapping[str, Known]:
-    """Rivers -> the cities on them; of a city of which no river is told, great ones nearby are not known."""
+def waters() -> Mapping[str, Known]:
+    """Rivers and lakes -> the cities on them; of a city of which no river is told, great ones nearby are not known."""
     found: dict[str, Known] = {}
     more: Mapping[str, Any] = atlas().more["rivers"]
     for name in {c.river for c in atlas().cities if c.river}:
         word = plain(name).removesuffix(" river")
         row = more.get(word, {"yes": "", "unsure": ""})
-        mask = sum(1 << c.id for c in atlas().cities if c.river == name) | atlas().chosen(row["yes"])
+        mask = _having("river", name) | atlas().chosen(row["yes"])
         lands = {c.land.code for c in atlas().cities if mask >> c.id & 1}
-        near = sum(1 << c.id for c in atlas().cities if c.land.code in lands and not c.river) if word not in more else 0
+        near = 0 if word in more else sum(1 << c.id for c in atlas().cities if c.land.code in lands and not c.river)
         known = certain(mask, atlas().chosen(row["unsure"]) | near)
         found |= dict.fromkeys((word, f"{word} river", f"river {word}"), known)
-    return found
-
-
-@cache
-def lakes() -> Mapping[str, Known]:
-    """Lakes -> the cities on them."""
     names = {c.water for c in atlas().cities if c.water and c.shore == "lake"}
-    found = {plain(n): certain(sum(1 << c.id for c in atlas().cities if c.water == n)) for n in names}
-    great = either(found[name] for name in ("lake michigan", "lake erie", "lake ontario"))
+    found |= {plain(name): certain(_having("water", name)) for name in names}
+    great = any_of(found[name] for name in ("lake michigan", "lake erie", "lake ontario"))
     return found | dict.fromkeys(("great lakes", "great lake", "one of great lakes"), great)
 
 
 @cache
-def waters() -> Mapping[str, Known]:
-    """Rivers and lakes."""
-    return {**rivers(), **lakes()}
-
-
-@cache
 def islands() -> Mapping[str, Known]:
-    """Islands -> the cities on them."""
+    """Islands -> the cities on them; of a city on one without a name it is not known."""
     names = {c.island for c in atlas().cities if isinstance(c.island, str)}
-    return {
-        form: where(
-            lambda c, n=name: c.island == n if isinstance(c.island, str) else None if c.island is not False else False
-        )
-        for name in names
-        for form in forms(name)
-    }
+    known = {n: where(lambda c, n=n: None if c.island in (None, True) else c.island == n) for n in names}
+    return {form: known[name] for name in names for form in forms(name)}
+
+
+# --- where in a country ----------------------------------------------------------------------------------------------
+
+
+def _beyond(share: float) -> Truth:
+    """Whether a place is in the far part of a country, by the share of the way there."""
+    return True if share > 0.64 else False if share < 0.52 else None
+
+
+def _close_by(share: float) -> Truth:
+    return True if share < 0.2 else None if share < 0.3 else False
 
 
 _SIDES: Mapping[str, Callable[[float, float], Truth]] = {
-    "north": lambda y, x: True if y > 0.64 else False if y < 0.52 else None,
-    "south": lambda y, x: True if y < 0.36 else False if y > 0.48 else None,
-    "east": lambda y, x: True if x > 0.64 else False if x < 0.52 else None,
-    "west": lambda y, x: True if x < 0.36 else False if x > 0.48 else None,
-    "center": lambda y, x: (
-        True if 0.3 < y < 0.7 and 0.3 < x < 0.7 else None if 0.2 < y < 0.8 and 0.2 < x < 0.8 else False
-    ),
+    "north": lambda y, x: _beyond(y),
+    "south": lambda y, x: _beyond(1 - y),
+    "east": lambda y, x: _beyond(x),
+    "west": lambda y, x: _beyond(1 - x),
+    "center": lambda y, x: _close_by(max(abs(y - 0.5), abs(x - 0.5))),
 }
 
 
@@ -290,7 +223,7 @@ def _boxes() -> Mapping[str, tuple[float, ...]]:
     return {code: tuple(map(float, text.split())) for code, text in atlas().more["boxes"].items()}
 
 
-def lies(code: str, direction: str) -> float | None:
+def edge(code: str, direction: str) -> float | None:
     """The edge of a country that somebody must be beyond to be north (south, east, west) of it."""
     box = _boxes().get(code)
     return None if box is None else box[("south", "north", "west", "east").index(direction)]

@@ -19,9 +19,9 @@ from ..language.words import base
 from ..meaning.claims import Claim
 from .atlas import City, atlas
 from .facts import told
-from .guesses import Guess, proposed, resembles
+from .guesses import Guess, proposed, resembling
 from .hearing import asked, turned
-from .knowing import declared
+from .known import declared, word_list
 
 UNKNOWN = "I do not know."
 REFUSED = "I cannot tell you that: naming it is your part of the game."
@@ -83,8 +83,7 @@ def _to_guess(guess: Guess) -> Mapping[str, int]:
         return {SEVERAL: atlas().all}
     if not guess.strange:
         return {RIGHT: guess.cities, WRONG: atlas().all & ~guess.cities}
-    silent = sum(1 << c.id for c in atlas().cities if resembles(guess.strange, c))
-    return {WRONG: atlas().all & ~silent}
+    return {WRONG: atlas().all & ~resembling(guess.strange)}
 
 
 # --- open questions --------------------------------------------------------------------------------------------------
@@ -111,119 +110,20 @@ def _ways() -> Sequence[_Way]:
     return found
 
 
-_ORDERS = (["tell"], ["describe"], ["name"], ["give"], ["say"])
-_ASKING = frozenset(["what", "which", "how", "where", "when", "who", "whose", "whom"])
-_EMPTY = frozenset(
-    [
-        "what",
-        "which",
-        "how",
-        "where",
-        "when",
-        "who",
-        "whom",
-        "whose",
-        "it",
-        "you",
-        "your",
-        "kind",
-        "type",
-        "sort",
-        "be",
-        "do",
-        "have",
-        "can",
-        "could",
-        "would",
-        "will",
-        "may",
-        "much",
-        "many",
-        "so",
-        "say",
-        "tell",
-        "describe",
-        "give",
-        "me",
-        "about",
-        "please",
-        "city",
-        "home",
-        "town",
-        "main",
-        "typical",
-        "usual",
-        "exact",
-        "approximately",
-        "roughly",
-        "is",
-        "are",
-        "was",
-        "were",
-        "does",
-        "did",
-        "has",
-        "in",
-        "on",
-        "of",
-        "at",
-        "to",
-        "the",
-        "a",
-        "an",
-        "from",
-        "with",
-        "by",
-        "for",
-        "and",
-        "or",
-        "there",
-        "their",
-        "its",
-        "we",
-        "people",
-        "local",
-        "any",
-        "some",
-        "most",
-        "very",
-        "also",
-        "that",
-        "this",
-        "would",
-        "i",
-        "know",
-        "specific",
-        "call",
-        "they",
-        "live",
-        "locate",
-        "situate",
-        "lie",
-        "find",
-        "could",
-    ]
-)
-
-
 def opened(said: str) -> str | None:
     """The fact that an open question asks for."""
     act = heard(said)
     words = turned(" ".join(act.words)).split()
-    if act.kind != "open" and _ASKING.isdisjoint(words[:6]) and words[:1] not in _ORDERS:
+    if act.kind != "open" and word_list("asking").isdisjoint(words[:6]) and word_list("orders").isdisjoint(words[:1]):
         return None
     held = {base(w) for w in words if w != ","}
-    content = held - word_set("dropped") - _EMPTY
+    content = held - word_set("dropped") - word_list("empty")
     fits = [
         way
         for way in _ways()
         if all(held & word for word in way.words) and not content - way.beside - frozenset[str]().union(*way.words)
     ]
-    if not fits:
-        return None
-    best = max(len(way.words) for way in fits)
-    first = [way for way in fits if len(way.words) == best]
-    return first[0].fact
+    return max(fits, key=lambda way: len(way.words)).fact if fits else None
 
 
 # --- the game --------------------------------------------------------------------------------------------------------
