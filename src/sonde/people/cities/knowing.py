@@ -12,8 +12,8 @@ from typing import Any
 
 from ..language.clauses import Subject
 from ..language.lists import word_set
-from ..language.words import Words, base, key
-from ..meaning.claims import Claim
+from ..language.words import Words, base, is_verb, key
+from ..meaning.claims import Claim, weak
 from ..meaning.grammar import Grammar
 from ..meaning.lexicon import PREPOSITIONS, Lexicon, Line, lines
 from .atlas import atlas
@@ -102,12 +102,16 @@ def _grammar(parts: Iterable[Line]) -> Grammar:
         return lexicon.asked(f"at:{key(words[1:])}", words[1:]) if PREPOSITIONS.get(words[0]) == "" else None
 
     def by(words: Words) -> Claim | None:
-        """A sentence about something of the city: its name, its flag, its main language."""
-        return lexicon.asked(f"by:{key(words)}", words)
+        """A sentence about something of the city: its name, its flag; "is the Eiffel Tower there" asks if it has it."""
+        found = lexicon.asked(f"by:{key(words)}", words)
+        bare = [w for w in words if w not in ("located", "situated", "found")]
+        if found is None and (found := grammar.do(["have", *bare])) is not None:
+            return weak(found, "of it") if any(is_verb(base(w)) for w in bare) else found
+        return found
 
-    return Grammar(
-        lexicon, Subject(frozenset(["city", "town", "hometown", "place", "it"]), you=True), _nameless, place, by
-    )
+    subject = Subject(frozenset(["city", "town", "hometown", "place", "it"]), you=True)
+    grammar = Grammar(lexicon, subject, _nameless, place, by)
+    return grammar
 
 
 @cache
