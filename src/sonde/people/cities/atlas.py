@@ -47,7 +47,7 @@ class Country:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class City:
-    """A row of `cities`; `land` is its country, `id` its place in the list, `state` one of the United States."""
+    """A row of `cities`; `land` is its country, `id` its place in the list."""
 
     id: int
     name: str
@@ -77,7 +77,6 @@ class City:
     university: str | None
     split: str
     lmrl: bool
-    state: str | None
 
     @property
     def title(self) -> str:
@@ -149,7 +148,6 @@ class Atlas:
             id=i,
             aliases=[*row.pop("aliases"), *(a for a in more if plain(a) not in known)],
             land=self.countries[code],
-            state=self.more["states"].get(name) if code == "US" else None,
             people=people and (people[0], people[1], people[2]),
             sea_km=sea_km and (sea_km[0], sea_km[1]),
             climate=tuple((row.pop("climate") or self.more["climates"].get(name, "")).split()),

@@ -60,11 +60,6 @@ def _mainly(asked: frozenset[str]) -> Known:
     return where(lambda c: _tongues(c)[0] in asked or (None if asked & {*_tongues(c)} else False))
 
 
-def _ruled(key: str) -> Known:
-    row = atlas().more["ruled"][key]
-    return certain(atlas().within(row["yes"].split()), atlas().within(row["unsure"].split()))
-
-
 # --- places ----------------------------------------------------------------------------------------------------------
 
 
@@ -155,7 +150,7 @@ def _holds(asked: Some, held: Sequence[str]) -> bool:
 
 
 COLUMNS: Mapping[str, Callable[[Any], Known]] = {
-    "in": lambda asked: asked,
+    **dict.fromkeys(("in", "ruled", "believes"), lambda asked: asked),
     "part": lambda asked: where(lambda c: places.side_of_land(c, asked)),
     "people": _within("people", 1e3),
     "land_people": _within("population", 1e6),
@@ -169,7 +164,6 @@ COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     "speaks": _speaks,
     "official": lambda asked: where(lambda c: not asked.isdisjoint(map(plain, c.land.languages))),
     "mainly": _mainly,
-    "believes": lambda asked: attribute(asked) or certain(0),
     "pays": lambda asked: where(lambda c: f" {asked} " in f" {plain(c.land.currency)} "),
     "flag": lambda asked: where(lambda c: None if c.land.flag is None else _holds(asked, c.land.flag)),
     "near": _near,
@@ -182,7 +176,6 @@ COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     "borders": _borders,
     "capital_of": _capital_of,
     "biggest_of": _biggest_of,
-    "ruled": _ruled,
     "begins": lambda asked: _name(lambda name: any(name[0] in x for x in asked.values)),
     "ends": lambda asked: _name(lambda name: any(name[-1] in x for x in asked.values)),
     "spelt": lambda asked: _name(lambda name: _holds(asked, name)),

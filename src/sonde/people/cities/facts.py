@@ -120,8 +120,7 @@ def _kind(text: str) -> tuple[int, str]:
 
 
 def _of_kinds(c: City, most: int, kinds: Sequence[tuple[int, str]]) -> str | None:
-    held = [words for cities, words in kinds if cities >> c.id & 1][:most]
-    return joined(held) if held else None
+    return _safe(c, [words for cities, words in kinds if cities >> c.id & 1], most)
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -186,14 +185,6 @@ def _dishes(c: City) -> str | None:
     return _safe(c, [*c.food, *(x for x in c.land.food if not x.startswith(tuple(c.food)))], 4)
 
 
-def _rulers(c: City) -> str | None:
-    """Who ruled the country, of those of whom it is certain."""
-    table = atlas().more["ruled"]
-    held = (x for x, row in table.items() if x not in ("soviet", "yugoslav") and c.land.code in row["yes"].split())
-    names = [x.title() for x in held if not c.reveals(table[x]["words"].replace("|", " "))]
-    return joined(names) if names else None
-
-
 def _independence(c: City) -> str | None:
     found = RANGES["independent"](c)
     return found and ("18th century" if found[1] < 1800 else f"{int(found[1]) // 10 * 10}s")
@@ -221,7 +212,6 @@ _VALUES: Mapping[str, Callable[[City], str | None]] = {
     "script": lambda c: _safe(c, [script(c)]),
     "coin": lambda c: None if " and " in c.land.currency else _safe(c, c.land.currency.split()[-1:]),
     "dishes": _dishes,
-    "rulers": _rulers,
     "founded": lambda c: c.age and atlas().more["ages"][c.age]["told"],
     "independence": _independence,
     "festival": lambda c: _safe(c, (x for x in c.known if not word_list("festive").isdisjoint(plain(x).split())), 1),

@@ -142,8 +142,11 @@ def attribute(name: str) -> Known | None:
     0
     """
     text = attributes().get(name)
-    if text is None:
-        return None
+    return None if text is None else expressed(text)
+
+
+def expressed(text: str) -> Known:
+    """What an expression says."""
     yes, mark, other = [*re.split(r"(?:^| )([?!]) ", text, maxsplit=1), "", ""][:3]
     found, beside = _union(yes), _union(other)
     return Known(found.yes, beside.yes & ~found.yes) if mark == "!" else Known(found.yes, found.no & beside.no)
@@ -223,14 +226,6 @@ def script(c: City) -> str:
     return next((name for name, names in rows.items() if plain(spoken(c)[0]) in names.split("; ")), "Latin")
 
 
-def _ruled(c: City, powers: str) -> Truth:
-    """Whether one of the powers once ruled the country."""
-    rows = [atlas().more["ruled"][power] for power in powers.split()]
-    if any(c.land.code in row["yes"].split() for row in rows):
-        return True
-    return None if any(c.land.code in row["unsure"].split() for row in rows) else False
-
-
 def _is(value: Any) -> Truth:
     return None if value is None else bool(value)
 
@@ -250,7 +245,6 @@ _TESTS: Mapping[str, Callable[[City, str], Truth]] = {
     "known": lambda c, words: _worded(fame(c), words),
     "industry": lambda c, words: _worded([plain(c.industry or "")], words),
     "script": lambda c, name: None if "or" in (found := script(c)).split() else found == name,
-    "ruled": _ruled,
     "begins": lambda c, letters: c.agreed(lambda name: name[0] in letters),
     "table": lambda c, name: c.name in atlas().more[name],
     "is": lambda c, field: _is(getattr(c, field)),

@@ -13,7 +13,7 @@ from ..language.numbers import Interval, interval, measure
 from ..language.times import Times
 from ..language.words import singular
 from . import places
-from .atlas import City, atlas, listed, plain
+from .atlas import City, atlas, plain
 from .known import NOW, Known, certain, spoken, where, word_list
 
 Words = Sequence[str]
@@ -50,7 +50,7 @@ def _area(name: str) -> Known | None:
     found = places.areas().get(name) or (places.areas().get(bare) if last in word_list("behind_place") else None)
     if found is None and (codes := atlas().peoples.get(name)) is not None:
         found = certain(atlas().within(codes))
-    return found or places.islands().get(name) or _part(name.split())
+    return found or places.named("islands").get(name) or _part(name.split())
 
 
 def _part(words: Words) -> Known | None:
@@ -126,17 +126,15 @@ def away(words: Words) -> Away | None:
     return Away(Interval(0.0, found.high) if found.low == found.high else found, city)
 
 
-_AT_WATER = ("coast of ", "shore of ", "shores of ", "banks of ", "bank of ")
-
-
-def _named(known: Callable[[], Mapping[str, Known]]) -> Callable[[Words], Known | None]:
-    """A reader of names of a table, with "the coast of" before them or without."""
+def _named(kind: str) -> Callable[[Words], Known | None]:
+    """A reader of names of a section, with what may stand around them or without."""
 
     def read(words: Words) -> Known | None:
-        name = text_of(words)
-        for prefix in _AT_WATER:
-            name = name.removeprefix(prefix)
-        return known().get(name) or known().get(name.removesuffix(" range"))
+        known, name = places.named(kind), text_of(words)
+        head, of, rest = name.partition(" of ")
+        name = rest if of and head in word_list("before_name") else name
+        bare, _, last = name.rpartition(" ")
+        return known.get(name) or (known.get(bare) if last in word_list("behind_name") else None)
 
     return read
 
@@ -158,24 +156,6 @@ def language(words: Words) -> frozenset[str] | None:
 def _languages() -> frozenset[str]:
     beside = (name for names in atlas().more["beside"].values() for name in names.split("; "))
     return frozenset([*beside, *(plain(name) for c in atlas().cities for name in spoken(c))])
-
-
-@cache
-def _faiths() -> Mapping[str, str]:
-    """A word for a faith or for those who have it -> its attribute."""
-    return {word: name for name, words in atlas().more["faiths"].items() for word in listed(words)}
-
-
-@cache
-def _powers() -> Mapping[str, str]:
-    """A word for somebody who ruled other countries -> a key of the table `ruled`."""
-    return {word: key for key, row in atlas().more["ruled"].items() for word in row["words"].split("|")}
-
-
-def ruler(words: Words) -> str | None:
-    name = text_of(words)
-    bare, _, last = name.rpartition(" ")
-    return _powers().get(name) or (_powers().get(bare) if last in ("empire", "rule", "crown") else None)
 
 
 def money(words: Words) -> str | None:
@@ -264,19 +244,19 @@ SLOTS: Mapping[str, Callable[[Words], Any]] = {
     "land": land,
     "town": town,
     "language": language,
-    "faith": lambda words: _faiths().get(text_of(words)),
     "money": money,
     "colours": colours,
     "letter": letter,
     "spot": spot,
     "away": away,
-    "ruler": ruler,
     "amount": interval,
     "length": lambda words: measure(words, _METRES),
     "time": Times(NOW).read,
-    "sea": _named(places.seas),
-    "land_sea": _named(places.land_coasts),
-    "water": _named(places.waters),
-    "range": _named(places.ranges),
-    "island": _named(places.islands),
+    "sea": _named("seas"),
+    "land_sea": _named("coasts"),
+    "water": _named("waters"),
+    "range": _named("ranges"),
+    "island": _named("islands"),
+    "faith": _named("faiths"),
+    "ruler": _named("powers"),
 }
