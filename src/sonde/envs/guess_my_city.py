@@ -38,7 +38,7 @@ from sonde.people.language.acts import sentences
 from sonde.people.language.naming import Names, Verdict, lookup, name_key
 
 from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.partition import PartitionFilter, bits
+from ._rules.partition import PartitionFilter
 
 if TYPE_CHECKING:
     from sonde.people.cities.atlas import City
@@ -242,8 +242,7 @@ class GuessMyCity(Dialogue):
         return Frozen[Any]({"topic": found.topic, **named})
 
     def _titles(self, cities: int) -> tuple[str, ...]:
-        titles = self.known.titles
-        return tuple(titles[i] for i in bits(cities) if i in titles)
+        return tuple(c.title for c in self.known.cities if cities >> c.id & 1)
 
     def earned(self, state: Talk, won: bool) -> float:
         if self.preset == "lmrl":

@@ -18,8 +18,9 @@ from ..language.acts import heard
 from ..language.lists import word_set
 from ..language.naming import Names, lookup, name_key, proposals, reported, verdict_on
 from ..language.words import base, is_verb
+from ..meaning.columns import union
 from . import places
-from .atlas import atlas, plain
+from .atlas import atlas, masks, plain
 from .hearing import asked, turned
 from .readers import area
 
@@ -122,11 +123,8 @@ def _is_name(said: str, name: str) -> bool:
 
 @cache
 def _letters() -> Mapping[str, int]:
-    """The names without blanks."""
-    found: dict[str, int] = {}
-    for name, mask in atlas().by_name.items():
-        found[name.replace(" ", "")] = found.get(name.replace(" ", ""), 0) | mask
-    return found
+    """The names without blanks -> the cities, as a mask."""
+    return masks((plain(name).replace(" ", ""), c) for c in atlas().cities for name in c.names)
 
 
 def resembling(name: str) -> int:
@@ -134,7 +132,4 @@ def resembling(name: str) -> int:
     name = name.replace(" ", "")
     close = {*get_close_matches(name, _letters(), 20, 0.75)}
     alike = (own for own in _letters() if own[:3] == name[:3] or own in name or name in own or own in close)
-    mask = 0
-    for own in alike:
-        mask |= _letters()[own]
-    return mask
+    return union(_letters()[own] for own in alike)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
-from importlib.resources import files
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ..language.acts import heard
@@ -130,16 +129,10 @@ def opened(said: str) -> str | None:
 
 
 @cache
-def canonical() -> tuple[str, ...]:
-    """The questions that are worth asking, open ones first (`envs/data/city_canonical.txt`)."""
-    text = files("sonde.envs").joinpath("data", "city_canonical.txt").read_text("utf-8")
-    found: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        frame, bar, words = line.partition(" | ")
-        found += [frame.replace("<>", word) for word in words.split("; ")] if bar else [line]
-    return tuple(found)
+def canonical() -> Sequence[str]:
+    """The questions that are worth asking, open ones first; a line "frame | a; b" is one for each of its parts."""
+    rows = (line.partition(" | ") for line in declared()["questions"].splitlines())
+    return tuple(frame.replace("<>", word) for frame, _, words in rows for word in words.split("; "))
 
 
 class Knowledge:
@@ -148,45 +141,16 @@ class Knowledge:
     def __init__(self, preset: str) -> None:
         self.cities: tuple[City, ...] = tuple(c for c in atlas().cities if preset == "paprika" or c.lmrl)
         self._whole = len(self.cities) == len(atlas().cities)
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(c.title for c in self.cities)
-
-    @cached_property
-    def titles(self) -> Mapping[int, str]:
-        """City number -> its name and country."""
-        return {c.id: c.title for c in self.cities}
-
-    @cached_property
-    def by_title(self) -> Mapping[str, City]:
-        return {c.title: c for c in self.cities}
-
-    @property
-    def questions(self) -> Sequence[str]:
-        return canonical()
-
-    @cached_property
-    def actions(self) -> tuple[str, ...]:
-        """The questions and the cities."""
-        return (*canonical(), *self.proposals)
-
-    @cached_property
-    def proposals(self) -> Mapping[str, str]:
-        """The name of every city, with its country where that is needed to tell it from another -> the city in full."""
+        self.by_title: Mapping[str, City] = {c.title: c for c in self.cities}
+        self.names: Sequence[str] = tuple(self.by_title)
         count = Counter(c.name for c in self.cities)
-        return {c.name if count[c.name] == 1 else c.title: c.title for c in self.cities}
-
-    @cached_property
-    def _proposed(self) -> tuple[str, ...]:
-        return tuple(self.proposals)
+        self.proposals: Mapping[str, str] = {c.name if count[c.name] == 1 else c.title: c.title for c in self.cities}
+        """The name of every city, with its country where that is needed to tell it from another -> the city in full."""
+        self.questions: Sequence[str] = canonical()
+        self.actions: Sequence[str] = (*self.questions, *self.proposals)
 
     def guess(self, index: int) -> str:
-        return self._proposed[index]
+        return self.actions[len(self.questions) + index]
 
     @lru_cache(maxsize=4096)  # noqa: B019 - there are two of these, for as long as the process lives
     def split(self, said: str) -> Mapping[str, int]:
