@@ -15,7 +15,7 @@ from typing import NamedTuple
 from . import places
 from .atlas import City, atlas, listed, plain
 from .knowing import of_city
-from .known import RANGES, attribute, declared, script, spoken, word_list
+from .known import RANGES, attribute, declared, script, spoken, table, word_list
 
 
 def joined(items: Sequence[str]) -> str:
@@ -85,7 +85,7 @@ def _value(c: City, slot: str) -> str | None:
         return _of_kinds(c, *_kinds()[slot])
     more = atlas().more
     if slot in more["tables"]:
-        held = _tables(slot).get(c.land.code)
+        held = table(slot).get(c.land.code)
     else:
         held = more[slot].get(c.name) if slot in more else getattr(c if hasattr(c, slot) else c.land, slot)
     return _safe(c, [held] if isinstance(held, str) else held if isinstance(held, list) else ())
@@ -95,13 +95,6 @@ def _safe(c: City, items: Iterable[str], most: int = 9) -> str | None:
     """Those of some phrases that do not reveal the city or its country."""
     held = [x for x in items if x.endswith("America") or not c.reveals(x)][:most]
     return joined(held) if held else None
-
-
-@cache
-def _tables(name: str) -> Mapping[str, str]:
-    """A table of the countries, by their codes."""
-    rows = (row.partition(" ") for row in listed(atlas().more["tables"][name]))
-    return {code: text for code, _, text in rows}
 
 
 @cache

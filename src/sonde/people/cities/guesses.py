@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ..language.acts import heard
 from ..language.lists import word_set
-from ..language.naming import Names, lookup, name_key, proposals, reported, verdict_on
+from ..language.naming import proposals, reported
 from ..language.words import base, is_verb
 from ..meaning.columns import union
 from . import places
@@ -78,13 +77,6 @@ def proposed(said: str) -> Guess | None:
     return Guess(found[0] & atlas().all, len(set(found))) if found else _strange(said)
 
 
-def names_it(said: str, title: str) -> bool:
-    """Whether a message proposes a city that is in no list, by its name, with its country or without."""
-    name, _, country = title.rpartition(", ")
-    known = lookup({name_key(name): 1, name_key(f"{name} {country}"): 1, name_key(f"{name} in {country}"): 1})
-    return verdict_on(said, Names(known, len(title.split()) + 3, 1)) == "right"
-
-
 def _is_place(before: str, name: str) -> bool:
     """Whether "in X" is said of a country or a part of one that has the name of a city."""
     return before in ("in", "from", "within") and name.removeprefix("the ") in places.areas()
@@ -130,6 +122,4 @@ def _letters() -> Mapping[str, int]:
 def resembling(name: str) -> int:
     """The cities whose name somebody who writes this may mean: to them nothing is said."""
     name = name.replace(" ", "")
-    close = {*get_close_matches(name, _letters(), 20, 0.75)}
-    alike = (own for own in _letters() if own[:3] == name[:3] or own in name or name in own or own in close)
-    return union(_letters()[own] for own in alike)
+    return union(mask for own, mask in _letters().items() if own[:3] == name[:3] or own in name or name in own)

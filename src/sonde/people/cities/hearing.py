@@ -20,15 +20,10 @@ from .knowing import of_city, of_country
 from .known import declared, word_list
 
 _TAIL = re.compile(
-    r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|specifically|particularly|especially|perhaps|located|"
-    r"situated|and) )|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )"
+    r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|located|situated|and) )"
+    r"|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )"
 )
 _EXAMPLES = re.compile(r" (?:, )?(?:such as|like|for example|for instance|including|e g) (?!to\b).*$")
-_ECHOED = re.compile(
-    r"(?:n't|\bnot)\b(.*?), ?(?:is|are|was|were|does|do|did|has|have) (?:it|they|you|there|he|she) ?\?$", re.I
-)
-"""A denial that expects one: "It isn't in Asia, is it?" asks whether it is."""
-_LED = re.compile(r"^\W*(?:please )?tell me[:,]\s+(?!what|which|how|where|when)", re.I)
 _OF_ASKER = (("am", "i"), ("was", "i"), ("are", "we"))
 _PAST = re.compile(r"(?:\W*\w+,? )?(?:was|were|did|had|(?:has|have) (?:it|your \w+|your home \w+) (?:ever )?been)\b")
 
@@ -55,7 +50,7 @@ def turned(text: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def asked(said: str) -> Claim | None:
     """The claim of a yes/no question; None where it is none, or not understood."""
-    act = heard(_LED.sub("", _ECHOED.sub(r" \1?", said)))
+    act = heard(said)
     if act.kind != "asks" or act.words[:2] in _OF_ASKER:
         return None
     words = act.words
@@ -98,8 +93,6 @@ def _with_tail(head: Claim, tail: str) -> Claim:
         return head
     verb, _, rest = (behind if first in ("which", "that") else tail).partition(" ")
     more = _whole(turned(f"is it {verb} {rest}")) or _whole(turned(f"does it {base(verb)} {rest}"))
-    if more is None and first in word_list("narrowing"):
-        more = _whole(f"is it {behind}")
     return all_of([head, more or not_read(tail)])
 
 

@@ -78,25 +78,19 @@ Range = tuple[float, float] | None
 
 
 @cache
-def _nations() -> Mapping[str, tuple[float, float]]:
-    """Code of a country -> people in millions and area in thousands of square kilometres."""
-    rows = (row.split() for row in listed(atlas().more["nations"]["sizes"]))
-    return {code: (float(people), float(area)) for code, people, area in rows}
-
-
-@cache
-def _independence() -> Mapping[str, int]:
-    rows = (row.split() for row in atlas().more["tables"]["independence"].split(";"))
-    return {code: int(year) for code, year in rows}
+def table(name: str) -> Mapping[str, str]:
+    """A table of the countries: what it has of each, by their codes."""
+    rows = (row.partition(" ") for row in listed(atlas().more["tables"][name]))
+    return {code: text for code, _, text in rows}
 
 
 def _about(n: float | None, gap: float) -> Range:
-    return None if n is None else (n - gap, n + gap)
+    return None if n is None or math.isnan(n) else (n - gap, n + gap)
 
 
 def _of_nation(c: City, column: int, less: float, more: float) -> Range:
-    found = _nations().get(c.land.code)
-    return found and (found[column] * less, found[column] * more)
+    found = table("sizes").get(c.land.code, "").split()
+    return (float(found[column]) * less, float(found[column]) * more) if found else None
 
 
 def _spelt(c: City, size: Callable[[str], int]) -> Range:
@@ -114,7 +108,7 @@ RANGES: Mapping[str, Callable[[City], Range]] = {
     "lon": lambda c: _about(c.lon, 0.1),
     "sea_km": lambda c: c.sea_km and (c.sea_km[0], math.inf if c.sea_km[1] is None else c.sea_km[1]),
     "founded": lambda c: atlas().more["ages"][c.age]["years"] if c.age else None,
-    "independent": lambda c: _about(_independence().get(c.land.code), 0.5),
+    "independent": lambda c: _about(float(table("independence").get(c.land.code, "nan")), 0.5),
     "languages": lambda c: _about(len(c.land.languages), 0),
     "neighbours": lambda c: _about(len(c.land.neighbours), 0),
     "letters": lambda c: _spelt(c, lambda name: sum(ch.isalpha() for ch in name)),

@@ -27,9 +27,9 @@ def named(kind: str) -> Mapping[str, Known]:
 
 @cache
 def areas() -> Mapping[str, Known]:
-    """Plain name of a part of the world, or of a country -> the cities in it."""
-    world = atlas()
-    return {**{name: certain(world.within(codes)) for name, codes in world.lands.items()}, **named("places")}
+    """Plain name of a part of the world, of a country or its people -> the cities there."""
+    lands = {**atlas().peoples, **atlas().lands}
+    return {**{name: certain(atlas().within(codes)) for name, codes in lands.items()}, **named("places")}
 
 
 # --- where in a country ----------------------------------------------------------------------------------------------

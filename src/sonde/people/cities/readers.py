@@ -14,7 +14,7 @@ from ..language.times import Times
 from ..language.words import singular
 from . import places
 from .atlas import City, atlas, plain
-from .known import NOW, Known, certain, spoken, where, word_list
+from .known import NOW, Known, spoken, where, word_list
 
 Words = Sequence[str]
 
@@ -44,13 +44,21 @@ def area(words: Words) -> Known | None:
 
 
 def _area(name: str) -> Known | None:
-    kind, of, rest = name.partition(" of ")
-    name = rest if of and kind in word_list("before_place") else name
-    bare, _, last = name.rpartition(" ")
-    found = places.areas().get(name) or (places.areas().get(bare) if last in word_list("behind_place") else None)
-    if found is None and (codes := atlas().peoples.get(name)) is not None:
-        found = certain(atlas().within(codes))
+    found = _looked_up(places.areas(), name, "place")
     return found or places.named("islands").get(name) or _part(name.split())
+
+
+def _looked_up(known: Mapping[str, Known], name: str, kind: str) -> Known | None:
+    """What a name stands for, with words around it ("the state of", "region") or without."""
+    head, of, rest = name.partition(" of ")
+    name = rest if of and head in word_list(f"before_{kind}") else name
+    bare, _, last = name.rpartition(" ")
+    return known.get(name) or (known.get(bare) if last in word_list(f"behind_{kind}") else None)
+
+
+def _named(section: str) -> Callable[[Words], Known | None]:
+    """A reader of the names of a section."""
+    return lambda words: _looked_up(places.named(section), text_of(words), "name")
 
 
 def _part(words: Words) -> Known | None:
@@ -124,19 +132,6 @@ def away(words: Words) -> Away | None:
     if found is None or city is None:
         return None
     return Away(Interval(0.0, found.high) if found.low == found.high else found, city)
-
-
-def _named(kind: str) -> Callable[[Words], Known | None]:
-    """A reader of names of a section, with what may stand around them or without."""
-
-    def read(words: Words) -> Known | None:
-        known, name = places.named(kind), text_of(words)
-        head, of, rest = name.partition(" of ")
-        name = rest if of and head in word_list("before_name") else name
-        bare, _, last = name.rpartition(" ")
-        return known.get(name) or (known.get(bare) if last in word_list("behind_name") else None)
-
-    return read
 
 
 # --- people ----------------------------------------------------------------------------------------------------------
