@@ -11,27 +11,17 @@ from functools import cache
 from typing import Any
 
 from ..language.numbers import Interval
-from . import places
 from .atlas import City, Truth, atlas, kilometres, plain
-from .known import NOW, RANGES, Known, attribute, certain, spoken, where
+from .known import NOW, Known, attribute, certain, edge, side_of_land, spoken, where, within
 from .readers import Away, Some, Spot
 
 
-def _within(name: str, unit: float = 1.0) -> Callable[[Interval], Known]:
-    """The cities whose number is in an interval; `unit` is what the known number counts."""
-
-    def claim(asked: Interval) -> Known:
-        def test(c: City) -> Truth:
-            own = RANGES[name](c)
-            return None if own is None else asked.holds(own[0] * unit, own[1] * unit)
-
-        return where(test)
-
-    return claim
+def _number(name: str, unit: float = 1.0) -> Callable[[Interval], Known]:
+    return lambda asked: within(name, asked, unit)
 
 
 def _aged(asked: Interval) -> Known:
-    return _within("founded")(Interval(NOW - asked.high, NOW - asked.low))
+    return _number("founded")(Interval(NOW - asked.high, NOW - asked.low))
 
 
 # --- people ----------------------------------------------------------------------------------------------------------
@@ -86,7 +76,7 @@ def _beyond(direction: str) -> Callable[[Spot], Known]:
 
     def claim(asked: Spot) -> Known:
         city, codes = asked
-        edges = [places.edge(code, direction) for code in codes] if city is None else [getattr(city, field)]
+        edges = [edge(code, direction) for code in codes] if city is None else [getattr(city, field)]
         if None in edges:
             return Known(0, 0)
         line = max((sign * e for e in edges if e is not None), default=0.0)
@@ -151,16 +141,16 @@ def _holds(asked: Some, held: Sequence[str]) -> bool:
 
 COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     **dict.fromkeys(("in", "ruled", "believes"), lambda asked: asked),
-    "part": lambda asked: where(lambda c: places.side_of_land(c, asked)),
-    "people": _within("people", 1e3),
-    "land_people": _within("population", 1e6),
-    "land_area": _within("area", 1e3),
-    "height": _within("elevation"),
-    "founded": _within("founded"),
+    "part": lambda asked: where(lambda c: side_of_land(c, asked)),
+    "people": _number("people", 1e3),
+    "land_people": _number("population", 1e6),
+    "land_area": _number("area", 1e3),
+    "height": _number("elevation"),
+    "founded": _number("founded"),
     "age": _aged,
-    "independent": _within("independent"),
-    "neighbours": _within("neighbours"),
-    "flag_colours": _within("flag_colours"),
+    "independent": _number("independent"),
+    "neighbours": _number("neighbours"),
+    "flag_colours": _number("flag_colours"),
     "speaks": _speaks,
     "official": lambda asked: where(lambda c: not asked.isdisjoint(map(plain, c.land.languages))),
     "mainly": _mainly,
@@ -180,6 +170,6 @@ COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     "ends": lambda asked: _name(lambda name: any(name[-1] in x for x in asked.values)),
     "spelt": lambda asked: _name(lambda name: _holds(asked, name)),
     "land_begins": lambda asked: where(lambda c: plain(c.land.name).removeprefix("the ")[0] in "".join(asked.values)),
-    "letters": _within("letters"),
-    "words": _within("words"),
+    "letters": _number("letters"),
+    "words": _number("words"),
 }

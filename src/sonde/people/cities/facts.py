@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from . import places
 from .atlas import City, atlas, listed, plain
 from .knowing import of_city
-from .known import RANGES, attribute, declared, script, spoken, table, word_list
+from .known import RANGES, attribute, declared, side_of_land, spoken, table, word_list
 
 
 def joined(items: Sequence[str]) -> str:
@@ -82,7 +81,8 @@ def _value(c: City, slot: str) -> str | None:
     if slot in _VALUES:
         return _VALUES[slot](c)
     if slot in _kinds():
-        return _of_kinds(c, *_kinds()[slot])
+        most, kinds = _kinds()[slot]
+        return _safe(c, [words for cities, words in kinds if cities >> c.id & 1], most)
     more = atlas().more
     if slot in more["tables"]:
         held = table(slot).get(c.land.code)
@@ -112,16 +112,12 @@ def _kind(text: str) -> tuple[int, str]:
     return found.yes if found else 0, words
 
 
-def _of_kinds(c: City, most: int, kinds: Sequence[tuple[int, str]]) -> str | None:
-    return _safe(c, [words for cities, words in kinds if cities >> c.id & 1], most)
-
-
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
 def _part(c: City) -> str | None:
-    held = [side for side in ("north", "south", "east", "west") if places.side_of_land(c, side)]
-    return "-".join(held) or ("middle" if places.side_of_land(c, "center") else None)
+    held = [side for side in ("north", "south", "east", "west") if side_of_land(c, side)]
+    return "-".join(held) or ("middle" if side_of_land(c, "center") else None)
 
 
 def _band(degrees: float, step: int, north: str, south: str) -> str:
@@ -183,11 +179,6 @@ def _independence(c: City) -> str | None:
     return found and ("18th century" if found[1] < 1800 else f"{int(found[1]) // 10 * 10}s")
 
 
-def _words(c: City) -> str | None:
-    n = c.agreed(lambda name: len(name.split()))
-    return n and f"{n} word{'' if n == 1 else 's'}"
-
-
 _VALUES: Mapping[str, Callable[[City], str | None]] = {
     "part": _part,
     "latitude": lambda c: _band(c.lat, 10, "north", "south"),
@@ -202,7 +193,6 @@ _VALUES: Mapping[str, Callable[[City], str | None]] = {
     "nation": _between("population", " million", lambda n: f"{n:g}"),
     "spoken": lambda c: _tongues(c, spoken(c)),
     "official": lambda c: _tongues(c, c.land.languages),
-    "script": lambda c: _safe(c, [script(c)]),
     "coin": lambda c: None if " and " in c.land.currency else _safe(c, c.land.currency.split()[-1:]),
     "dishes": _dishes,
     "founded": lambda c: c.age and atlas().more["ages"][c.age]["told"],
@@ -210,7 +200,7 @@ _VALUES: Mapping[str, Callable[[City], str | None]] = {
     "festival": lambda c: _safe(c, (x for x in c.known if not word_list("festive").isdisjoint(plain(x).split())), 1),
     "creed": lambda c: None if c.land.religion == "Islam" else c.land.religion,
     "letters": lambda c: c.agreed(lambda name: sum(ch.isalpha() for ch in name)),
-    "words": _words,
+    "words": lambda c: c.agreed(lambda name: len(name.split())),
     "initial": lambda c: c.agreed(lambda name: name[0].upper()),
     "final": lambda c: c.agreed(lambda name: name[-1].upper()),
 }

@@ -18,10 +18,9 @@ from ..language.lists import word_set
 from ..language.naming import proposals, reported
 from ..language.words import base, is_verb
 from ..meaning.columns import union
-from . import places
 from .atlas import atlas, masks, plain
 from .hearing import asked, turned
-from .readers import area
+from .readers import area, areas
 
 
 class Guess(NamedTuple):
@@ -79,7 +78,7 @@ def proposed(said: str) -> Guess | None:
 
 def _is_place(before: str, name: str) -> bool:
     """Whether "in X" is said of a country or a part of one that has the name of a city."""
-    return before in ("in", "from", "within") and name.removeprefix("the ") in places.areas()
+    return before in ("in", "from", "within") and name.removeprefix("the ") in areas()
 
 
 # --- cities that are in no list --------------------------------------------------------------------------------------

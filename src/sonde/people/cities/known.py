@@ -15,6 +15,7 @@ from operator import and_, or_
 from typing import Any, NamedTuple
 
 from ..language.lists import sections
+from ..language.numbers import Interval
 from .atlas import City, Truth, atlas, listed, plain
 
 NOW = 2026
@@ -118,6 +119,59 @@ RANGES: Mapping[str, Callable[[City], Range]] = {
 """What is known of a number of a city: people in thousands (of its country in millions), metres, degrees, years."""
 
 
+def within(name: str, asked: Interval, unit: float = 1.0) -> Known:
+    """The cities whose number is in an interval; `unit` is what the known number counts."""
+
+    def test(c: City) -> Truth:
+        own = RANGES[name](c)
+        return None if own is None else asked.holds(own[0] * unit, own[1] * unit)
+
+    return where(test)
+
+
+# --- where in a country ----------------------------------------------------------------------------------------------
+
+
+def _beyond(share: float) -> Truth:
+    """Whether a place is in the far part of a country, by the share of the way there."""
+    return True if share > 0.64 else False if share < 0.52 else None
+
+
+def _close_by(share: float) -> Truth:
+    return True if share < 0.2 else None if share < 0.3 else False
+
+
+_SIDES: Mapping[str, Callable[[float, float], Truth]] = {
+    "north": lambda y, x: _beyond(y),
+    "south": lambda y, x: _beyond(1 - y),
+    "east": lambda y, x: _beyond(x),
+    "west": lambda y, x: _beyond(1 - x),
+    "center": lambda y, x: _close_by(max(abs(y - 0.5), abs(x - 0.5))),
+}
+
+
+def side_of_land(c: City, side: str) -> Truth:
+    """Whether a city is in the north (south, east, west, center) of its country, by where that lies."""
+    box = _boxes().get(c.land.code)
+    if box is None:
+        return None
+    south, north, west, east = box
+    y, x = (c.lat - south) / (north - south), (c.lon - west) / (east - west)
+    parts = [_SIDES[part](y, x) for part in side.split()]
+    return False if False in parts else None if None in parts else True
+
+
+@cache
+def _boxes() -> Mapping[str, tuple[float, ...]]:
+    return {code: tuple(map(float, text.split())) for code, text in atlas().more["boxes"].items()}
+
+
+def edge(code: str, direction: str) -> float | None:
+    """The edge of a country that somebody must be beyond to be north (south, east, west) of it."""
+    box = _boxes().get(code)
+    return None if box is None else box[("south", "north", "west", "east").index(direction)]
+
+
 # --- attributes ------------------------------------------------------------------------------------------------------
 
 
@@ -150,7 +204,7 @@ def _union(text: str) -> Known:
     return any_of(reduce(and_, map(_term, part.split(" & "))) for part in text.split(";") if part.strip())
 
 
-_COMPARED = re.compile(r"(\w+) ([<>~]) (-?[\d.]+)")
+_COMPARED = re.compile(r"(\w+) ([<>]) (-?[\d.]+)")
 _CODES = re.compile(r"[A-Z]{2}(?: [A-Z]{2})*")
 
 
@@ -162,8 +216,8 @@ def _term(text: str) -> Known:
     compared = _COMPARED.fullmatch(text)
     word, _, rest = text.partition(" ")
     if compared is not None:
-        column, how, value = compared.groups()
-        return where(lambda c: _is_so(RANGES[column](c), how, float(value)))
+        above = within(compared[1], Interval(math.nextafter(float(compared[3]), math.inf), math.inf))
+        return above if compared[2] == ">" else ~above
     if word in _TESTS:
         return where(lambda c: _TESTS[word](c, rest))
     if _CODES.fullmatch(text):
@@ -175,32 +229,16 @@ def _term(text: str) -> Known:
     return found
 
 
-def _is_so(held: Range, how: str, value: float) -> Truth:
-    """Whether a range is above or below a number; "~" asks whether the number is inside."""
-    if held is None:
-        return None
-    low, high = held
-    if how == "~":
-        return low <= value <= high
-    above = True if low > value else False if high <= value else None
-    return above if how == ">" or above is None else not above
-
-
 @cache
 def fame(c: City) -> Sequence[str]:
     """What a city is known for, in plain words."""
     return [plain(x) for x in (*c.known, *c.food, c.sport, c.industry, c.university) if x]
 
 
-def _worded(texts: Sequence[str], words: str) -> bool:
+def _worded(texts: Iterable[str], words: str) -> bool:
     """Whether texts have one of the words "a/b"; an underline parts the words of a phrase."""
     held = f" {' '.join(texts)} "
-    return any(f" {word} " in held for word in _apart(words))
-
-
-@cache
-def _apart(words: str) -> Sequence[str]:
-    return [plain(word.replace("_", " ")) for word in words.split("/")]
+    return any(f" {word.replace('_', ' ')} " in held for word in words.split("/"))
 
 
 def _climate(c: City, codes: str) -> Truth:
@@ -212,16 +250,6 @@ def spoken(c: City) -> Sequence[str]:
     """The languages of a city, the main one first: its own, else those of its country."""
     own = atlas().more["spoken"].get(c.name)
     return own.split("; ") if own else c.land.languages
-
-
-def script(c: City) -> str:
-    """The script of a city's main language."""
-    rows: Mapping[str, str] = atlas().more["scripts"]
-    return next((name for name, names in rows.items() if plain(spoken(c)[0]) in names.split("; ")), "Latin")
-
-
-def _is(value: Any) -> Truth:
-    return None if value is None else bool(value)
 
 
 def _field(name: str, of: Callable[[City], Any]) -> Callable[[City, str], Truth]:
@@ -238,10 +266,9 @@ _TESTS: Mapping[str, Callable[[City, str], Truth]] = {
     "climate": _climate,
     "known": lambda c, words: _worded(fame(c), words),
     "industry": lambda c, words: _worded([plain(c.industry or "")], words),
-    "script": lambda c, name: None if "or" in (found := script(c)).split() else found == name,
     "begins": lambda c, letters: c.agreed(lambda name: name[0] in letters),
     "table": lambda c, name: c.name in atlas().more[name],
-    "is": lambda c, field: _is(getattr(c, field)),
+    "is": lambda c, field: None if (held := getattr(c, field)) is None else bool(held),
     "has": lambda c, field: bool(getattr(c, field)),
     **{name: _field(name, lambda c: c) for name in ("age", "shore", "continents")},
     **{name: _field(name, lambda c: c.land) for name in ("traits", "drives", "currency")},

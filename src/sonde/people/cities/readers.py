@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from ..language.numbers import Interval, interval, measure
 from ..language.times import Times
 from ..language.words import singular
-from . import places
 from .atlas import City, atlas, plain
-from .known import NOW, Known, spoken, where, word_list
+from .known import NOW, Known, certain, declared, expressed, side_of_land, spoken, where, word_list
 
 Words = Sequence[str]
 
@@ -33,6 +32,24 @@ def _parts(words: Words) -> tuple[str, list[str]]:
 # --- places ----------------------------------------------------------------------------------------------------------
 
 
+@cache
+def named(kind: str) -> Mapping[str, Known]:
+    """The names of a section -> the cities that they stand for.
+
+    >>> bin(named("seas")["adriatic"].yes & atlas().chosen("Venice; Vienna")).count("1")
+    1
+    """
+    rows = (line.partition(" = ") for line in declared()[kind].splitlines())
+    return {name: known for names, _, text in rows for known in [expressed(text)] for name in names.split("|")}
+
+
+@cache
+def areas() -> Mapping[str, Known]:
+    """Plain name of a part of the world, of a country or its people -> the cities there."""
+    lands = {**atlas().peoples, **atlas().lands}
+    return {**{name: certain(atlas().within(codes)) for name, codes in lands.items()}, **named("places")}
+
+
 def area(words: Words) -> Known | None:
     """A part of the world, with the country behind a comma or without."""
     head, tail = _parts(words)
@@ -44,8 +61,8 @@ def area(words: Words) -> Known | None:
 
 
 def _area(name: str) -> Known | None:
-    found = _looked_up(places.areas(), name, "place")
-    return found or places.named("islands").get(name) or _part(name.split())
+    found = _looked_up(areas(), name, "place")
+    return found or named("islands").get(name) or _part(name.split())
 
 
 def _looked_up(known: Mapping[str, Known], name: str, kind: str) -> Known | None:
@@ -58,7 +75,7 @@ def _looked_up(known: Mapping[str, Known], name: str, kind: str) -> Known | None
 
 def _named(section: str) -> Callable[[Words], Known | None]:
     """A reader of the names of a section."""
-    return lambda words: _looked_up(places.named(section), text_of(words), "name")
+    return lambda words: _looked_up(named(section), text_of(words), "name")
 
 
 def _part(words: Words) -> Known | None:
@@ -69,8 +86,8 @@ def _part(words: Words) -> Known | None:
     if not towards:
         return None
     if rest in atlas().lands:
-        return places.areas()[rest] & where(lambda c: places.side_of_land(c, towards))
-    return places.areas().get(f"{towards} {rest}")
+        return areas()[rest] & where(lambda c: side_of_land(c, towards))
+    return areas().get(f"{towards} {rest}")
 
 
 @cache
