@@ -15,7 +15,7 @@ from ..language.lists import word_set
 from ..language.words import Words, base, is_verb, key
 from ..meaning.claims import Claim, weak
 from ..meaning.grammar import Grammar
-from ..meaning.lexicon import PREPOSITIONS, Lexicon, Line, lines
+from ..meaning.lexicon import Lexicon, Line, lines
 from .atlas import atlas
 from .columns import COLUMNS
 from .known import attribute, certain, declared, fame, word_list
@@ -37,12 +37,12 @@ class Cities:
         return atlas().all
 
 
-def _things(rows: Iterable[str]) -> Iterator[Line]:
+def _things(text: str) -> Iterator[Line]:
     """The lines of things: to be known for one is its attribute, and so is to have a famous one; merely to have one
     says less, so that of it there is no No."""
-    for row in rows:
-        name, _, text = row.partition(":")
-        nouns = [noun.strip() for noun in text.split(";")]
+    for row in text.splitlines():
+        name, _, rest = row.partition(":")
+        nouns = [noun.strip() for noun in rest.split(";")]
         strong = [f"{frame} {noun}" for noun in nouns for frame in ("known", "has famous", "is center of")]
         yield Line(name.rstrip("!"), "", strong)
         yield Line(name.rstrip("!") if name.endswith("!") else f"{name}?", "", [f"has {noun}" for noun in nouns])
@@ -89,28 +89,18 @@ def known_for(phrase: str, only: bool) -> Claim | None:
     return Claim(f"known for {phrase}", *(certain(yes, beside) if len(core) > 1 or only else (yes, 0)))
 
 
-def _nameless(words: tuple[str, ...], article: bool) -> Claim | None:
-    """Names are read as guesses elsewhere (`guesses.py`)."""
-    return None
-
-
 def _grammar(parts: Iterable[Line]) -> Grammar:
     lexicon = CityLexicon(parts, Cities(), SLOTS)
 
-    def place(words: Words) -> Claim | None:
-        """What stands in a slot behind a preposition that does not matter."""
-        return lexicon.asked(f"at:{key(words[1:])}", words[1:]) if PREPOSITIONS.get(words[0]) == "" else None
-
     def by(words: Words) -> Claim | None:
         """A sentence about something of the city: its name, its flag; "is the Eiffel Tower there" asks if it has it."""
-        found = lexicon.asked(f"by:{key(words)}", words)
         bare = [w for w in words if w not in ("located", "situated", "found")]
-        if found is None and (found := grammar.do(["have", *bare])) is not None:
-            return weak(found, "of it") if any(is_verb(base(w)) for w in bare) else found
+        found = lexicon.asked(f"by:{key(words)}", words)
+        if found is None and (found := grammar.do(["have", *bare])) is not None and any(is_verb(base(w)) for w in bare):
+            return weak(found, "of it")
         return found
 
-    subject = Subject(frozenset(["city", "town", "hometown", "place", "it"]), you=True)
-    grammar = Grammar(lexicon, subject, _nameless, place, by)
+    grammar = Grammar(lexicon, Subject(word_list("heads"), you=True), by=by)
     return grammar
 
 
@@ -118,11 +108,11 @@ def _grammar(parts: Iterable[Line]) -> Grammar:
 def of_city() -> Grammar:
     """Reads what is said of a city; what is said of its country holds of it, too."""
     text = declared()
-    return _grammar([*lines(text["city"]), *_things(text["things"].splitlines()), *lines(text["country"])])
+    return _grammar([*lines(text["city"]), *_things(text["things"]), *lines(text["country"])])
 
 
 @cache
 def of_country() -> Grammar:
     """Reads what is said of the country."""
     text = declared()
-    return _grammar([*lines(text["land"]), *lines(text["country"]), *_things(text["things"].splitlines())])
+    return _grammar([*lines(text["land"]), *lines(text["country"]), *_things(text["things"])])

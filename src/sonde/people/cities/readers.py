@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..language.numbers import Interval, interval, measure
 from ..language.times import Times
 from ..language.words import singular
+from ..meaning.lexicon import PREPOSITIONS
 from .atlas import City, atlas, plain
 from .known import NOW, Known, certain, declared, expressed, side_of_land, spoken, where, word_list
 
@@ -19,13 +20,18 @@ Words = Sequence[str]
 
 
 def text_of(words: Words) -> str:
-    """Words without articles and commas."""
-    return " ".join(w for w in words if w not in ("the", "a", "an", ","))
+    """Words without articles and commas, and without a preposition of place before them."""
+    return " ".join(w for w in _bare(words) if w != ",")
+
+
+def _bare(words: Words) -> list[str]:
+    words = words[1:] if words and PREPOSITIONS.get(words[0]) == "" else words
+    return [w for w in words if w not in ("the", "a", "an")]
 
 
 def _parts(words: Words) -> tuple[str, list[str]]:
     """The text before a comma, and the words behind it."""
-    head, _, tail = " ".join(w for w in words if w not in ("the", "a", "an")).partition(" , ")
+    head, _, tail = " ".join(_bare(words)).partition(" , ")
     return head, tail.split()
 
 
