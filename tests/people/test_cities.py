@@ -13,8 +13,8 @@ from sonde.people.cities.atlas import City, atlas
 from sonde.people.cities.columns import COLUMNS
 from sonde.people.cities.facts import facts
 from sonde.people.cities.guesses import cities_named, proposed
-from sonde.people.cities.hearing import asked
-from sonde.people.cities.knowing import Cities
+from sonde.people.cities.hearing import Cities, asked
+from sonde.people.cities.known import attribute, attributes, declared
 from sonde.people.cities.resident import (
     NO,
     REFUSED,
@@ -28,7 +28,6 @@ from sonde.people.cities.resident import (
     knowledge,
     reply,
 )
-from sonde.people.cities.known import attribute, attributes, declared
 from sonde.people.language.naming import name_key
 from sonde.people.meaning.lexicon import lines
 
@@ -236,9 +235,10 @@ def test_every_phrasing_means_something_that_is_known() -> None:
         else:
             assert all(Cities().attribute(n) for n in re.findall(r"\w+", name)), line
     assert all(Cities().attribute(row.partition(":")[0].strip("!?")) for row in parts["things"].splitlines())
-    named = {row.partition(":")[0] for row in parts["open"].splitlines()}
-    assert named - {"refuse"} <= facts().keys()
-    assert all(attribute(name) for name in atlas().more["faiths"])
+    told = {row.partition(":")[0] for row in parts["open"].splitlines()}
+    assert told - {"refuse"} <= facts().keys()
+    for kind in ("places", "seas", "coasts", "waters", "ranges", "islands", "powers", "faiths"):
+        assert named(kind), kind
 
 
 def test_yes_and_no_come_with_their_contraries() -> None:

@@ -6,6 +6,7 @@ the ways to write it in full.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from ..language.numbers import Interval
 from .atlas import City, Truth, atlas, kilometres, plain
 from .known import NOW, Known, attribute, certain, edge, side_of_land, spoken, where, within
-from .readers import Away, Some, Spot
+from .readers import Away, Some
 
 
 def _number(name: str, unit: float = 1.0) -> Callable[[Interval], Known]:
@@ -69,38 +70,31 @@ def _away(asked: Away) -> Known:
     return where(test)
 
 
-def _beyond(direction: str) -> Callable[[Spot], Known]:
+def _beyond(direction: str) -> Callable[[City | frozenset[str]], Known]:
     """North (south, east, west) of a city or country, or of the equator."""
     sign = 1 if direction in ("north", "east") else -1
     field = "lat" if direction in ("north", "south") else "lon"
 
-    def claim(asked: Spot) -> Known:
-        city, codes = asked
-        edges = [edge(code, direction) for code in codes] if city is None else [getattr(city, field)]
+    def claim(asked: City | frozenset[str]) -> Known:
+        edges = [getattr(asked, field)] if isinstance(asked, City) else [edge(code, direction) for code in asked]
         if None in edges:
             return Known(0, 0)
-        line = max((sign * e for e in edges if e is not None), default=0.0)
-        gap = 0.3 if edges else 0.15
-        return where(lambda c: None if c is city or abs(away := getattr(c, field) * sign - line) < gap else away > 0)
+        line, gap = max((sign * e for e in edges), default=0.0), 0.3 if edges else 0.15
+        return where(lambda c: None if abs(away := getattr(c, field) * sign - line) < gap else away > 0)
 
     return claim
 
 
-def _bigger(than: City) -> Known:
-    low, _, high = than.people or (0, 0, 0)
+def _compared(sign: int) -> Callable[[City], Known]:
+    """The cities that surely have more people than one, or, with the other sign, fewer."""
 
-    def test(c: City) -> Truth:
-        if c.people is None or not high or c is than:
-            return False if c is than else None
-        return True if c.people[0] > high else False if c.people[2] < low else None
+    def claim(than: City) -> Known:
+        low, _, high = than.people or (0, 0, math.inf)
+        more = within("people", Interval(math.nextafter(high, math.inf), math.inf)).yes
+        fewer = within("people", Interval(-math.inf, math.nextafter(low, -math.inf))).yes
+        return Known(more, fewer | 1 << than.id) if sign > 0 else Known(fewer, more | 1 << than.id)
 
-    return where(test)
-
-
-def _smaller(than: City) -> Known:
-    yes, no = ~_bigger(than)
-    own = 1 << than.id
-    return Known(yes & ~own, no | own)
+    return claim
 
 
 def _borders(codes: frozenset[str]) -> Known:
@@ -159,8 +153,8 @@ COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     "near": _near,
     "distance": _away,
     **{side: _beyond(side) for side in ("north", "south", "east", "west")},
-    "bigger": _bigger,
-    "smaller": _smaller,
+    "bigger": _compared(1),
+    "smaller": _compared(-1),
     "same_land": lambda asked: certain(atlas().by_code[asked.land.code]),
     "land_is": lambda asked: certain(atlas().within(asked)),
     "borders": _borders,

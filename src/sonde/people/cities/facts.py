@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .atlas import City, atlas, listed, plain
-from .knowing import of_city
+from .hearing import said_of
 from .known import RANGES, attribute, declared, side_of_land, spoken, table, word_list
 
 
@@ -36,7 +36,7 @@ class _Saying(NamedTuple):
 
 def _saying(text: str) -> _Saying:
     condition, _, bare = text.rpartition("] ")
-    cities = of_city().lexicon.expression(condition[1:]).yes if condition else atlas().all
+    cities = said_of("city").lexicon.expression(condition[1:]).yes if condition else atlas().all
     return _Saying(bare, cities, re.findall(r"\{(\w+)\}", bare))
 
 

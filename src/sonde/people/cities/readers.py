@@ -128,16 +128,9 @@ def town(words: Words) -> City | None:
     return max(held, key=lambda c: (c.people or (0, 0, 0))[1], default=None)
 
 
-class Spot(NamedTuple):
-    """A city, or the country of some cities, that others are north or south of; neither is the equator."""
-
-    city: City | None
-    codes: frozenset[str]
-
-
-def spot(words: Words) -> Spot | None:
-    found = Spot(town(words), land(words) or frozenset())
-    return found if found.city or found.codes or text_of(words) == "equator" else None
+def spot(words: Words) -> City | frozenset[str] | None:
+    """What others are north or south of: a city, a country, or, with no country at all, the equator."""
+    return town(words) or land(words) or (frozenset() if text_of(words) == "equator" else None)
 
 
 class Away(NamedTuple):

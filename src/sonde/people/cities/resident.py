@@ -16,6 +16,7 @@ from ..language.acts import heard
 from ..language.lists import word_set
 from ..language.words import base
 from ..meaning.claims import Claim
+from ..meaning.lexicon import lines
 from .atlas import City, atlas
 from .facts import told
 from .guesses import Guess, proposed, resembling
@@ -100,12 +101,11 @@ class _Way(NamedTuple):
 @cache
 def _ways() -> Sequence[_Way]:
     found: list[_Way] = []
-    for line in declared()["open"].splitlines():
-        fact, _, rest = line.partition(":")
-        for way in rest.split(";"):
-            words, _, beside = way.strip().partition("[")
+    for line in lines(declared()["open"]):
+        for way in line.phrases:
+            words, _, beside = way.partition("[")
             demanded = [frozenset(map(base, word.split("/"))) for word in words.split()]
-            found.append(_Way(fact, demanded, frozenset(map(base, beside.rstrip("]").split()))))
+            found.append(_Way(line.meaning, demanded, frozenset(map(base, beside.rstrip("]").split()))))
     return found
 
 
