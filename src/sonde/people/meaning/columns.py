@@ -7,7 +7,6 @@ river has no date of birth": false that it was born before 1900), of all others 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from ..language.numbers import Interval
 from .claims import Claim
@@ -81,16 +80,6 @@ class Lists:
         """
         yes = union(self._masks.get(value, 0) for value in values)
         return Claim(text, yes, self.known & ~yes)
-
-
-class Members(NamedTuple):
-    """A fixed set: true of those in it, false of the others of their sort."""
-
-    inside: int
-    sort: int
-
-    def claim(self, text: str) -> Claim:
-        return Claim(text, self.inside, self.sort & ~self.inside)
 
 
 def union(masks: Iterable[int]) -> int:
