@@ -193,10 +193,6 @@ class Atlas:
         """The city of a list entry such as "Vienna" or "London/GB", as a mask; 0 where there is none."""
         return self._entries.get(text, 0)
 
-    def chosen(self, text: str) -> int:
-        """The cities of a list such as "Vienna; London/GB", as a mask."""
-        return union(map(self.named, listed(text)))
-
 
 def masks(rows: Iterable[tuple[str, City]]) -> Mapping[str, int]:
     """The cities of each key, as a mask."""

@@ -72,15 +72,6 @@ class Lists:
     def having(self, value: str) -> int:
         return self._masks.get(value, 0)
 
-    def among(self, values: Collection[str], text: str) -> Claim:
-        """Of which things one of the values is true; false of the others that have a list.
-
-        >>> Lists({0: ["it"], 1: ["fr", "it"], 3: ["de"]}).among(["fr", "es"], "in")[:3]
-        ('in', 2, 9)
-        """
-        yes = union(self._masks.get(value, 0) for value in values)
-        return Claim(text, yes, self.known & ~yes)
-
 
 def union(masks: Iterable[int]) -> int:
     """All things of several masks."""
