@@ -88,7 +88,7 @@ _ORDERS = word_set("name_orders")
 def _last_said(words: Sequence[str]) -> Sequence[str]:
     """Without what is taken back: "Rome? No, Oslo" says Oslo."""
     starts = (i for i in range(len(words) - 2, 0, -1) if words[i] in _BACK and words[i + 1] == ",")
-    at = next((i for i in starts if words[i - 1] in _BREAKS), 0)
+    at = next((i for i in starts if words[i - 1] in _BREAKS | _BACK), 0)
     return words[at + 2 :] if at else words
 
 
