@@ -15,6 +15,7 @@ from sonde.people.cities.facts import facts
 from sonde.people.cities.guesses import cities_named, proposed
 from sonde.people.cities.hearing import Cities, asked
 from sonde.people.cities.known import attribute, attributes, declared
+from sonde.people.cities.readers import named
 from sonde.people.cities.resident import (
     NO,
     REFUSED,

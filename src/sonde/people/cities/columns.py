@@ -79,7 +79,8 @@ def _beyond(direction: str) -> Callable[[City | frozenset[str]], Known]:
         edges = [getattr(asked, field)] if isinstance(asked, City) else [edge(code, direction) for code in asked]
         if None in edges:
             return Known(0, 0)
-        line, gap = max((sign * e for e in edges), default=0.0), 0.3 if edges else 0.15
+        line = max((sign * e for e in edges if e is not None), default=0.0)
+        gap = 0.3 if edges else 0.15
         return where(lambda c: None if abs(away := getattr(c, field) * sign - line) < gap else away > 0)
 
     return claim
