@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sonde.people.cities.atlas import City, atlas
 from sonde.people.cities.columns import COLUMNS
 from sonde.people.cities.facts import facts
+from sonde.people.cities.facts import told as told_of
 from sonde.people.cities.guesses import cities_named, proposed
 from sonde.people.cities.hearing import Cities, asked
 from sonde.people.cities.known import attribute, attributes, declared
@@ -237,7 +238,10 @@ def test_every_phrasing_means_something_that_is_known() -> None:
             assert all(Cities().attribute(n) for n in re.findall(r"\w+", name)), line
     assert all(Cities().attribute(row.partition(":")[0].strip("!?")) for row in parts["things"].splitlines())
     told = {row.partition(":")[0] for row in parts["open"].splitlines()}
-    assert told - {"refuse"} <= facts().keys()
+    assert told - {"refuse"} == facts().keys()
+    assert all(told_of(name) for name in facts())
+    conditions = re.findall(r"\[([^\]]+)\]", parts["told"])
+    assert all(Cities().attribute(name) for text in conditions for name in re.findall(r"\w+", text))
     for kind in ("places", "seas", "coasts", "waters", "ranges", "islands", "powers", "faiths"):
         assert named(kind), kind
 

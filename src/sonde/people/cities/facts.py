@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .atlas import City, atlas, listed, plain
+from .atlas import City, atlas, listed, masks, plain
 from .hearing import said_of
-from .known import RANGES, attribute, declared, side_of_land, spoken, table, word_list
+from .known import RANGES, declared, expressed, side_of_land, spoken, table, word_list
 
 
 def joined(items: Sequence[str]) -> str:
@@ -66,11 +66,7 @@ def _fact(c: City, name: str) -> str | None:
 @cache
 def told(name: str) -> Mapping[str, int]:
     """What is said of a fact -> the cities of which it is, as a mask."""
-    found: dict[str, int] = {}
-    for city in atlas().cities:
-        if text := _fact(city, name):
-            found[f"{text}."] = found.get(f"{text}.", 0) | 1 << city.id
-    return found
+    return masks((f"{text}.", city) for city in atlas().cities if (text := _fact(city, name)))
 
 
 # --- slots -----------------------------------------------------------------------------------------------------------
@@ -92,7 +88,7 @@ def _value(c: City, slot: str) -> str | None:
 
 
 def _safe(c: City, items: Iterable[str], most: int = 9) -> str | None:
-    """Those of some phrases that do not reveal the city or its country."""
+    """Those of some phrases that do not reveal the city or its country; "North America" does not."""
     held = [x for x in items if x.endswith("America") or not c.reveals(x)][:most]
     return joined(held) if held else None
 
@@ -108,8 +104,7 @@ def _kinds() -> Mapping[str, tuple[int, Sequence[tuple[int, str]]]]:
 
 def _kind(text: str) -> tuple[int, str]:
     name, _, words = text.partition(": ")
-    found = attribute(name)
-    return found.yes if found else 0, words
+    return expressed(f"@{name}").yes, words
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
