@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from sonde.people.cities.atlas import City, atlas
 from sonde.people.cities.columns import COLUMNS
 from sonde.people.cities.facts import facts
-from sonde.people.cities.guesses import cities_named, name_key, proposed
-from sonde.people.cities.hearing import asked
-from sonde.people.cities.knowing import Cities, declared
+from sonde.people.cities.facts import told as told_of
+from sonde.people.cities.guesses import cities_named, proposed
+from sonde.people.cities.hearing import Cities, asked
+from sonde.people.cities.known import attribute, attributes, declared
+from sonde.people.cities.readers import named
 from sonde.people.cities.resident import (
     NO,
     REFUSED,
@@ -28,7 +30,7 @@ from sonde.people.cities.resident import (
     knowledge,
     reply,
 )
-from sonde.people.cities.sets import sets
+from sonde.people.language.naming import name_key
 from sonde.people.meaning.lexicon import lines
 
 
@@ -218,8 +220,8 @@ def test_fame_does_not_give_the_city_away(said: str) -> None:
 
 def test_every_attribute_is_decided_for_every_city() -> None:
     """Yes, no, or explicitly not known; and no city is both."""
-    for name in sets().names:
-        found = sets().attribute(name)
+    for name in attributes():
+        found = attribute(name)
         assert found is not None
         assert not found.yes & found.no, name
         assert not (found.yes | found.no) & ~atlas().all, name
@@ -235,9 +237,13 @@ def test_every_phrasing_means_something_that_is_known() -> None:
         else:
             assert all(Cities().attribute(n) for n in re.findall(r"\w+", name)), line
     assert all(Cities().attribute(row.partition(":")[0].strip("!?")) for row in parts["things"].splitlines())
-    named = {row.partition(":")[0] for row in parts["open"].splitlines()}
-    assert named - {"refuse"} <= facts().keys()
-    assert all(sets().attribute(name) for name in atlas().more["faiths"])
+    told = {row.partition(":")[0] for row in parts["open"].splitlines()}
+    assert told - {"refuse"} == facts().keys()
+    assert all(told_of(name) for name in facts())
+    conditions = re.findall(r"\[([^\]]+)\]", parts["told"])
+    assert all(Cities().attribute(name) for text in conditions for name in re.findall(r"\w+", text))
+    for kind in ("places", "seas", "coasts", "waters", "ranges", "islands", "powers", "faiths"):
+        assert named(kind), kind
 
 
 def test_yes_and_no_come_with_their_contraries() -> None:

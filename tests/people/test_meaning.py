@@ -11,7 +11,7 @@ from sonde.people.language.clauses import Subject
 from sonde.people.language.numbers import Interval, interval
 from sonde.people.language.times import Times
 from sonde.people.meaning.claims import Claim, all_of, any_of, either, filled, negated, strong, weak
-from sonde.people.meaning.columns import Lists, Numbers
+from sonde.people.meaning.columns import Numbers
 from sonde.people.meaning.grammar import Grammar
 from sonde.people.meaning.lexicon import Lexicon, Line, expansions, lines
 from sonde.people.meaning.room import Room
@@ -112,11 +112,6 @@ def test_numbers_are_inside_or_outside_or_unknown(rows: dict[int, int], n: int) 
     found = column.within(Interval(n, 100), "n")
     assert found.yes == sum(1 << i for i, v in rows.items() if v >= n)
     assert found.no == column.known & ~found.yes
-
-
-def test_lists_deny_only_what_has_a_list() -> None:
-    found = Lists({0: ["fr"], 1: ["de", "it"]}).among(["it"], "in italy")
-    assert (found.yes, found.no) == (0b10, 0b01)
 
 
 def test_declarations() -> None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.people.cities.atlas import City, atlas
-from sonde.people.cities.guesses import cities_named, name_key
+from sonde.people.cities.guesses import cities_named
 from sonde.people.cities.resident import (
     BOTH,
     FIRST,
@@ -39,6 +39,7 @@ from sonde.people.cities.resident import (
     YES,
     heard_as,
 )
+from sonde.people.language.naming import name_key
 
 CLOSE = (
     {"continent", "region", "country"},

@@ -35,10 +35,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 from sonde.people.language.acts import sentences
-from sonde.people.language.naming import Names, Verdict, lookup, name_key
+from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
 
 from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.partition import PartitionFilter, bits
+from ._rules.partition import PartitionFilter
 
 if TYPE_CHECKING:
     from sonde.people.cities.atlas import City
@@ -78,7 +78,7 @@ class GuessMyCity(Dialogue):
         lmrl = self.preset == "lmrl"
         return Spec(
             name=_NAME,
-            version="4",
+            version="5",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
             max_turns=self.turns,
@@ -132,7 +132,7 @@ class GuessMyCity(Dialogue):
 
     def _title(self, city: str, country: str) -> str:
         """The title of the list for whatever name of a city of the preset; for others the two names."""
-        from sonde.people.cities.guesses import cities_named, name_key
+        from sonde.people.cities.guesses import cities_named
 
         found = cities_named(f"{name_key(city)} {name_key(country)}")
         rows = [c for c in self.known.cities if found >> c.id & 1]
@@ -190,11 +190,11 @@ class GuessMyCity(Dialogue):
     # --- what a message is -------------------------------------------------------------------------------------------
 
     def solves(self, state: Talk) -> bool:
-        from sonde.people.cities.guesses import names_it, proposed
+        from sonde.people.cities.guesses import proposed
 
         city, found = self.city(state), proposed(state.said)
         if city is None:
-            return names_it(state.said, str(state.world))
+            return verdict_on(state.said, self.names(state)) == "right"
         return found is not None and found.named == 1 and bool(found.cities >> city.id & 1)
 
     def candidates(self, said: str) -> int:
@@ -223,7 +223,8 @@ class GuessMyCity(Dialogue):
 
         city = self.city(state)
         if city is None:
-            return Names(lookup({name_key(str(state.world).rpartition(", ")[0]): 1}), longest(), 1)
+            name, _, country = str(state.world).rpartition(", ")
+            return Names(lookup({name_key(x): 1 for x in (name, f"{name} {country}", f"{name} in {country}")}), 40, 1)
         land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
         beside = cities_named(name_key(land))
         for word in name_key(land).split():
@@ -242,8 +243,7 @@ class GuessMyCity(Dialogue):
         return Frozen[Any]({"topic": found.topic, **named})
 
     def _titles(self, cities: int) -> tuple[str, ...]:
-        titles = self.known.titles
-        return tuple(titles[i] for i in bits(cities) if i in titles)
+        return tuple(c.title for c in self.known.cities if cities >> c.id & 1)
 
     def earned(self, state: Talk, won: bool) -> float:
         if self.preset == "lmrl":

@@ -9,7 +9,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -17,6 +17,7 @@ from typing import Any
 
 from ..language.letters import unaccented
 from ..language.naming import name_key
+from ..meaning.columns import union
 
 Truth = bool | None
 """Yes, no, or not known."""
@@ -44,10 +45,14 @@ class Country:
     traits: Sequence[str]
     neighbours: Sequence[str]
 
+    @property
+    def names(self) -> Sequence[str]:
+        return (self.name, *self.aliases)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class City:
-    """A row of `cities`; `land` is its country, `id` its place in the list, `state` one of the United States."""
+    """A row of `cities`; `land` is its country, `id` its place in the list."""
 
     id: int
     name: str
@@ -77,7 +82,10 @@ class City:
     university: str | None
     split: str
     lmrl: bool
-    state: str | None
+
+    @property
+    def names(self) -> Sequence[str]:
+        return (self.name, *self.aliases)
 
     @property
     def title(self) -> str:
@@ -87,8 +95,7 @@ class City:
     @cached_property
     def secrets(self) -> tuple[str, ...]:
         """The names of the city and of its country, but those that are also words for something else."""
-        names = (self.name, *self.aliases, self.land.name, *self.land.aliases)
-        return tuple(name for name in names if name not in _VAGUE)
+        return tuple(name for name in (*self.names, *self.land.names) if name not in _VAGUE)
 
     @cached_property
     def leaks(self) -> tuple[str, ...]:
@@ -100,10 +107,23 @@ class City:
         return (*self.secrets, *own, *people)
 
     @cached_property
+    def spellings(self) -> Sequence[str]:
+        """The ways to write the name in full: with article and "city", or without."""
+        name = plain(self.name)
+        if name in ("mexico city", "vatican city"):
+            return [name]
+        saint = f"saint {name[3:]}" if name.startswith("st ") else name
+        return list(dict.fromkeys((name, name.removeprefix("the "), name.removesuffix(" city"), saint)))
+
+    def agreed(self, size: Callable[[str], Any]) -> Any:
+        """What holds of the name however it is written; None where that makes a difference."""
+        found = {size(name) for name in self.spellings}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
     def _stems(self) -> tuple[str, ...]:
         """Beginnings of words that would give the city or its country away, people and derivatives included."""
-        names = (self.name, *self.aliases, self.land.name, *self.land.aliases, *self.land.people)
-        bare = [plain(name) for name in names]
+        bare = [plain(name) for name in (*self.names, *self.land.names, *self.land.people)]
         return tuple(f" {name[:-1] if len(name) > 5 else name if len(name) > 3 else name + ' '}" for name in bare)
 
     def reveals(self, phrase: str) -> bool:
@@ -135,7 +155,6 @@ class Atlas:
             id=i,
             aliases=[*row.pop("aliases"), *(a for a in more if plain(a) not in known)],
             land=self.countries[code],
-            state=self.more["states"].get(name) if code == "US" else None,
             people=people and (people[0], people[1], people[2]),
             sea_km=sea_km and (sea_km[0], sea_km[1]),
             climate=tuple((row.pop("climate") or self.more["climates"].get(name, "")).split()),
@@ -145,71 +164,51 @@ class Atlas:
     @cached_property
     def by_name(self) -> Mapping[str, int]:
         """Plain name of a city -> the cities that have it, as a mask."""
-        found: dict[str, int] = {}
-        for city in self.cities:
-            names = (city.name, *city.aliases)
-            for name in {form for n in names for form in forms(n)} | {name_key(n) for n in names}:
-                found[name] = found.get(name, 0) | 1 << city.id
-        return found
-
-    @cached_property
-    def lands(self) -> Mapping[str, frozenset[str]]:
-        """Plain name of a country -> codes."""
-        found: dict[str, set[str]] = {}
-        for land in self.countries.values():
-            for name in (land.name, *land.aliases):
-                for form in forms(name) | {name_key(name)}:
-                    found.setdefault(form, set()).add(land.code)
-        for name, code in (pair.split(":") for pair in self.more["words"]["lands"].split(";")):
-            found.setdefault(name.strip(), set()).add(code)
-        return {name: frozenset(codes) for name, codes in found.items()}
-
-    @cached_property
-    def peoples(self) -> Mapping[str, frozenset[str]]:
-        """Adjective of a country ("french") -> codes."""
-        found: dict[str, set[str]] = {}
-        for land in self.countries.values():
-            for name in land.people:
-                found.setdefault(plain(name), set()).add(land.code)
-        for pair in self.more["words"]["peoples"].split():
-            word, code = pair.split(":")
-            found.setdefault(word, set()).add(code)
-        return {name: frozenset(codes) for name, codes in found.items()}
+        return masks((name, c) for c in self.cities for name in _spelt(c.names))
 
     @cached_property
     def by_code(self) -> Mapping[str, int]:
         """Code of a country -> its cities, as a mask."""
-        found: dict[str, int] = {}
-        for city in self.cities:
-            found[city.land.code] = found.get(city.land.code, 0) | 1 << city.id
-        return found
+        return masks((c.land.code, c) for c in self.cities)
 
-    def within(self, codes: frozenset[str] | set[str]) -> int:
+    @cached_property
+    def _entries(self) -> Mapping[str, int]:
+        return masks((key, c) for c in self.cities for key in (c.name, f"{c.name}/{c.land.code}"))
+
+    @cached_property
+    def lands(self) -> Mapping[str, frozenset[str]]:
+        """Plain name of a country -> codes."""
+        return _codes(((x, _spelt(x.names)) for x in self.countries.values()), self.more["words"]["lands"])
+
+    @cached_property
+    def peoples(self) -> Mapping[str, frozenset[str]]:
+        """Adjective of a country ("french") -> codes."""
+        return _codes(((x, map(plain, x.people)) for x in self.countries.values()), self.more["words"]["peoples"])
+
+    def within(self, codes: Iterable[str]) -> int:
         """The cities of some countries, as a mask."""
-        mask = 0
-        for code in codes:
-            mask |= self.by_code.get(code, 0)
-        return mask
+        return union(self.by_code.get(code, 0) for code in codes)
 
     def named(self, text: str) -> int:
         """The city of a list entry such as "Vienna" or "London/GB", as a mask; 0 where there is none."""
-        name, _, code = text.partition("/")
-        return self._entries.get((name, code), 0)
+        return self._entries.get(text, 0)
 
-    @cached_property
-    def _entries(self) -> Mapping[tuple[str, str], int]:
-        found: dict[tuple[str, str], int] = {}
-        for c in self.cities:
-            for key in ((c.name, c.land.code), (c.name, "")):
-                found[key] = found.get(key, 0) | 1 << c.id
-        return found
 
-    def chosen(self, text: str) -> int:
-        """The cities of a list such as "Vienna; London/GB", as a mask."""
-        mask = 0
-        for item in listed(text):
-            mask |= self.named(item)
-        return mask
+def masks(rows: Iterable[tuple[str, City]]) -> Mapping[str, int]:
+    """The cities of each key, as a mask."""
+    found: dict[str, int] = {}
+    for key, city in rows:
+        found[key] = found.get(key, 0) | 1 << city.id
+    return found
+
+
+def _codes(rows: Iterable[tuple[Country, Iterable[str]]], more: str) -> Mapping[str, frozenset[str]]:
+    """Word -> the codes of the countries that have it; `more` are words with a code."""
+    found: dict[str, frozenset[str]] = {}
+    pairs = [(word, land.code) for land, words in rows for word in words]
+    for word, code in [*pairs, *((word, code) for item in listed(more) for word, code in [item.split(":")])]:
+        found[word] = found.get(word, frozenset()) | {code}
+    return found
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -235,6 +234,11 @@ def forms(name: str) -> set[str]:
     words = bare.split()
     other = {"st": "saint", "saint": "st"}.get(words[0] if words else "")
     return {text, bare, *([" ".join([other, *words[1:]])] if other else [])}
+
+
+def _spelt(names: Iterable[str]) -> set[str]:
+    """All ways in which names may be looked up."""
+    return {form for name in names for form in (*forms(name), name_key(name))}
 
 
 def listed(text: str, mark: str = ";") -> list[str]:

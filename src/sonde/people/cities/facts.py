@@ -1,253 +1,201 @@
 """The open questions: what somebody tells of a city, a sentence for each, or None where it is not known.
 
-Ours. How one asks for a fact is declared in `envs/data/city_phrases.txt`, section [open]. No sentence holds a name of
-the city, of its country or its people (languages aside): where a fact cannot be told without one, it is told with
-less, or not.
+Ours. How one asks for a fact and what is told of it is declared in `envs/data/resident.txt`, sections [open], [told]
+and [kinds]; here is what stands in the slots of a sentence. No sentence holds a name of the city, of its country or its
+people (languages aside): where a fact cannot be told without one, it is told with less, or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
-from . import geography
-from .atlas import City, atlas, listed, plain
-from .columns import founded, independence, spellings
-from .geography import Fact, joined, listing, safe, season, true_of
-from .sets import script, sets
-
-# --- people ----------------------------------------------------------------------------------------------------------
+from .atlas import City, atlas, listed, masks, plain
+from .hearing import said_of
+from .known import RANGES, declared, expressed, side_of_land, spoken, table, word_list
 
 
-def _language(c: City) -> str | None:
-    own = atlas().more["spoken"].get(c.name)
-    names = [
-        x
-        for x in (own.split("; ") if own else c.land.languages)
-        if not set(plain(x).split()) & set(plain(" ".join(c.secrets)).split())
-    ]
-    return f"People speak {joined(names)}" if names else None
+def joined(items: Sequence[str]) -> str:
+    """ "a, b and c".
+
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return items[-1] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def _official(c: City) -> str | None:
-    names = [x for x in c.land.languages if not set(plain(x).split()) & set(plain(" ".join(c.secrets)).split())]
-    return f"Official in my country: {joined(names)}" if names else None
+class _Saying(NamedTuple):
+    """A sentence, the cities of which it may be said, and the slots in it."""
+
+    text: str
+    cities: int
+    slots: Sequence[str]
 
 
-def _script(c: City) -> str | None:
-    found = script(c)
-    if found == "its own":
-        return "Our language has a script of its own"
-    return f"We write in {found} letters" if not c.reveals(found) else "We write in letters of our own"
-
-
-def _currency(c: City) -> str | None:
-    money = c.land.currency
-    if not c.reveals(money):
-        return f"People pay with the {money}"
-    last = money.split()[-1]
-    return None if c.reveals(last) or " and " in money else f"People pay with a kind of {last}"
-
-
-def _cuisine(c: City) -> str | None:
-    own = list(c.food)
-    return listing(c, [*own, *(d for d in c.land.food if not any(d.startswith(x) for x in own))], "Typical food: {}")
-
-
-def _table(name: str, words: str) -> Fact:
-    """A table of the countries, from `cities_more.toml`."""
-
-    def fact(c: City) -> str | None:
-        rows = (row.strip().partition(" ") for row in atlas().more["tables"][name].split(";"))
-        found = next((text for code, _, text in rows if code == c.land.code), None)
-        return words.format(found) if found and not c.reveals(found) else None
-
-    return fact
-
-
-def _sport(c: City) -> str | None:
-    own = safe(c, c.sport)
-    popular = _table("sport", "The most popular sport here: {}")(c) or (
-        "The most popular sport here: football" if true_of(c, "football_land") else None
-    )
-    return f"In sport my city is known for this: {own}" if own else popular
-
-
-_POWERS = "british french spanish portuguese dutch belgian german italian american japanese russian ottoman habsburg"
-
-
-def _rulers(c: City) -> str | None:
-    """Who ruled the country, of those of whom it is certain."""
-    table = atlas().more["ruled"]
-    held = [kind for kind in _POWERS.split() if c.land.code in table[kind]["yes"].split()]
-    names = [kind.title() for kind in held if not c.reveals(table[kind]["words"].replace("|", " "))]
-    if names:
-        return f"My country was once under {joined(names)} rule"
-    return "My country was never a colony" if true_of(c, "never_colonised") else None
-
-
-def _history(c: City) -> str | None:
-    if founded(c) is None:
-        return None
-    when = {
-        "ancient": "in ancient times",
-        "medieval": "in the Middle Ages",
-        "early modern": "between 1500 and 1800",
-        "19th century": "in the 19th century",
-    }
-    return (
-        f"My city was founded {when.get(str(c.age), 'after 1900')}{', by colonists from Europe' if c.colonial else ''}"
-    )
-
-
-def _independence(c: City) -> str | None:
-    year = independence().get(c.land.code)
-    if year is None:
-        return "My country was never a colony" if true_of(c, "never_colonised") else None
-    return f"My country became independent {'in the 18th century' if year < 1800 else f'in the {year // 10 * 10}s'}"
-
-
-# --- kinds -----------------------------------------------------------------------------------------------------------
-
-
-def _kinds(name: str) -> Fact:
-    """The kinds of a table `told` that are true of a city: they say of what sort it is, and not which it is."""
-    row = atlas().more["told"][name]
-    kinds = dict(item.split(": ") for item in listed(row["kinds"]))
-
-    def fact(c: City) -> str | None:
-        held = [kinds[attribute] for attribute in true_of(c, " ".join(kinds))][: row["most"]]
-        return row["say"].format(joined(held)) if held else row.get("none")
-
-    return fact
-
-
-def _either(*facts: Fact) -> Fact:
-    """The first of some facts that is known."""
-    return lambda c: next((text for fact in facts if (text := fact(c)) is not None), None)
-
-
-def _religion_of_land(c: City) -> str | None:
-    found = c.land.religion
-    return f"The main religion: {found}" if found and found != "Islam" else None
-
-
-def _own_industry(c: City) -> str | None:
-    return f"My city is known for {c.industry}" if safe(c, c.industry) else None
-
-
-def _no_metro(c: City) -> str | None:
-    found = sets().attribute("metro")
-    return "People use buses and cars" if found is not None and found.no >> c.id & 1 else None
-
-
-# --- fame ------------------------------------------------------------------------------------------------------------
-
-
-def _festivals(c: City) -> str | None:
-    held = [
-        k
-        for k in c.known
-        if any(
-            f" {word} " in f" {plain(k)} "
-            for word in ("festival", "carnival", "fair", "parade", "fallas", "oktoberfest")
-        )
-    ]
-    return listing(c, held, "A festival here: {}", 1) or (
-        "There is a well-known festival" if true_of(c, "carnival") else None
-    )
-
-
-def _nickname(c: City) -> str | None:
-    found = atlas().more["nicknames"].get(c.name)
-    return f"People call it {found}" if found and not c.reveals(found) else None
-
-
-def _culture(c: City) -> str | None:
-    held = [x for x in (_language(c), _either(_kinds("faith"), _religion_of_land)(c)) if x]
-    return ". ".join(held) or None
-
-
-def _geography(c: City) -> str | None:
-    held = [x for x in (geography.coast(c), geography.river(c), geography.elevation(c)) if x]
-    return ". ".join(held) or None
-
-
-def _letters(size: Callable[[str], object], words: str) -> Fact:
-    """What holds of the name however it is written."""
-
-    def fact(c: City) -> str | None:
-        found = {size(name) for name in spellings(c)}
-        return words.format(found.pop()) if len(found) == 1 else None
-
-    return fact
-
-
-def _word_count(c: City) -> str | None:
-    found = {len(name.split()) for name in spellings(c)}
-    n = found.pop()
-    return None if found else f"The name has {n} word{'' if n == 1 else 's'}"
-
-
-_PLACES = (
-    "continent region part hemisphere latitude longitude timezone neighbours coast island elevation river"
-    " climate population capital"
-)
-"""Facts of `geography.py`."""
+def _saying(text: str) -> _Saying:
+    condition, _, bare = text.rpartition("] ")
+    cities = said_of("city").lexicon.expression(condition[1:]).yes if condition else atlas().all
+    return _Saying(bare, cities, re.findall(r"\{(\w+)\}", bare))
 
 
 @cache
-def facts() -> Mapping[str, Fact]:
-    """Name of a fact, as the phrasings have it -> what is told."""
+def facts() -> Mapping[str, Sequence[_Saying] | Sequence[str]]:
+    """Name of a fact -> what may be told of it, or the facts that are told together."""
+    rows = (line.partition(": ") for line in declared()["told"].splitlines())
     return {
-        **{name: getattr(geography, name) for name in _PLACES.split()},
-        "land_people": geography.land_population,
-        "language": _language,
-        "official": _official,
-        "script": _script,
-        "currency": _currency,
-        "cuisine": _cuisine,
-        "sport": _sport,
-        "rulers": _rulers,
-        "history": _history,
-        "independence": _independence,
-        "festivals": _festivals,
-        "nickname": _nickname,
-        "culture": _culture,
-        "geography": _geography,
-        "terrain": _either(_kinds("ground"), geography.elevation),
-        "border": _kinds("border"),
-        "winter": season("snow", "Winters are cold, with snow", "There is no snow in winter", "Now and then it snows"),
-        "summer": season("hot_summer", "Summers are hot", "Summers are mild", "Summers are warm"),
-        "religion": _either(_kinds("faith"), _religion_of_land),
-        "government": _kinds("government"),
-        "wealth": _kinds("wealth"),
-        "export": _table("export", "My country sells {} above all"),
-        "dress": _table("dress", "People wear {}"),
-        "university": lambda c: f"My city has this: {c.university}" if safe(c, c.university) else None,
-        "flag": lambda c: f"The colours of our flag: {joined(list(c.land.flag))}" if c.land.flag else None,
-        "drives": lambda c: f"People drive on the {c.land.drives}",
-        "fame": _kinds("fame"),
-        "sights": _kinds("sights"),
-        "visit": _kinds("visit"),
-        "industry": _either(_own_industry, _kinds("work")),
-        "transport": _either(_kinds("ways"), _no_metro),
-        "architecture": _kinds("architecture"),
-        "letters": _letters(lambda name: sum(ch.isalpha() for ch in name), "The name has {} letters"),
-        "words": _word_count,
-        "initial": _letters(lambda name: name[0].upper(), "The name begins with the letter {}"),
-        "final": _letters(lambda name: name[-1].upper(), "The name ends with the letter {}"),
-        "place": lambda c: ". ".join(x for x in (geography.continent(c), geography.coast(c)) if x) or None,
+        name: text[2:].split() if text.startswith("+ ") else [_saying(way) for way in text.split(" | ")]
+        for name, _, text in rows
     }
+
+
+def _fact(c: City, name: str) -> str | None:
+    """What is told of a city: the first sentence that is true of it and whose slots can be filled."""
+    together: list[str] = []
+    for way in facts()[name]:
+        if isinstance(way, str):
+            together += [text] if (text := _fact(c, way)) else []
+        elif way.cities >> c.id & 1:
+            held = {slot: _value(c, slot) for slot in way.slots}
+            if None not in held.values():
+                return way.text.format(**held)
+    return ". ".join(together) or None
 
 
 @cache
 def told(name: str) -> Mapping[str, int]:
     """What is said of a fact -> the cities of which it is, as a mask."""
-    found: dict[str, int] = {}
-    fact = facts()[name]
-    for city in atlas().cities:
-        text = fact(city)
-        if text is not None:
-            found[f"{text}."] = found.get(f"{text}.", 0) | 1 << city.id
-    return found
+    return masks((f"{text}.", city) for city in atlas().cities if (text := _fact(city, name)))
+
+
+# --- slots -----------------------------------------------------------------------------------------------------------
+
+
+def _value(c: City, slot: str) -> str | None:
+    """What stands in a slot: a value, kinds, or what a field or table has and may be told."""
+    if slot in _VALUES:
+        return _VALUES[slot](c)
+    if slot in _kinds():
+        most, kinds = _kinds()[slot]
+        return _safe(c, [words for cities, words in kinds if cities >> c.id & 1], most)
+    more = atlas().more
+    if slot in more["tables"]:
+        held = table(slot).get(c.land.code)
+    else:
+        held = more[slot].get(c.name) if slot in more else getattr(c if hasattr(c, slot) else c.land, slot)
+    return _safe(c, [held] if isinstance(held, str) else held if isinstance(held, list) else ())
+
+
+def _safe(c: City, items: Iterable[str], most: int = 9) -> str | None:
+    """Those of some phrases that do not reveal the city or its country; "North America" does not."""
+    held = [x for x in items if x.endswith("America") or not c.reveals(x)][:most]
+    return joined(held) if held else None
+
+
+@cache
+def _kinds() -> Mapping[str, tuple[int, Sequence[tuple[int, str]]]]:
+    """A name -> how many kinds are told at most, and all of them: the cities of which each is true, and its words."""
+    rows = (line.partition(" = ") for line in declared()["kinds"].splitlines())
+    return {
+        name: (int(most), [_kind(x) for x in listed(text)]) for head, _, text in rows for name, most in [head.split()]
+    }
+
+
+def _kind(text: str) -> tuple[int, str]:
+    name, _, words = text.partition(": ")
+    return expressed(f"@{name}").yes, words
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _part(c: City) -> str | None:
+    held = [side for side in ("north", "south", "east", "west") if side_of_land(c, side)]
+    return "-".join(held) or ("middle" if side_of_land(c, "center") else None)
+
+
+def _band(degrees: float, step: int, north: str, south: str) -> str:
+    low = int(abs(degrees)) // step * step
+    return f"{low} and {low + step} degrees {north if degrees > 0 else south}"
+
+
+def _clock(c: City) -> str | None:
+    hours = f"{abs(c.utc):g} hour{'' if abs(c.utc) == 1 else 's'}"
+    return f"{hours} {'ahead of' if c.utc > 0 else 'behind'}" if c.utc else None
+
+
+def _borders(c: City) -> str | None:
+    names = [name for name in c.land.neighbours if not c.reveals(name)]
+    more = " and another whose name would tell too much" if len(names) < len(c.land.neighbours) else ""
+    return f"{joined(names)}{more}" if names else None
+
+
+def _height(c: City) -> str | None:
+    if c.elevation is None:
+        return None
+    low_lying = ((0, "below sea level"), (60, "close to sea level"), (250, "about 100 to 200 metres above sea level"))
+    step = 250 if c.elevation < 1000 else 500
+    low = c.elevation // step * step
+    words = (words for most, words in low_lying if c.elevation < most)
+    return next(words, f"roughly {low} to {low + step} metres above sea level")
+
+
+def _between(name: str, unit: str, say: Callable[[float], str]) -> Callable[[City], str | None]:
+    """A value that tells the first of some ranges, `bands` of the tables, in which a number surely lies."""
+
+    def value(c: City) -> str | None:
+        held = RANGES[name](c)
+        if held is None:
+            return None
+        low, high = next(x for x in atlas().more["bands"][name] if x[0] <= held[0] and held[1] <= x[1])
+        return f"Between {say(low)} and {say(high)}{unit}" if low else f"Fewer than {say(high)}{unit}"
+
+    return value
+
+
+def _thousands(n: float) -> str:
+    return f"{n / 1000:g} million" if n >= 1000 and n % 1000 == 0 else f"{n:,},000"
+
+
+def _tongues(c: City, names: Iterable[str]) -> str | None:
+    """Languages may be told, unless they have a word of a name."""
+    own = set(plain(" ".join(c.secrets)).split())
+    held = [x for x in names if own.isdisjoint(plain(x).split())]
+    return joined(held) if held else None
+
+
+def _dishes(c: City) -> str | None:
+    return _safe(c, [*c.food, *(x for x in c.land.food if not x.startswith(tuple(c.food)))], 4)
+
+
+def _independence(c: City) -> str | None:
+    found = RANGES["independent"](c)
+    return found and ("18th century" if found[1] < 1800 else f"{int(found[1]) // 10 * 10}s")
+
+
+_VALUES: Mapping[str, Callable[[City], str | None]] = {
+    "part": _part,
+    "latitude": lambda c: _band(c.lat, 10, "north", "south"),
+    "longitude": lambda c: _band(c.lon, 20, "east", "west"),
+    "clock": _clock,
+    "borders": _borders,
+    "border_count": lambda c: str(len(c.land.neighbours) or "") or None,
+    "sea_km": lambda c: str(c.sea_km[0]) if c.sea_km and c.sea_km[0] >= 50 else None,
+    "height": _height,
+    "air": lambda c: " or ".join(atlas().climates[code][0] for code in c.climate) or None,
+    "inhabitants": _between("people", "", _thousands),
+    "nation": _between("population", " million", lambda n: f"{n:g}"),
+    "spoken": lambda c: _tongues(c, spoken(c)),
+    "official": lambda c: _tongues(c, c.land.languages),
+    "coin": lambda c: None if " and " in c.land.currency else _safe(c, c.land.currency.split()[-1:]),
+    "dishes": _dishes,
+    "founded": lambda c: c.age and atlas().more["ages"][c.age]["told"],
+    "independence": _independence,
+    "festival": lambda c: _safe(c, (x for x in c.known if not word_list("festive").isdisjoint(plain(x).split())), 1),
+    "creed": lambda c: None if c.land.religion == "Islam" else c.land.religion,
+    "letters": lambda c: c.agreed(lambda name: sum(ch.isalpha() for ch in name)),
+    "words": lambda c: c.agreed(lambda name: len(name.split())),
+    "initial": lambda c: c.agreed(lambda name: name[0].upper()),
+    "final": lambda c: c.agreed(lambda name: name[-1].upper()),
+}

@@ -1,33 +1,126 @@
 """What somebody who lives in a city is asked: from a message to a claim about the city.
 
-Ours. The room takes off politeness and finds the sentence that asks (`language/acts.py`). The declared turns bring it
-into the form of the phrasings; it is then about the city or about its country. A tail that only describes what has
-been named ("in Kerala, known for its backwaters") does not matter; one that says more is a further condition, and
-where it is not understood the answer is No where the rest is false, and else not known.
+Ours. The room takes off politeness and finds the sentence that asks. The declared turns bring it into the form of the
+phrasings (`envs/data/resident.txt`); it is then about the city or about its country. What a city has or is known for
+beyond them is looked up in the words of what it is known for. A tail that only describes what has been named ("in
+Kerala, known for its backwaters") does not matter; one that says more is a further condition, and where it is not
+understood the answer is No where the rest is false, and else not known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from typing import Any, Literal
 
 from ..language.acts import heard
+from ..language.clauses import Subject
 from ..language.lists import word_set
-from ..language.words import base
+from ..language.words import Words, base, is_verb, key
 from ..meaning.claims import Claim, all_of, negated, not_read, weak
-from .knowing import declared, of_city, of_country
+from ..meaning.grammar import Grammar
+from ..meaning.lexicon import Lexicon, Line, lines
+from .atlas import atlas
+from .columns import COLUMNS
+from .known import attribute, certain, declared, fame, word_list
+from .readers import SLOTS
+
+# --- what is declared ------------------------------------------------------------------------------------------------
+
+
+class Cities:
+    """What is known, for the room."""
+
+    def attribute(self, name: str) -> Claim | None:
+        found = attribute(name)
+        return None if found is None else Claim(name, *found)
+
+    def column(self, name: str, value: Any) -> Claim | None:
+        return Claim(f"{name} {hash(value)}", *COLUMNS[name](value))
+
+    def home(self, yes: int) -> int:
+        """Cities are all of one sort."""
+        return atlas().all
+
+
+def _things(text: str) -> Iterator[Line]:
+    """The lines of things: to be known for one is its attribute, and so is to have a famous one; merely to have one
+    says less, so that of it there is no No."""
+    for row in text.splitlines():
+        name, _, rest = row.partition(":")
+        nouns = [noun.strip() for noun in rest.split(";")]
+        strong = [f"{frame} {noun}" for noun in nouns for frame in ("known", "has famous", "is center of")]
+        yield Line(name.rstrip("!"), "", strong)
+        yield Line(name.rstrip("!") if name.endswith("!") else f"{name}?", "", [f"has {noun}" for noun in nouns])
+
+
+class CityLexicon(Lexicon):
+    """The declared phrasings; what is not declared, but known of some city, is read as the fame of that."""
+
+    def asked(self, k: str, words: Words = ()) -> Claim | None:
+        found = super().asked(k, words)
+        frame, _, rest = k.partition(":")
+        if found is not None or frame not in ("known", "do") or (frame == "do" and not rest.startswith("have ")):
+            return found
+        return known_for(rest.removeprefix("have ").removeprefix("famous "), frame == "known")
+
+
+@cache
+def _fame() -> Mapping[str, Sequence[tuple[int, frozenset[str]]]]:
+    """A word -> the cities, as a bit each, that are known for something with this word, and all words of that thing."""
+    found: dict[str, list[tuple[int, frozenset[str]]]] = {}
+    for c in atlas().cities:
+        for phrase in fame(c):
+            held = frozenset(base(w) for w in phrase.split())
+            for word in held:
+                found.setdefault(word, []).append((1 << c.id, held))
+    return found
+
+
+@cache
+def _loose() -> frozenset[str]:
+    return word_list("loose") | word_set("dropped") | word_set("empty")
+
+
+def known_for(phrase: str, only: bool) -> Claim | None:
+    """The cities that are known for a phrase: those of which one thing has all of its words. It is not known of those
+    that share some of them, and false of all others where two words at least, or `only` what it is known for, are
+    asked."""
+    core = frozenset(base(w) for w in phrase.split()) - _loose()
+    rows = [row for word in core for row in _fame().get(word, ())]
+    yes = sum({bit for bit, held in rows if core <= held})
+    if not yes:
+        return None
+    beside = sum({bit for bit, _ in rows})
+    return Claim(f"known for {phrase}", *(certain(yes, beside) if len(core) > 1 or only else (yes, 0)))
+
+
+@cache
+def said_of(who: Literal["city", "land"]) -> Grammar:
+    """Reads what is said of a city or of its country; what is said of the country holds of the city, too."""
+    text = declared()
+    lexicon = CityLexicon([*lines(text[who]), *_things(text["things"]), *lines(text["country"])], Cities(), SLOTS)
+
+    def by(words: Words) -> Claim | None:
+        """A sentence about something of the city: its name, its flag; "is the Eiffel Tower there" asks if it has it."""
+        bare = [w for w in words if w not in ("located", "situated", "found")]
+        found = lexicon.asked(f"by:{key(words)}", words)
+        if found is None and (found := grammar.do(["have", *bare])) is not None and any(is_verb(base(w)) for w in bare):
+            return weak(found, "of it")
+        return found
+
+    grammar = Grammar(lexicon, Subject(word_list("heads"), you=True), by=by)
+    return grammar
+
+
+# --- sentences -------------------------------------------------------------------------------------------------------
 
 _TAIL = re.compile(
-    r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|specifically|particularly|especially|perhaps|located|"
-    r"situated|and) )|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )"
+    r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|located|situated|and) )"
+    r"|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )"
 )
 _EXAMPLES = re.compile(r" (?:, )?(?:such as|like|for example|for instance|including|e g) (?!to\b).*$")
-_ECHOED = re.compile(
-    r"(?:n't|\bnot)\b(.*?), ?(?:is|are|was|were|does|do|did|has|have) (?:it|they|you|there|he|she) ?\?$", re.I
-)
-"""A denial that expects one: "It isn't in Asia, is it?" asks whether it is."""
-_LED = re.compile(r"^\W*(?:please )?tell me[:,]\s+(?!what|which|how|where|when)", re.I)
 _OF_ASKER = (("am", "i"), ("was", "i"), ("are", "we"))
 _PAST = re.compile(r"(?:\W*\w+,? )?(?:was|were|did|had|(?:has|have) (?:it|your \w+|your home \w+) (?:ever )?been)\b")
 
@@ -54,7 +147,7 @@ def turned(text: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def asked(said: str) -> Claim | None:
     """The claim of a yes/no question; None where it is none, or not understood."""
-    act = heard(_LED.sub("", _ECHOED.sub(r" \1?", said)))
+    act = heard(said)
     if act.kind != "asks" or act.words[:2] in _OF_ASKER:
         return None
     words = act.words
@@ -70,12 +163,7 @@ def asked(said: str) -> Claim | None:
 def _in_the_past(claim: Claim) -> Claim:
     """What is false today may have been true."""
     names = {name.strip("?(),") for name in claim.text.split()}
-    return claim if names & _of_the_past() else weak(claim, "once")
-
-
-@cache
-def _of_the_past() -> frozenset[str]:
-    return frozenset(declared()["past"].split())
+    return weak(claim, "once") if names.isdisjoint(word_list("past")) else claim
 
 
 @lru_cache(maxsize=1 << 14)
@@ -91,43 +179,28 @@ def meant(text: str) -> Claim | None:
     for cut in list(_TAIL.finditer(text))[::-1]:
         head = _whole(text[: cut.start()])
         if head is not None:
-            return _with_tail(head, text[: cut.start()], text[cut.end() :])
+            return _with_tail(head, text[cut.end() :])
     return None
 
 
-def _with_tail(head: Claim, said: str, tail: str) -> Claim:
+def _with_tail(head: Claim, tail: str) -> Claim:
     """A description of what was named adds nothing; any other tail is a condition."""
-    first = tail.split(maxsplit=1)[0]
-    if head.text.startswith(("in ", "sea ")) and first in (
-        "the",
-        "a",
-        "an",
-        "known",
-        "which",
-        "famous",
-        "home",
-        "with",
-        "where",
-    ):
+    first, _, behind = tail.partition(" ")
+    if head.text.startswith("in ") and first in word_list("describing"):
         return head
-    rest = " ".join(w for w in tail.split() if w not in ("which", "that"))
-    verb, _, behind = rest.partition(" ")
-    more = _whole(turned(f"is it {rest}")) or _whole(turned(f"does it {base(verb)} {behind}"))
-    if more is None and first in ("specifically", "particularly", "especially", "perhaps", "and"):
-        more = _whole(f"is it {tail.split(' ', 1)[-1]}")
+    verb, _, rest = (behind if first in ("which", "that") else tail).partition(" ")
+    more = _whole(turned(f"is it {verb} {rest}")) or _whole(turned(f"does it {base(verb)} {rest}"))
     return all_of([head, more or not_read(tail)])
 
 
 def _whole(text: str) -> Claim | None:
     """What a sentence claims of the city or of its country."""
     words = text.split()
-    if not words:
-        return None
     if "country" in words and "it" not in words:
-        found = of_country().sentence(_as_it(text).split())
+        found = said_of("land").sentence(_as_it(text).split())
         if found is not None:
             return found
-    return of_city().sentence(words)
+    return said_of("city").sentence(words)
 
 
 def _as_it(text: str) -> str:

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
-from importlib.resources import files
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ..language.acts import heard
 from ..language.lists import word_set
 from ..language.words import base
 from ..meaning.claims import Claim
+from ..meaning.lexicon import lines
 from .atlas import City, atlas
 from .facts import told
-from .guesses import Guess, proposed, resembles
+from .guesses import Guess, proposed, resembling
 from .hearing import asked, turned
-from .knowing import declared
+from .known import declared, word_list
 
 UNKNOWN = "I do not know."
 REFUSED = "I cannot tell you that: naming it is your part of the game."
@@ -83,8 +83,7 @@ def _to_guess(guess: Guess) -> Mapping[str, int]:
         return {SEVERAL: atlas().all}
     if not guess.strange:
         return {RIGHT: guess.cities, WRONG: atlas().all & ~guess.cities}
-    silent = sum(1 << c.id for c in atlas().cities if resembles(guess.strange, c))
-    return {WRONG: atlas().all & ~silent}
+    return {WRONG: atlas().all & ~resembling(guess.strange)}
 
 
 # --- open questions --------------------------------------------------------------------------------------------------
@@ -102,144 +101,38 @@ class _Way(NamedTuple):
 @cache
 def _ways() -> Sequence[_Way]:
     found: list[_Way] = []
-    for line in declared()["open"].splitlines():
-        fact, _, rest = line.partition(":")
-        for way in rest.split(";"):
-            words, _, beside = way.strip().partition("[")
+    for line in lines(declared()["open"]):
+        for way in line.phrases:
+            words, _, beside = way.partition("[")
             demanded = [frozenset(map(base, word.split("/"))) for word in words.split()]
-            found.append(_Way(fact, demanded, frozenset(map(base, beside.rstrip("]").split()))))
+            found.append(_Way(line.meaning, demanded, frozenset(map(base, beside.rstrip("]").split()))))
     return found
-
-
-_ORDERS = (["tell"], ["describe"], ["name"], ["give"], ["say"])
-_ASKING = frozenset(["what", "which", "how", "where", "when", "who", "whose", "whom"])
-_EMPTY = frozenset(
-    [
-        "what",
-        "which",
-        "how",
-        "where",
-        "when",
-        "who",
-        "whom",
-        "whose",
-        "it",
-        "you",
-        "your",
-        "kind",
-        "type",
-        "sort",
-        "be",
-        "do",
-        "have",
-        "can",
-        "could",
-        "would",
-        "will",
-        "may",
-        "much",
-        "many",
-        "so",
-        "say",
-        "tell",
-        "describe",
-        "give",
-        "me",
-        "about",
-        "please",
-        "city",
-        "home",
-        "town",
-        "main",
-        "typical",
-        "usual",
-        "exact",
-        "approximately",
-        "roughly",
-        "is",
-        "are",
-        "was",
-        "were",
-        "does",
-        "did",
-        "has",
-        "in",
-        "on",
-        "of",
-        "at",
-        "to",
-        "the",
-        "a",
-        "an",
-        "from",
-        "with",
-        "by",
-        "for",
-        "and",
-        "or",
-        "there",
-        "their",
-        "its",
-        "we",
-        "people",
-        "local",
-        "any",
-        "some",
-        "most",
-        "very",
-        "also",
-        "that",
-        "this",
-        "would",
-        "i",
-        "know",
-        "specific",
-        "call",
-        "they",
-        "live",
-        "locate",
-        "situate",
-        "lie",
-        "find",
-        "could",
-    ]
-)
 
 
 def opened(said: str) -> str | None:
     """The fact that an open question asks for."""
     act = heard(said)
     words = turned(" ".join(act.words)).split()
-    if act.kind != "open" and _ASKING.isdisjoint(words[:6]) and words[:1] not in _ORDERS:
+    if act.kind != "open" and word_list("asking").isdisjoint(words[:6]) and word_list("orders").isdisjoint(words[:1]):
         return None
     held = {base(w) for w in words if w != ","}
-    content = held - word_set("dropped") - _EMPTY
+    content = held - word_set("dropped") - word_list("empty")
     fits = [
         way
         for way in _ways()
         if all(held & word for word in way.words) and not content - way.beside - frozenset[str]().union(*way.words)
     ]
-    if not fits:
-        return None
-    best = max(len(way.words) for way in fits)
-    first = [way for way in fits if len(way.words) == best]
-    return first[0].fact
+    return max(fits, key=lambda way: len(way.words)).fact if fits else None
 
 
 # --- the game --------------------------------------------------------------------------------------------------------
 
 
 @cache
-def canonical() -> tuple[str, ...]:
-    """The questions that are worth asking, open ones first (`envs/data/city_canonical.txt`)."""
-    text = files("sonde.envs").joinpath("data", "city_canonical.txt").read_text("utf-8")
-    found: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        frame, bar, words = line.partition(" | ")
-        found += [frame.replace("<>", word) for word in words.split("; ")] if bar else [line]
-    return tuple(found)
+def canonical() -> Sequence[str]:
+    """The questions that are worth asking, open ones first; a line "frame | a; b" is one for each of its parts."""
+    rows = (line.partition(" | ") for line in declared()["questions"].splitlines())
+    return tuple(frame.replace("<>", word) for frame, _, words in rows for word in words.split("; "))
 
 
 class Knowledge:
@@ -248,45 +141,16 @@ class Knowledge:
     def __init__(self, preset: str) -> None:
         self.cities: tuple[City, ...] = tuple(c for c in atlas().cities if preset == "paprika" or c.lmrl)
         self._whole = len(self.cities) == len(atlas().cities)
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(c.title for c in self.cities)
-
-    @cached_property
-    def titles(self) -> Mapping[int, str]:
-        """City number -> its name and country."""
-        return {c.id: c.title for c in self.cities}
-
-    @cached_property
-    def by_title(self) -> Mapping[str, City]:
-        return {c.title: c for c in self.cities}
-
-    @property
-    def questions(self) -> Sequence[str]:
-        return canonical()
-
-    @cached_property
-    def actions(self) -> tuple[str, ...]:
-        """The questions and the cities."""
-        return (*canonical(), *self.proposals)
-
-    @cached_property
-    def proposals(self) -> Mapping[str, str]:
-        """The name of every city, with its country where that is needed to tell it from another -> the city in full."""
+        self.by_title: Mapping[str, City] = {c.title: c for c in self.cities}
+        self.names: Sequence[str] = tuple(self.by_title)
         count = Counter(c.name for c in self.cities)
-        return {c.name if count[c.name] == 1 else c.title: c.title for c in self.cities}
-
-    @cached_property
-    def _proposed(self) -> tuple[str, ...]:
-        return tuple(self.proposals)
+        self.proposals: Mapping[str, str] = {c.name if count[c.name] == 1 else c.title: c.title for c in self.cities}
+        """The name of every city, with its country where that is needed to tell it from another -> the city in full."""
+        self.questions: Sequence[str] = canonical()
+        self.actions: Sequence[str] = (*self.questions, *self.proposals)
 
     def guess(self, index: int) -> str:
-        return self._proposed[index]
+        return self.actions[len(self.questions) + index]
 
     @lru_cache(maxsize=4096)  # noqa: B019 - there are two of these, for as long as the process lives
     def split(self, said: str) -> Mapping[str, int]:

@@ -32,7 +32,7 @@ class Act(NamedTuple):
 
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+|\?+|[;:](?=\s|$)|!+|\s+[-–—]+\s+|…|\.{2,}")
 _NUMBERING = re.compile(
-    r"^\W*(?:q(?:uestion)?\s*(?:#|no\.?|number)?\s*\d*\s*[:.)-]+|\(?\d{1,2}[:.)]+)\s*", re.IGNORECASE
+    r"^\W*(?:q(?:uestion)?\s*(?:#|no\.?|number)?\s*\d*\s*[:.)-]+|\(?\d{1,2}[:.)]+|(?:please )?tell me[:,])\s*", re.I
 )
 _SHORT = re.compile(r"\b(st|mr|mrs|ms|dr|jr|sr|vs|prof|e|i|g|[a-z]|no(?=\.\s*\d))\.")
 _MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")

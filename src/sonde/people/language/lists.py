@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+
+_HEADING = re.compile(r"\[\w+\]")
 
 
 @cache
@@ -14,19 +17,19 @@ def _lists() -> Mapping[str, str]:
 
 
 def sections(text: str) -> Mapping[str, str]:
-    """The parts of a text under headings in brackets, each in one line; lines with # at the front are comments.
+    """The parts of a text under headings in brackets; lines with # at the front are comments.
 
     >>> sections("# none\\n[a]\\nx y\\nz\\n[b]\\nw")
-    {'a': 'x y z', 'b': 'w'}
+    {'a': 'x y\\nz', 'b': 'w'}
     """
     found: dict[str, list[str]] = {}
     rows = found.setdefault("", [])
     for line in text.splitlines():
-        if line.startswith("[") and line.endswith("]"):
+        if _HEADING.fullmatch(line):
             rows = found.setdefault(line[1:-1], [])
         elif line and not line.startswith("#"):
-            rows.append(line.strip())
-    return {name: " ".join(rows) for name, rows in found.items() if name}
+            rows.append(line)
+    return {name: "\n".join(rows) for name, rows in found.items() if name}
 
 
 @cache
@@ -38,7 +41,7 @@ def word_set(name: str) -> frozenset[str]:
 @cache
 def word_list(name: str) -> Sequence[str]:
     """A list of phrases, in order."""
-    return tuple(part.strip() for part in _lists()[name].split(";") if part.strip())
+    return tuple(" ".join(part.split()) for part in _lists()[name].split(";") if part.strip())
 
 
 def indexed(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:

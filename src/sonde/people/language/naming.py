@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from .letters import apostrophes, unaccented
+from .lists import word_set
 
 Verdict = Literal["right", "wrong", "nothing", "unclear"]
 
@@ -49,10 +50,6 @@ class _Mention(NamedTuple):
     who: int
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:,/&]")
 _STOPS, _MARKS, _BREAKS = frozenset(".!?"), frozenset(".!?;:/&"), frozenset(".!?;:,")
 _NAME = "@"
@@ -70,43 +67,28 @@ _PLANNED = re.compile(
     r"|would have)\b"
 )
 """What makes a name one that is no longer meant."""
-_FRAME = _words("""
-    also known possible a an the i me my mine we us our you your yours it its it's he she they that that's
-    this these is are was were
-    be been am i'm i'd i'll i've you're let let's do does did has have had will would shall should could can may
-    might must not s so then now well ok okay of in on at to for with from by as about called named which who
-    where what there guess guessing answer answers think thinking thought believe say saying bet know feel
-    confident certain sure positive convinced final last best next first topic thing word object item secret
-    mystery city town place country hometown home located live living lives born going go mean have mind got gotta
-    maybe perhaps possibly probably definitely surely certainly likely right correct true yes based given
-    therefore thus hence looking described describing chosen picked question capital problem cause diagnosis
-    reason solution person accuse accusing accusation murder murderer murdered murdering killer killed killing
-    culprit guilty
-""")
+_FRAME = word_set("name_frame")
 """Words that name nothing by themselves, and say nothing of an answer."""
-_DENYING = _words("""
-    not no never neither nor cannot without except excluding besides doubt doubts doubtful hardly nothing anything
-    false untrue incorrect wrong exclude excluded rule ruled eliminate eliminated
-""")
-_REPORTS = _words("says said told tells claims claimed heard hears according rumour rumor wrote writes")
-_SUPPOSING = _words("if suppose supposing imagine unless whether")
-_WONDERING = _words("me wonder wondering know ask see check curious")
-_BESIDE = _words("than like unlike near between outside beyond versus around bordering resembling")
-_TOWARDS = _words("that those close next similar compared opposed north south east west kind type sort part instead")
-_AUXILIARIES = _words("is are was were do does did has have could would should must might can ca wo why")
-_BACK = _words("no nope wait actually sorry rather")
-_DOES = _words("do does did has have had can")
-_IS = _words("be called named name names titled known")
-_CHOICE = _words("or either nor and if else otherwise alternatively / &")
-_AFTER = _words("which that who where because since")
-_ASKING = _words("what which who whose whom where when why how tell describe explain")
-_ORDERS = _words("give list say reply respond answer repeat ignore forget print write output please")
+_DENYING = word_set("name_denying")
+_REPORTS = word_set("name_reports")
+_SUPPOSING = word_set("name_supposing")
+_WONDERING = word_set("name_wondering")
+_BESIDE = word_set("name_beside")
+_TOWARDS = word_set("name_towards")
+_AUXILIARIES = word_set("name_auxiliaries")
+_BACK = word_set("name_back")
+_DOES = word_set("name_does")
+_IS = word_set("name_is")
+_CHOICE = word_set("name_choice")
+_AFTER = word_set("name_after")
+_ASKING = word_set("name_asking")
+_ORDERS = word_set("name_orders")
 
 
 def _last_said(words: Sequence[str]) -> Sequence[str]:
     """Without what is taken back: "Rome? No, Oslo" says Oslo."""
     starts = (i for i in range(len(words) - 2, 0, -1) if words[i] in _BACK and words[i + 1] == ",")
-    at = next((i for i in starts if words[i - 1] in _BREAKS), 0)
+    at = next((i for i in starts if words[i - 1] in _BREAKS | _BACK), 0)
     return words[at + 2 :] if at else words
 
 
@@ -149,10 +131,8 @@ def only_names(said: str, names: Names) -> bool:
     return verdict_on(said, names) == "right" and _is_frame(_around(words, _mentions(words, names)))
 
 
-_PAST = _words("have has had was were did does")
-_DESCRIBING = _words(
-    "also known often sometimes formerly which that who where famous home capital because since as being"
-)
+_PAST = word_set("name_past")
+_DESCRIBING = word_set("name_describing")
 """What begins a description behind a name."""
 
 

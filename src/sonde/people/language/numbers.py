@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from .lists import word_list
+
 _UNITS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
@@ -89,17 +91,9 @@ class Interval(NamedTuple):
 
 _COMPARERS: Sequence[tuple[tuple[str, ...], str]] = tuple(
     (tuple(form.split()), sense)
-    for sense, forms in (
-        (">=", "at least; no less than; no fewer than; not less than; a minimum of"),
-        (">", "more than; over; above; greater than; larger than; bigger than; higher than; exceeding; beyond;"
-              "older than; longer than; taller than; heavier than; upwards of; in excess of; well over"),
-        ("<=", "at most; no more than; not more than; up to; a maximum of"),
-        ("<", "less than; under; below; fewer than; smaller than; lower than; younger than; shorter than;"
-              "lighter than"),
-        ("=", "exactly; just; only; precisely"),
-    )
-    for form in forms.split(";")
-)  # fmt: skip
+    for sense, forms in (row.split(" ", 1) for row in word_list("comparers"))
+    for form in forms.split("|")
+)
 
 
 def interval(words: Sequence[str]) -> Interval | None:

@@ -9,53 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from .lists import word_list
+from .lists import word_list, word_set
 from .numbers import Interval, amount, interval
 
 Words = Sequence[str]
 
 _AGES: Mapping[str, Interval] = {
-    name.strip(): Interval(float(first), float(last))
-    for first, last, names in (
-        (500, 1500, "middle ages; medieval times; medieval period; medieval era; medieval age"),
-        (1939, 1945, "world war ii; world war 2; second world war; world war two; ww2; wwii; ww ii"),
-        (1914, 1918, "world war i; first world war; world war 1; world war one; ww1; wwi; great war"),
-        (1947, 1991, "cold war; cold war era; cold war period"),
-        (1400, 1600, "renaissance; renaissance period; renaissance era"),
-        (1837, 1901, "victorian era; victorian times; victorian age; victorian period"),
-        (-9999, 476, "ancient times; antiquity; ancient world; ancient era; classical antiquity; ancient history"),
-        (1760, 1840, "industrial revolution"),
-        (1685, 1815, "enlightenment; age of enlightenment"),
-        (1919, 1939, "interwar period; interwar years"),
-        (1, 1, "christ; birth of christ; common era"),
-        (1900, math.inf, "modern times; modern era; modern age; modern day; modern history"),
-        (2001, math.inf, "this century; current century; present century; new millennium; this millennium"),
-        (1900, 1999, "1900s"), (1800, 1899, "1800s"), (1700, 1799, "1700s"), (1600, 1699, "1600s"),
-        (1500, 1599, "1500s"), (2000, 2099, "2000s"),
-    )
-    for name in names.split(";")
-}  # fmt: skip
+    name: Interval(float(first), float(last))
+    for first, last, names in (row.split(" ", 2) for row in word_list("ages"))
+    for name in names.split("|")
+}
 _DECADES = ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
 _UNITS = {"year": 1, "years": 1, "decade": 10, "decades": 10, "century": 100, "centuries": 100, "millennia": 1000}
-_DROPPED = frozenset(
-    [
-        "the",
-        "year",
-        "years",
-        "of",
-        "sometime",
-        "some",
-        "time",
-        "somewhere",
-        "early",
-        "late",
-        "mid",
-        "period",
-        "any",
-        "in",
-        "during",
-    ]
-)
+_DROPPED = word_set("time_dropped")
 _IN = frozenset(("in", "during", "from", "within", "throughout", "around", "at", "over", "back"))
 _RELATION = {"before": "<", "until": "<", "till": "<", "prior": "<", "earlier": "<", "sooner": "<", "by": "<"}
 _RELATION |= {"after": ">", "since": ">=", "later": ">", "following": ">", "post": ">", "past": ">", "pre": "<"}

@@ -7,7 +7,6 @@ river has no date of birth": false that it was born before 1900), of all others 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from ..language.numbers import Interval
 from .claims import Claim
@@ -72,25 +71,6 @@ class Lists:
 
     def having(self, value: str) -> int:
         return self._masks.get(value, 0)
-
-    def among(self, values: Collection[str], text: str) -> Claim:
-        """Of which things one of the values is true; false of the others that have a list.
-
-        >>> Lists({0: ["it"], 1: ["fr", "it"], 3: ["de"]}).among(["fr", "es"], "in")[:3]
-        ('in', 2, 9)
-        """
-        yes = union(self._masks.get(value, 0) for value in values)
-        return Claim(text, yes, self.known & ~yes)
-
-
-class Members(NamedTuple):
-    """A fixed set: true of those in it, false of the others of their sort."""
-
-    inside: int
-    sort: int
-
-    def claim(self, text: str) -> Claim:
-        return Claim(text, self.inside, self.sort & ~self.inside)
 
 
 def union(masks: Iterable[int]) -> int:

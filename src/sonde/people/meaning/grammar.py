@@ -24,13 +24,13 @@ _TO_DO = ("to do with", "a connection to", "a connection with", "a relation to",
 
 class Grammar(Forms):
     """A reader of clauses. `naming` says what a noun phrase names, `place` what words with a preposition of place do,
-    beyond the lexicon, and `by` what somebody in particular does to it."""
+    beyond the lexicon, and `by` what somebody in particular does to it; none of them is needed."""
 
     def __init__(
         self,
         lexicon: Lexicon,
         subject: Subject,
-        naming: Naming,
+        naming: Naming = lambda words, article: None,
         place: Parse = lambda words: None,
         by: Parse = lambda words: None,
     ) -> None:

@@ -232,6 +232,8 @@ class Lexicon:
     def _fit(self, row: _Slotted, k: str, words: tuple[str, ...]) -> Claim | None:
         if not k.startswith(row.before) or (row.behind and not k.endswith(row.behind)):
             return None
+        if k.startswith("at:") and row.before != "at:" and PREPOSITIONS.get(words[0]) == "":
+            words = words[1:]
         start = _kept(words, len(row.before.partition(":")[2].split()), row.before)
         end = _back(words, len(row.behind.split()))
         value = self._slots[row.slot](words[start:end]) if start is not None and start < end else None
