@@ -3,9 +3,9 @@
     python recipes/interop/trl_maze.py play             # rollout_func: our engine plays
     python recipes/interop/trl_maze.py environment      # environment_factory: TRL plays, the game is a tool
 
-The model is a novice that wanders. A game has 8 turns; what it earns is 1 for the goal, less a little per turn.
-Held-out tasks are played before and after at temperature 1, by the same worlds and sampling seeds; the difference is
-paired by task, its 95 % interval a bootstrap over tasks. The reward of every step is printed as it comes.
+The model is a novice that wanders. The goal is 2 to 4 moves away, a game has 6 turns; what it earns is 1 for the goal,
+less a little per turn. Held-out tasks are played before and after at temperature 1, by the same worlds and sampling
+seeds; the difference is paired by task, its 95 % interval a bootstrap over tasks. The reward of every step is printed.
 """
 
 from __future__ import annotations
@@ -30,12 +30,20 @@ from sonde.train.rewards import RewardMix
 
 MODEL, K, EPISODES = str(shipped("sonde-tiny-maze").folder), 8, 64
 HURRY = RewardMix({"success": 1.0, "turns": -0.02})
+FARTHEST = 4
+"""Moves to the goal."""
 ROOM = 512
 """Tokens of an episode where TRL generates."""
 
 
+def near(env: Env[Any], split: str) -> list[int]:
+    """The numbers of the tasks that are played."""
+    return [task.index for task in env.tasks(split) if int(task.tags["distance"]) <= FARTHEST]
+
+
 def trainer(way: str, env: Env[Any], steps: int, folder: Path, seed: int) -> Any:
     """TRL's trainer with sonde in it, by this way."""
+    tasks = near(env, "train")
     from transformers import AutoTokenizer
     from trl import GRPOConfig, GRPOTrainer
 
@@ -48,13 +56,13 @@ def trainer(way: str, env: Env[Any], steps: int, folder: Path, seed: int) -> Any
     tokenizer = AutoTokenizer.from_pretrained(MODEL)
     if way == "play":
         online = OnlineSettings(k=K, max_new_tokens=8, rewards=HURRY)
-        play = Play([Game(env, env.tasks("train"), "maze")], online, seed=seed)
+        play = Play([Game(env, [env.tasks("train")[i] for i in tasks], "maze")], online, seed=seed)
         return CreditedGRPO(
             MODEL, args=args, train_dataset=play.dataset(steps * EPISODES // K), rollout_func=play,
             reward_funcs=play.reward, processing_class=tokenizer,
         )  # fmt: skip
     return GRPOTrainer(
-        MODEL, args=args, train_dataset=rows(env, steps * EPISODES // K, seed=seed * 100_000),
+        MODEL, args=args, train_dataset=rows(env, len(env.tasks("train"))).select(tasks),
         environment_factory=environment(env, rewards=HURRY, max_completion_length=ROOM),
         processing_class=plain_speech(tokenizer),
     )  # fmt: skip
@@ -64,7 +72,7 @@ def tested(env: Env[Any], model: str, n: int) -> list[list[float]]:
     """Whether each of two samples of n held-out tasks was won."""
     backend = sonde.make("models:hf", model=model, max_batch=256)
     player = sonde.make("agents:llm", model=backend, temperature=1.0, min_p=0.0, max_new_tokens=8)
-    played = collect(env, {AGENT: player}, env.tasks("test")[:n], Plan(k=2))
+    played = collect(env, {AGENT: player}, [env.tasks("test")[i] for i in near(env, "test")[:n]], Plan(k=2))
     won: dict[int, list[float]] = {}
     for t in sorted(played, key=lambda t: (t.task.index, t.sample)):
         won.setdefault(t.task.index, []).append(float(t.outcome is not None and t.outcome.success))
@@ -73,7 +81,7 @@ def tested(env: Env[Any], model: str, n: int) -> list[list[float]]:
 
 def learned(way: str, steps: int, tests: int, folder: Path, seed: int) -> dict[str, Any]:
     """The rewards of all steps, success before and after, and the CPU seconds that training took."""
-    env = sonde.make("maze", preset="pairs", max_turns=8)
+    env = sonde.make("maze", preset="pairs", max_turns=6)
     before, made = tested(env, MODEL, tests), trainer(way, env, steps, folder, seed)
     begun = time.process_time()
     made.train()

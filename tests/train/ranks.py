@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.distributed.tensor import DTensor
 
 from sonde.train.algos.dpo import DPO
 from sonde.train.algos.grpo import GRPO
@@ -57,17 +58,31 @@ def run_case(
     )
     trainer = SondeTrainer(tiny.tiny_model(), objective, items, settings)
     history = trainer.train(resume).history
-    return history, {
-        name: gathered(p.detach()).clone() for name, p in trainer.model.named_parameters() if p.requires_grad
-    }
+    held[name] = share_held(trainer)
+    trained = {name: p.detach() for name, p in trainer.model.named_parameters() if p.requires_grad}
+    return history, {name: gathered(p).clone() for name, p in trained.items()}
+
+
+held: dict[str, float] = {}
+"""By case, of the latest run."""
+
+
+def share_held(trainer: SondeTrainer) -> float:
+    """What part of the weights and of the optimizer's state is in this process."""
+    assert trainer.optimizer is not None
+    state = [x for values in trainer.optimizer.state.values() for x in values.values()]
+    tensors = [x for x in [*trainer.model.parameters(), *state] if isinstance(x, torch.Tensor) and x.dim()]
+    mine = sum((x.to_local() if isinstance(x, DTensor) else x).numel() for x in tensors)
+    return mine / sum(x.numel() for x in tensors)
 
 
 def main(folder: Path) -> None:
     for name in CASES:
-        made = {"ddp": run_case(name, folder / "ddp")}
+        made: dict[str, Any] = {"ddp": run_case(name, folder / "ddp")}
         if name in SHARDED:
             made["shard"] = run_case(name, folder / "shard", shard=True, save_steps=1, keep=9)
             middle = folder / "shard" / name / "checkpoint-2"
+            made["held"] = held[name]
             made["resumed"] = run_case(name, folder / "shard", middle, shard=True, save_steps=1, keep=9)
         torch.save(made, folder / f"{name}.{torch.distributed.get_rank()}.pt")
 

@@ -172,7 +172,7 @@ class OnlineTrainer(SondeTrainer):
 
     def _asked_for(self) -> Versions:
         """The weights that the reference and rewarders have, as they are before anything is learned."""
-        asked = [self._reference, *(rewarder.asks for rewarder in self.online.rewarders)]
+        asked: list[Weights | None] = [self._reference, *(rewarder.asks for rewarder in self.online.rewarders)]
         return Versions(self._bare, [weights for weights in asked if weights is not None])
 
     @property

@@ -11,7 +11,8 @@ afterwards. Meanwhile they take their full size on every device, 4 bytes per wei
 `bf16`); where that is too much, a server plays, which gets them from the first process's memory.
 
 Checkpoints are those of one process, gathered and written by the first: a run may go on with more processes, fewer, or
-with whole weights. Loading a model needs it whole in the memory (not the device's) of every process.
+with whole weights. Loading a model needs it whole in the memory (not the device's) of every process. Adapters are saved
+by themselves: shards cannot be merged.
 
 Departures: no mixed precision of FSDP's own, so that numbers are those of DDP; every pass of a step reduces. Source:
 ours; FSDP as in Zhao et al. 2023.
@@ -28,6 +29,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from safetensors import safe_open
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from transformers import Trainer
@@ -47,7 +49,7 @@ def shard(model: Any, device: torch.device) -> None:
     """Divide the weights, in place, layer by layer."""
     if not dist.is_initialized():
         raise invalid("train: shard", True, "false in one process; torchrun starts several")
-    mesh = dist.init_device_mesh(device.type, (dist.get_world_size(),))
+    mesh = init_device_mesh(device.type, (dist.get_world_size(),))
     for layer in _layers(model):
         fully_shard(layer, mesh=mesh, reshard_after_forward=True)
     fully_shard(model, mesh=mesh, reshard_after_forward=False)
