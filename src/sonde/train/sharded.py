@@ -141,8 +141,10 @@ def state_gathered(optimizer: Any) -> Iterator[None]:
 
 
 def _kept(value: Any, first: bool) -> Any:
-    whole = gathered(value) if isinstance(value, torch.Tensor) else value
-    return whole.cpu() if first and isinstance(whole, torch.Tensor) else None
+    if not isinstance(value, torch.Tensor):
+        return value
+    tensor = gathered(value)
+    return tensor.cpu() if first else None
 
 
 def divide_when_loaded(optimizer: Any) -> None:
