@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
+import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -121,6 +125,31 @@ async def _through(env: Env[Any], seed: int, index: int, reply: Any, loop: async
 @pytest.mark.slow
 def test_it_keeps_the_contract_of_adapters() -> None:
     check_interop(through, sonde.make("wordle", max_turns=3), episodes=1, concurrent=4)
+
+
+@pytest.mark.slow
+def test_its_own_command_evaluates_on_a_local_endpoint(tmp_path: Path) -> None:
+    """The command of the page, with fewer tasks and this endpoint: every rollout is on disk, with core's numbers."""
+    page = (pages.DOCS / "verifiers.md").read_text("utf-8")
+    found = re.search(r"^vf-eval .*$", page, re.MULTILINE)
+    assert found is not None
+    command = shlex.split(found[0])
+    with endpoint(lambda messages: "<Answer>toast</Answer>") as url:
+        for option, value in {"-n": "1", "-r": "2", "--client.base-url": url, "-o": str(tmp_path)}.items():
+            command[command.index(option) + 1] = value
+        more = ["--env.taskset.arguments", '{"max_turns": 2}', "--run.dir", "run", "--no-rich"]
+        done = subprocess.run([*command, *more], check=False, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    rollouts = [json.loads(line) for line in (tmp_path / "run" / "traces.jsonl").read_text().splitlines()]
+    game = sonde.make("wordle", max_turns=2)
+    ep = (
+        Episode.begin(game, game.tasks("test")[0], seed=0).step("<Answer>toast</Answer>").step("<Answer>toast</Answer>")
+    )
+    assert ep.outcome is not None and [rollout["ok"] for rollout in rollouts] == [True, True]
+    for (trace,) in (rollout["traces"] for rollout in rollouts):
+        assert trace["info"]["outcome"] == ep.outcome._asdict()
+        assert trace["info"]["turn_facts"] == [thaw(turn.info) for turn in ep.turns]
+        assert trace["metrics"]["turns"] == 2 and trace["rewards"]["return"]["score"] == 0.0
 
 
 def test_rows_know_nothing_hidden() -> None:

@@ -25,5 +25,5 @@ def run_both(script: Path, folder: Path) -> None:
         )
         for rank in range(2)
     ]
-    said = [process.communicate(timeout=280)[0] for process in processes]
+    said = [process.communicate(timeout=600)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], "\n".join(said)

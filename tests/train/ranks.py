@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.distributed.tensor import DTensor
 
 from sonde.train.algos.dpo import DPO
 from sonde.train.algos.grpo import GRPO
 from sonde.train.algos.ilql import ILQL
 from sonde.train.algos.mc import MC
 from sonde.train.algos.sft import SFT
-from sonde.train.collate import batch_of, collate
-from sonde.train.logprobs import token_logprobs
 from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.sharded import gathered
 from sonde.train.trainer import SondeTrainer
-from sonde.train.types import Item, Objective, units
+from sonde.train.types import Item, Objective
 
 
 def neighbour(name: str) -> Any:
@@ -45,58 +44,49 @@ CASES: dict[str, tuple[Objective, Sequence[Item], dict[str, Any]]] = {
 }
 
 
-def run_case(name: str, folder: Path) -> tuple[list[dict[str, float]], dict[str, Any]]:
+SHARDED = ("dpo", "packed")
+"""Of these, those that are also trained with weights divided over the processes: an adapter, and the whole model."""
+
+
+def run_case(
+    name: str, folder: Path, resume: Any = False, **more: Any
+) -> tuple[list[dict[str, float]], dict[str, torch.Tensor]]:
     """History and weights of one run; the same in one process as in two."""
     objective, items, changes = CASES[name]
     settings = TrainSettings(
-        folder=str(folder / name), lr=1e-2, batch_size=4, epochs=2, warmup=0.0, schedule="constant", **changes
+        folder=str(folder / name), lr=1e-2, batch_size=4, epochs=2, warmup=0.0, schedule="constant", **changes, **more
     )
     trainer = SondeTrainer(tiny.tiny_model(), objective, items, settings)
-    history = trainer.train().history
-    return history, {name: p.detach().clone() for name, p in trainer.model.named_parameters() if p.requires_grad}
+    history = trainer.train(resume).history
+    held[name] = share_held(trainer)
+    trained = {name: p.detach() for name, p in trainer.model.named_parameters() if p.requires_grad}
+    return history, {name: gathered(p).clone() for name, p in trained.items()}
 
 
-def ddp(folder: Path) -> None:
+held: dict[str, float] = {}
+"""By case, of the latest run."""
+
+
+def share_held(trainer: SondeTrainer) -> float:
+    """What part of the weights and of the optimizer's state is in this process."""
+    assert trainer.optimizer is not None
+    state = [x for values in trainer.optimizer.state.values() for x in values.values()]
+    tensors = [x for x in [*trainer.model.parameters(), *state] if isinstance(x, torch.Tensor) and x.dim()]
+    mine = sum((x.to_local() if isinstance(x, DTensor) else x).numel() for x in tensors)
+    return mine / sum(x.numel() for x in tensors)
+
+
+def main(folder: Path) -> None:
     for name in CASES:
-        history, weights = run_case(name, folder)
-        rank = torch.distributed.get_rank()
-        torch.save({"history": history, "weights": weights}, folder / f"{name}.{rank}.pt")
-
-
-def fsdp(folder: Path) -> None:
-    """Three AdamW steps with every layer sharded; each process takes every other item."""
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import fully_shard
-    from torch.distributed.tensor import DTensor
-
-    rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
-    mesh = init_device_mesh("cpu", (world,))
-    found: dict[str, list[float]] = {}
-    for name in ("sft", "grpo"):
-        objective, items, _ = CASES[name]
-        items = items[: len(items) // world * world]
-        model = tiny.tiny_model()
-        for layer in model.model.layers:
-            fully_shard(layer, mesh=mesh)
-        fully_shard(model, mesh=mesh)
-        assert all(isinstance(p, DTensor) for p in model.parameters())
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-        tensors = collate(items[rank::world], needs=objective.needs, pad_id=tiny.END)
-        count = torch.tensor(units(batch_of(tensors), objective.unit))
-        torch.distributed.all_reduce(count)
-        found[name] = []
-        for _ in range(3):
-            loss = objective(token_logprobs(model, tensors), batch_of(tensors)).total / count
-            (loss * world).backward()
-            whole = loss.detach()
-            torch.distributed.all_reduce(whole)
-            found[name].append(whole.item())
-            optimizer.step()
-            optimizer.zero_grad()
-    (folder / f"fsdp.{rank}.json").write_text(json.dumps(found))
+        made: dict[str, Any] = {"ddp": run_case(name, folder / "ddp")}
+        if name in SHARDED:
+            made["shard"] = run_case(name, folder / "shard", shard=True, save_steps=1, keep=9)
+            middle = folder / "shard" / name / "checkpoint-2"
+            made["held"] = held[name]
+            made["resumed"] = run_case(name, folder / "shard", middle, shard=True, save_steps=1, keep=9)
+        torch.save(made, folder / f"{name}.{torch.distributed.get_rank()}.pt")
 
 
 if __name__ == "__main__":
-    ddp(Path(sys.argv[1]))  # Trainer starts the process group
-    fsdp(Path(sys.argv[1]))
+    main(Path(sys.argv[1]))  # Trainer starts the process group
     torch.distributed.destroy_process_group()

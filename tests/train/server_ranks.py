@@ -16,6 +16,7 @@ from sonde.train.groups import OnlineSettings
 from sonde.train.online import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.sharded import gathered
 
 
 def neighbour(name: str) -> Any:
@@ -28,13 +29,14 @@ def neighbour(name: str) -> Any:
     return module
 
 
-def train(folder: Path, url: str) -> dict[str, Any]:
+def train(folder: Path, url: str, **changes: Any) -> dict[str, Any]:
     """Two steps of eight episodes, four groups of two, an adapter published before each."""
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
     settings = TrainSettings(
-        folder=str(folder), lr=3e-3, batch_size=8, max_steps=2, warmup=0.0, schedule="constant", lora=LoraSettings(r=4)
-    )
+        folder=str(folder), lr=3e-3, batch_size=8, max_steps=2, warmup=0.0, schedule="constant", lora=LoraSettings(r=4),
+        **changes,
+    )  # fmt: skip
     online = OnlineSettings(k=2, max_new_tokens=3, rewards=RewardMix({"success": 1.0, "turns": -0.1}), overlap=True)
     trainer = OnlineTrainer(
         tiny.tiny_model(0, vocab=len(tokenizer)), GRPO(cap=2.0), [Game(env, env.tasks("train"), "asking")], settings,
@@ -42,14 +44,14 @@ def train(folder: Path, url: str) -> dict[str, Any]:
         server=sonde.make("models:vllm", base_url=url, model="served", api_key_env="", retries=0),
     )  # fmt: skip
     history = trainer.train().history
-    weights = {name: p.detach().clone() for name, p in trainer.model.named_parameters() if p.requires_grad}
-    return {"history": history, "weights": {name.removeprefix("module."): p for name, p in weights.items()}}
+    trained = {name: p.detach() for name, p in trainer.model.named_parameters() if p.requires_grad}
+    return {"history": history, "weights": {name: gathered(p).clone() for name, p in trained.items()}}
 
 
 def main(folder: Path) -> None:
     import torch.distributed as dist
 
-    made = train(folder / "two", (folder / "url").read_text())
+    made = train(folder / "two", (folder / "url").read_text(), shard=True)
     torch.save(made, folder / f"rank-{dist.get_rank()}.pt")
     dist.destroy_process_group()
 

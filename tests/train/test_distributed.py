@@ -1,8 +1,9 @@
-"""Two processes on gloo: the same losses, metrics and weights as one; and the objectives on sharded weights."""
+"""Two processes on gloo: the same losses, metrics and weights as one, by DDP and with weights divided between them."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,10 @@ pytest.importorskip("peft")
 
 import torch
 
-from sonde.train.collate import batch_of, collate
-from sonde.train.logprobs import token_logprobs
-from sonde.train.types import units
+from sonde.core import UserError
 
 from .processes import run_both
-from .ranks import CASES, run_case
-from .tiny import END, tiny_model
+from .ranks import CASES, SHARDED, run_case
 
 
 @pytest.fixture(scope="module")
@@ -32,34 +30,36 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.thorough
 def test_two_processes_are_one(folder: Path, tmp_path: Path) -> None:
+    """By DDP; with weights divided between them; and where such a run goes on from a checkpoint."""
     for name in CASES:
         history, weights = run_case(name, tmp_path)
-        for rank in range(2):
-            found = torch.load(folder / f"{name}.{rank}.pt")
-            assert len(found["history"]) == len(history) >= 2
-            assert found["history"][0]["loss"] == pytest.approx(history[0]["loss"], abs=1e-6)
-            for one, two in zip(history[1:], found["history"][1:], strict=True):
-                assert {k: two[k] for k in one} == pytest.approx(one, abs=1e-3, rel=1e-3), name
-            for key, weight in weights.items():
-                assert (found["weights"][key] - weight).abs().mean().item() <= 1e-5, key
-        lines = (folder / name / "history.jsonl").read_text().splitlines()
-        assert [json.loads(line)["step"] for line in lines] == [entry["step"] for entry in history]
+        found = [torch.load(folder / f"{name}.{rank}.pt") for rank in range(2)]
+        for kind in ("ddp", "shard", "resumed") if name in SHARDED else ("ddp",):
+            for two, after in (made[kind] for made in found):
+                close(two, history)
+                for key, weight in weights.items():
+                    assert (after[key] - weight).abs().mean().item() <= 1e-5, (name, kind, key)
+            lines = (folder / kind.replace("resumed", "shard") / name / "history.jsonl").read_text().splitlines()
+            assert [json.loads(line)["step"] for line in lines] == [entry["step"] for entry in history]
+        if name in SHARDED:
+            assert [made["held"] for made in found] == pytest.approx([0.5, 0.5], abs=0.01)
+
+
+def close(two: list[dict[str, float]], one: list[dict[str, float]]) -> None:
+    assert len(two) == len(one) >= 2 and two[0]["loss"] == pytest.approx(one[0]["loss"], abs=1e-6)
+    for before, after in zip(one[1:], two[1:], strict=True):
+        assert {k: after[k] for k in before} == pytest.approx(before, abs=1e-3, rel=1e-3)
 
 
 @pytest.mark.thorough
-def test_objectives_on_sharded_weights(folder: Path) -> None:
-    found = [json.loads((folder / f"fsdp.{rank}.json").read_text()) for rank in range(2)]
-    assert found[0] == found[1]
-    for name, losses in found[0].items():
-        objective, items, _ = CASES[name]
-        model = tiny_model()
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-        tensors = collate(items[: len(items) // 2 * 2], needs=objective.needs, pad_id=END)
-        for at_two in losses:
-            loss = objective(token_logprobs(model, tensors), batch_of(tensors)).total
-            loss = loss / units(batch_of(tensors), objective.unit)
-            assert at_two == pytest.approx(loss.item(), abs=1e-4)
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-        assert losses[0] != pytest.approx(losses[-1], abs=1e-2)
+@pytest.mark.parametrize("name", SHARDED)
+def test_a_checkpoint_of_divided_weights_is_one_of_whole_ones(name: str, folder: Path, tmp_path: Path) -> None:
+    """One process goes on where two were, with the whole model or its adapter."""
+    shutil.copytree(folder / "shard" / name, tmp_path / name)
+    history, _ = run_case(name, tmp_path, tmp_path / name / "checkpoint-2")
+    close(history, torch.load(folder / f"{name}.0.pt")["shard"][0])
+
+
+def test_divided_weights_need_processes(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="shard: got True, allowed: false in one process; torchrun starts several"):
+        run_case("sft", tmp_path, shard=True)

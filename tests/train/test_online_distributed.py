@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from sonde.train.online import OnlineTrainer
 from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
+from sonde.train.sharded import gathered
 
 
 def neighbour(name: str) -> Any:
@@ -39,7 +41,9 @@ def neighbour(name: str) -> Any:
     return module
 
 
-def play(folder: Path, objective: Any, online: OnlineSettings, **changes: Any) -> dict[str, Any]:
+def play(
+    folder: Path, objective: Any, online: OnlineSettings, resume: bool | Path = False, **changes: Any
+) -> dict[str, Any]:
     """Three steps of eight episodes."""
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
@@ -55,8 +59,8 @@ def play(folder: Path, objective: Any, online: OnlineSettings, **changes: Any) -
     )
     model, games = tiny.tiny_model(vocab=len(tokenizer)), [Game(env, env.tasks("train"), "asking")]
     trainer = OnlineTrainer(model, objective, games, settings, online, tokenizer=tokenizer)
-    history = trainer.train().history
-    weights = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+    history = trainer.train(resume).history
+    weights = {name: gathered(p.detach()).clone() for name, p in trainer.model.named_parameters()}
     return {
         "history": history,
         "weights": weights,
@@ -74,17 +78,23 @@ def best_of_both(folder: Path) -> dict[str, Any]:
     return play(folder, SFT(), OnlineSettings(k=2, keep=0.4, rewards=RewardMix({"success": 1.0, "turns": -0.1})))
 
 
-def train(folder: Path) -> dict[str, Any]:
+def train(folder: Path, resume: bool | Path = False, **changes: Any) -> dict[str, Any]:
     """Four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs are those of the
-    weights' moving average."""
+    weights' moving average, and the policy is held near the one of the start."""
     rewards, belief = RewardMix({"success": 1.0, "turns": -0.1, "belief": 0.1}), BeliefGain(of="average")
     online = OnlineSettings(
         k=2, by="difficulty", bandit=UCB(), rewards=rewards, rewarders=(belief,), credit=ReturnToGo()
     )
-    return play(folder, GRPO(), online)
+    return play(folder, GRPO(kl=0.1), online, resume, **changes)
 
 
-CASES = {"group": train, "critic": with_critic, "best": best_of_both}
+def sharded(folder: Path) -> dict[str, Any]:
+    """The same with weights divided between the processes, and gone on with from its second step."""
+    whole = train(folder, shard=True, save_steps=1, keep=3)
+    return {**whole, "resumed": train(folder, folder / "checkpoint-2", shard=True, save_steps=1, keep=3)}
+
+
+CASES = {"group": train, "critic": with_critic, "best": best_of_both, "sharded": sharded}
 
 
 @pytest.fixture(scope="module")
@@ -112,17 +122,25 @@ def test_two_processes_learn_as_one(name: str, folder: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_two_processes_are_one(folder: Path, tmp_path: Path) -> None:
+    """By DDP; with weights divided between them; where that goes on from a checkpoint, in two processes or in one."""
     one = train(tmp_path / "one")
     for rank in range(2):
-        two = torch.load(folder / f"group.{rank}.pt")
-        for before, after in zip(one["history"], two["history"], strict=True):
-            names = [name for name in before if not name.startswith("seconds")]
-            assert {n: after[n] for n in names} == pytest.approx({n: before[n] for n in names}, abs=1e-3)
-        assert two["progress"]["pending"] == {} and two["progress"]["chosen"] == one["progress"]["chosen"] == 12
-        for name, (n, total) in one["progress"]["arms"].items():
-            assert two["progress"]["arms"][name] == [n, pytest.approx(total)]
-        for name, weight in one["weights"].items():
-            torch.testing.assert_close(two["weights"][name], weight, atol=1e-3, rtol=0)
+        shards = torch.load(folder / f"sharded.{rank}.pt")
+        for two in (torch.load(folder / f"group.{rank}.pt"), shards, shards["resumed"]):
+            same(two, one)
+    shutil.copytree(folder / "sharded", tmp_path / "on")
+    same(train(tmp_path / "on", tmp_path / "on" / "checkpoint-2"), one)
+
+
+def same(two: dict[str, Any], one: dict[str, Any]) -> None:
+    for before, after in zip(one["history"], two["history"], strict=True):
+        names = [name for name in before if not name.startswith("seconds")]
+        assert {n: after[n] for n in names} == pytest.approx({n: before[n] for n in names}, abs=1e-3)
+    assert two["progress"]["pending"] == {} and two["progress"]["chosen"] == one["progress"]["chosen"] == 12
+    for name, (n, total) in one["progress"]["arms"].items():
+        assert two["progress"]["arms"][name] == [n, pytest.approx(total)]
+    for name, weight in one["weights"].items():
+        torch.testing.assert_close(two["weights"][name], weight, atol=1e-3, rtol=0)
 
 
 if __name__ == "__main__":

@@ -237,7 +237,8 @@ def test_what_a_server_learns_is_what_is_learned_here(tmp_path: Path, folder: Pa
 
 @pytest.mark.thorough
 def test_two_processes_share_a_server(tmp_path: Path, folder: Path) -> None:
-    """The first tells the server, each plays its own groups there: the numbers of one process."""
+    """The first tells the server, each plays its own groups there, and each keeps a part of the weights: the numbers of
+    one process."""
     with VllmDouble(str(folder)) as double:
         one = train(tmp_path / "one", double.url)
     with VllmDouble(str(folder)) as double:

@@ -296,6 +296,8 @@ def test_an_adapter_leaves_the_model_alone_and_can_be_merged(tmp_path: Path) -> 
             torch.testing.assert_close(token_logprobs(again, tensors), trained, atol=1e-5, rtol=0)
     assert not torch.allclose(trained, token_logprobs(start, tensors), atol=1e-2)
     assert sum(p.requires_grad for p in trainer.model.parameters()) < len(list(trainer.model.parameters()))
+    saved = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())["target_modules"]
+    assert saved == sorted(saved) and len(saved) == 14, "equal adapters are equal files, and so have one fingerprint"
 
 
 def test_an_adapter_alone(tmp_path: Path) -> None:

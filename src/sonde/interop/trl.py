@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import count
 from typing import Any, ClassVar
 
@@ -31,7 +32,7 @@ from sonde.core import EMPTY, AnyPolicy, Env, Trajectory, UserError, WorldError,
 from sonde.core.extras import lacking
 from sonde.train.formats import to_dataset
 from sonde.train.gather import Game
-from sonde.train.groups import Chosen, OnlineSettings, credited, finished, play_groups
+from sonde.train.groups import Chosen, OnlineSettings, credited, measured, play_groups
 from sonde.train.player import around, seated
 from sonde.train.rewards import RewardMix, named_rewards
 from sonde.train.types import Row, Sample
@@ -87,7 +88,10 @@ class Play:
         """What TRL asks of a `rollout_func`; prompts come repeated, group by group."""
         chosen, k = self._chosen(prompts, trainer)
         self._play(chosen, k, trainer)
-        groups = credited(chosen, self.played, self.online, self._brought(chosen))
+        brought, _ = measured(
+            self.online.rewarders, self.games.values(), chosen, self.played, lambda _: nullcontext()
+        )  # none of them asks a model
+        groups = credited(chosen, self.played, self.online, brought)
         found = {sample.trajectory: sample for group in groups for sample in group.samples}
         end = [int(trainer.processing_class.eos_token_id)]
         rows = [_columns(t, found.get(t.id), end, self.online) for group in self.played for t in group]
@@ -128,18 +132,6 @@ class Play:
         finally:
             model.train(training)
             self._hf.release()
-
-    def _brought(self, chosen: Sequence[Chosen]) -> dict[str, dict[str, Any]]:
-        """What rewarders bring of the episodes, by trajectory and name."""
-        brought: dict[str, dict[str, Any]] = {}
-        valid = finished(self.played)
-        for rewarder in self.online.rewarders:
-            for game in self.games.values():
-                groups = {str(i): valid[str(i)] for i, one in enumerate(chosen) if one.game is game}
-                measured = rewarder.measure(game.env, [t for group in groups.values() for t in group], None)
-                for key, arrays in rewarder.rewards(groups, measured).items():
-                    brought.setdefault(key, {}).update(arrays)
-        return brought
 
 
 def _columns(t: Trajectory, sample: Sample | None, end: list[int], online: OnlineSettings) -> dict[str, Any]:

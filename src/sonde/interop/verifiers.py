@@ -1,6 +1,6 @@
 """Every environment as a taskset and an env of verifiers (0.4, the v1 API), and by it in whatever consumes that.
 
-    vf-eval sonde-verifiers -m MODEL -r 4 --num-tasks 20 --no-push --env.taskset.env wordle
+    vf-eval sonde-verifiers -m MODEL -n 20 -r 4 --no-push --env.taskset.env wordle
 
 The taskset says which tasks: `env`, its constructor's `arguments`, `split`, and the world `seed` of them all; a rollout
 of task i is the episode of that task and seed, with a sample number of its own (`session.py`). The env plays it: the

@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from sonde.agents.llm import LLM
 from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, invalid, run_sync, unknown
 from sonde.core.checked import Checked
 from sonde.core.frozen import freeze
@@ -26,10 +28,12 @@ from .critic import GAE
 from .curriculum import Bandit, Choice, Uniform, potential, variation
 from .data import RowReport, samples
 from .gather import Game
-from .rewarders import Rewarder
+from .rewarders import Measured, Rewarder, Weights
 from .rewards import RECORDED, RewardMix, named_rewards
 from .types import Objective, Sample, Weighted
 
+Taken = tuple[Game, Rewarder, Sequence[Trajectory], Measured]
+"""Episodes of a game, and what a rewarder measured of them."""
 Sums = dict[str, tuple[float, float]]
 """Sum and count per name, to be added up over processes and divided."""
 
@@ -182,6 +186,28 @@ Brought = Mapping[str, Mapping[str, Values]]
 def finished(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
     """The episodes of every group, by its number, that the outside world did not fail."""
     return {str(i): [t for t in group if not t.error] for i, group in enumerate(played)}
+
+
+def measured(
+    rewarders: Iterable[Rewarder],
+    games: Iterable[Game],
+    chosen: Sequence[Chosen],
+    played: Sequence[Sequence[Trajectory]],
+    under: Callable[[Weights | None], AbstractContextManager[LLM | None]],
+) -> tuple[dict[str, dict[str, Values]], list[Taken]]:
+    """What rewarders bring of these episodes, by trajectory and name, and all that they measured. `under` gives the
+    player under the weights that a rewarder asks for."""
+    brought, taken, valid = dict[str, dict[str, Values]](), list[Taken](), finished(played)
+    for rewarder in rewarders:
+        for game in games:
+            groups = {str(i): valid[str(i)] for i, one in enumerate(chosen) if one.game.name == game.name}
+            episodes = [t for group in groups.values() for t in group]
+            with under(rewarder.asks) as player:
+                found = rewarder.measure(game.env, episodes, player)
+            taken.append((game, rewarder, episodes, found))
+            for key, arrays in rewarder.rewards(groups, found).items():
+                brought.setdefault(key, {}).update(arrays)
+    return brought, taken
 
 
 def credited(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,13 @@ def attach(model: Any, settings: LoraSettings, seed: int, *, bf16: bool = False)
         try:
             with warnings.catch_warnings():  # peft 0.21 asks transformers 5.23 by an old name
                 warnings.filterwarnings("ignore", r"`is_gradient_checkpointing` is deprecated", FutureWarning)
-                return peft.get_peft_model(model, config)
+                wrapped = peft.get_peft_model(model, config)
         except ValueError as error:
             raise UserError(f"lora: targets: got {settings.targets!r}: {error}") from error
+    for made in wrapped.peft_config.values():  # peft keeps a set, whose order would be saved as it comes
+        if not isinstance(made.target_modules, str):
+            made.target_modules = sorted(made.target_modules)
+    return wrapped
 
 
 def adapter_off(model: Any) -> Any:
@@ -66,10 +71,11 @@ def merged(model: Any) -> Any:
     return copy.deepcopy(model).float().merge_and_unload() if has_adapter(model) else model
 
 
-def save(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and template."""
+def save(model: Any, tokenizer: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
+    """Weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and template.
+    `weights`: what they are, where the model holds only parts of them."""
     with no_bars(), saving(folder):
-        model.save_pretrained(folder)
+        model.save_pretrained(folder, state_dict=weights)
         if tokenizer is not None:
             tokenizer.save_pretrained(folder)
 

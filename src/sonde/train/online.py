@@ -31,7 +31,8 @@ With `OnlineSettings.lock_step` it has the same samples and the same history too
 runs: on one kind of machine with as many threads, as far as torch's kernels repeat themselves (on CPUs they do), and
 where programs fill the other seats. Without it the shapes of batches depend on who comes back when, which changes
 rounding: two runs of `tiny_grpo` on maze differed from the first step (in the eighth digit of the gradient's norm).
-The loop is not made for weights that are sharded over processes (FSDP, DeepSpeed), and refuses them.
+With `settings.shard` they share the weights too, which are whole in each of them while it plays (`train.sharded`).
+Weights that others shard (FSDP by accelerate, DeepSpeed) are refused.
 
 With `server` (`models:vllm`, `models:sglang`) the episodes are played there: before a rollout it gets the weights as
 they are (`train.player`), and every completion names them. `engine_ratio` and `engine_kl` say how far the policy at the
@@ -42,7 +43,6 @@ one rollout later, no more. Rewarders ask the model that is here.
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,10 +70,11 @@ from .groups import (
     Chosen,
     Group,
     OnlineSettings,
+    Taken,
     best,
     chosen_tasks,
     credited,
-    finished,
+    measured,
     moving,
     nothing_learned,
     play_all,
@@ -84,7 +85,7 @@ from .origin import items_digest
 from .player import Ahead, Here, Rollout, There, around, check_server, seated
 from .progress import PROGRESS, Progress, check_objective, check_processes, check_sizes, tasks_of
 from .reference import Referee
-from .rewarders import Measured, Rewarder, Weights
+from .rewarders import Weights
 from .settings import TrainSettings
 from .shown import drawn, weighed
 from .trainer import SondeTrainer, TrainResult
@@ -133,22 +134,22 @@ class OnlineTrainer(SondeTrainer):
             for game in self.games:
                 rewarder.check(game.env)
         self._waiting: list[list[Sample]] = []
-        self._measured: list[tuple[Game, Rewarder, list[Trajectory], Measured]] = []
+        self._measured: list[Taken] = []
         self._store: Kept | None = None
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         check_processes(self)
         self.hf = around(self._bare, self.tokenizer, self.online)
         self._player = Here(self.hf, self.online) if server is None else There.of(self, server)
         self._next: Rollout | None = None
-        self._referee = self._reference() if self._compares else None
         self._measures = server is not None or "proximal" in objective.needs
         self._versions = self._asked_for()
 
-    def _reference(self) -> Referee:
-        """The model without its adapter, or a copy of it as it is now: a resumed run loads later weights afterwards."""
-        off = self.settings.reference == "adapter_off"
-        kept = self._bare if off else copy.deepcopy(self._bare).requires_grad_(False)
-        return replace(self._as_now, model=kept, off=off, tempered="sampled" in self.objective.needs)
+    @property
+    def _reference(self) -> Weights | None:
+        """The weights that the policy is compared with; without the adapter they are those of the start, too."""
+        if not self._compares:
+            return None
+        return "current" if self.settings.reference == "adapter_off" else "start"
 
     @property
     def _as_now(self) -> Referee:
@@ -170,9 +171,9 @@ class OnlineTrainer(SondeTrainer):
         return Progress(state=self.curriculum.start(), kl=credit.kl if isinstance(credit, GAE) else 0.0)
 
     def _asked_for(self) -> Versions:
-        """The weights that rewarders ask for, as they are before anything is learned."""
-        asked: list[Weights] = [rewarder.asks for rewarder in self.online.rewarders if rewarder.asks is not None]
-        return Versions(self._bare, asked)
+        """The weights that the reference and rewarders have, as they are before anything is learned."""
+        asked: list[Weights | None] = [self._reference, *(rewarder.asks for rewarder in self.online.rewarders)]
+        return Versions(self._bare, [weights for weights in asked if weights is not None])
 
     @property
     def agent(self) -> LLM:
@@ -248,9 +249,10 @@ class OnlineTrainer(SondeTrainer):
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Into a checkpoint, how far the playing is goes with the weights: the state that makes it whole comes last."""
         super().save_model(output_dir, _internal_call)
-        if _internal_call and output_dir is not None and self.args.should_save:
-            self._versions.save(Path(output_dir))
-            self.progress.write(Path(output_dir) / PROGRESS, self.tied)
+        if _internal_call and output_dir is not None:
+            self._versions.save(Path(output_dir), write=self.args.should_save)
+            if self.args.should_save:
+                self.progress.write(Path(output_dir) / PROGRESS, self.tied)
 
     # --- playing -----------------------------------------------------------------------------------------------------
 
@@ -300,10 +302,14 @@ class OnlineTrainer(SondeTrainer):
         """The groups with what a reference and a critic say of their samples, where there are such."""
         samples = [sample for group in groups for sample in group.samples]
         if self._measures:
-            samples = cast("list[Sample]", self._as_now(samples, "proximal"))
+            with self.playing():
+                samples = cast("list[Sample]", self._as_now(samples, "proximal"))
             self._note(drift(samples))
-        if self._referee is not None:
-            samples = cast("list[Sample]", self._referee(samples))
+        if self._reference is not None:
+            off = self.settings.reference == "adapter_off"
+            referee = replace(self._as_now, off=off, tempered="sampled" in self.objective.needs)
+            with self._versions.under(self._reference), self.playing():
+                samples = cast("list[Sample]", referee(samples))
         if isinstance(self.online.credit, GAE):
             samples = self._credited(samples, self.online.credit)
         found = iter(samples)
@@ -335,18 +341,8 @@ class OnlineTrainer(SondeTrainer):
 
     def measure(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> dict[str, dict[str, Values]]:
         """What rewarders bring of these episodes, by trajectory and name."""
-        begun, brought = time.perf_counter(), dict[str, dict[str, Values]]()
-        self._measured.clear()
-        for rewarder in self.online.rewarders:
-            for game in self.games:
-                valid = finished(played)
-                groups = {str(i): valid[str(i)] for i, one in enumerate(chosen) if one.game.name == game.name}
-                episodes = [t for group in groups.values() for t in group]
-                with self._under(rewarder.asks) as player:
-                    measured = rewarder.measure(game.env, episodes, player)
-                self._measured.append((game, rewarder, episodes, measured))
-                for key, arrays in rewarder.rewards(groups, measured).items():
-                    brought.setdefault(key, {}).update(arrays)
+        begun = time.perf_counter()
+        brought, self._measured = measured(self.online.rewarders, self.games, chosen, played, self._under)
         if self.online.rewarders:
             self._note({"seconds_measuring": (time.perf_counter() - begun, 1.0)})
         return brought
@@ -396,5 +392,5 @@ class OnlineTrainer(SondeTrainer):
         for one, group in zip(chosen, played, strict=True):
             self._store.add(self.state.global_step, one.game, group)
         self._store.flush()
-        for game, rewarder, episodes, measured in self._measured:
-            rewarder.keep(self._store.of(game), game.env, episodes, measured)
+        for game, rewarder, episodes, found in self._measured:
+            rewarder.keep(self._store.of(game), game.env, episodes, found)

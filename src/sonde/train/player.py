@@ -27,6 +27,7 @@ from sonde.models.tokens import TokenEndpoint
 from . import lora
 from .curriculum import Choice, State
 from .groups import Chosen, OnlineSettings
+from .sharded import is_sharded, weights
 
 SERVED = "served"
 """In the folder of a training: the weights that a server plays with."""
@@ -93,8 +94,9 @@ class There:
         folder, adapter = self.folder / SERVED / version, lora.has_adapter(self.module)
         if folder in self._before:  # it plays with them already: nothing was learned since
             return
+        tensors = weights(self.module) if is_sharded(self.module) else None
         if self.main:
-            lora.save(self.module, self.tokenizer, folder)
+            lora.save(self.module, self.tokenizer, folder, tensors)
             run_sync(self.server.publish(folder, version, adapter=adapter))
         self.meet()
         self.server.follow(folder, version, adapter=adapter)

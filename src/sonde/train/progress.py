@@ -83,4 +83,7 @@ def check_processes(trainer: Any) -> None:
     if per_step % world:
         raise invalid("train: batch_size", trainer.settings.batch_size, f"k times a multiple of {world} processes")
     if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
-        raise UserError("train: online training with FSDP or DeepSpeed: got sharded weights, allowed: whole ones (DDP)")
+        allowed = "whole ones (DDP), or settings.shard under torchrun"
+        raise UserError(
+            f"train: online training with FSDP or DeepSpeed by accelerate: got their weights, allowed: {allowed}"
+        )

@@ -1,7 +1,7 @@
 """How to train: every number of a run apart from its objective and its data. Those of the papers: `presets.py`.
 
-DeepSpeed and FSDP are chosen by the launcher (`accelerate launch --config_file ...`); no setting here names them. What
-the trainer does under them is described in `trainer.py`.
+DeepSpeed is chosen by the launcher (`accelerate launch --config_file ...`); no setting here names it. What the trainer
+does under it is described in `trainer.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ Schedule = Literal["cosine", "linear", "constant"]
 Reference = Literal["start", "adapter_off", "given"]
 Save = Literal["merged", "adapter"]
 
-FREE = ("folder", "report_to", "keep", "save_steps", "micro_batch", "micro_tokens", "packing", "gradient_checkpointing")
+FREE = (
+    "folder", "report_to", "keep", "save_steps", "micro_batch", "micro_tokens", "packing", "gradient_checkpointing",
+    "shard",
+)  # fmt: skip
 """Settings that a resumed run may change: they do not change what is learned."""
 
 
@@ -69,7 +72,8 @@ class TrainSettings(Checked):
     `warmup` is the share of steps in which the learning rate rises, from 0 at the first; `clip` is the largest norm of
     the gradient (0: none).
     `bf16` computes in bfloat16 by autocast and keeps the weights as they are; with `lora` the frozen ones are kept in
-    bfloat16, and the adapter in float32. `max_tokens`: longer rows are refused.
+    bfloat16, and the adapter in float32. `shard` divides weights, gradients and the optimizer's state over processes
+    (`train.sharded`). `max_tokens`: longer rows are refused.
     `reference`: where reference log-probabilities come from, the weights at the start of the run, the model without its
     adapter, or the rows, where they are given. `save`: whether the model is saved with the adapter merged into it, or
     the adapter alone.
@@ -97,6 +101,7 @@ class TrainSettings(Checked):
     seed: int = 0
     bf16: bool = False
     gradient_checkpointing: bool = False
+    shard: bool = False
     lora: LoraSettings | None = None
     reference: Reference = "start"
     save: Save = "merged"

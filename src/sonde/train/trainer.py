@@ -10,11 +10,11 @@ of them. Trainer 5.23 would divide by its accumulation steps (not with `loss_is_
 average gradients over processes, and the logged loss is averaged likewise: so every pass returns `total * processes /
 units`, and sums of passes averaged over processes are right for gradients and for the log.
 
-Processes. DDP: `torchrun`. FSDP and DeepSpeed: `accelerate launch --config_file` with a configuration of accelerate;
-every process runs the same number of passes (a process without items runs a silent one). For DeepSpeed leave
+Processes. `torchrun` runs DDP or, with `settings.shard`, FSDP2 (`sharded.py`); every process runs the same number of
+passes (a process without items runs a silent one). DeepSpeed: `accelerate launch --config_file`; leave
 `gradient_accumulation_steps` at 1 and `gradient_clipping` to "auto"; with ZeRO stage 2 or more every pass reduces.
-Tested: DDP with two gloo processes, and the objectives under `fully_shard`. Untested: Trainer's own FSDP on devices (on
-CPUs it silently runs DDP) and DeepSpeed.
+Tested: DDP and FSDP2 with two gloo processes. Untested: accelerate's own FSDP (on CPUs it silently runs DDP) and
+DeepSpeed.
 The process's global generators are as they were after training. Source: ours.
 """
 
@@ -32,7 +32,7 @@ import orjson
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from transformers import PrinterCallback, Trainer, TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 from transformers.trainer import TRAINER_STATE_NAME
 
 from sonde.core.errors import StoreError, UserError, invalid
@@ -62,6 +62,7 @@ from .order import Loader, Order
 from .origin import origin_of
 from .reference import Compared, Referee, kept_reference, read_reference
 from .settings import TrainSettings, write_settings
+from .sharded import ShardedTrainer, whole
 from .types import Headed, Item, Loss, Objective, units
 
 
@@ -95,7 +96,7 @@ class _Follow(TrainerCallback):
             self._heads.follow()
 
 
-class SondeTrainer(Trainer):
+class SondeTrainer(ShardedTrainer):
     """See the module. `items` None: a subclass finds them (`get_batch_samples`), `settings.max_steps` times.
 
     The model is trained in place; with `settings.lora` an adapter is attached to it. `tokenizer` is saved beside it.
@@ -131,12 +132,16 @@ class SondeTrainer(Trainer):
             raise invalid("train: max_steps", None, "a number of steps, where the items are found on the way")
         with own_generators(settings.seed):
             super().__init__(model, arguments(settings, model), callbacks=[_LastEntry(), *follows, *callbacks])
-        if self.heads is not None and (self.is_fsdp_enabled or self.is_deepspeed_enabled):
-            raise UserError(f"train: {objective.name} with FSDP or DeepSpeed: got sharded weights, allowed: DDP")
+        if self.heads is not None and self._divided:
+            raise UserError(f"train: {objective.name}: got sharded weights, allowed: whole ones (DDP)")
         self.loss_is_scaled_for_ga = True
         self.remove_callback(PrinterCallback)
         if self.args.n_gpu > 1:
             raise UserError(f"train: got {self.args.n_gpu} devices in one process; use torchrun, or show it one device")
+
+    @property
+    def _divided(self) -> bool:
+        return self.settings.shard or self.is_fsdp_enabled or self.is_deepspeed_enabled
 
     def _headed(self, model: Any) -> Heads | None:
         """The heads that the objective learns with, on the model."""
@@ -186,9 +191,9 @@ class SondeTrainer(Trainer):
 
     def save_trained(self) -> Path:
         """Write the model as `settings.save` says, and an adapter by itself too; the folder to play from."""
-        sharded, adapter = self.is_fsdp_enabled or self.is_deepspeed_enabled, lora.has_adapter(self.model)
-        name = ADAPTER if adapter and (sharded or self.settings.save == "adapter") else MODEL
-        if sharded:
+        adapter = lora.has_adapter(self.model)
+        name = ADAPTER if adapter and (self._divided or self.settings.save == "adapter") else MODEL
+        if self._divided:
             self.save_model(str(self.folder / name))  # all processes take part, and shards cannot be merged
         elif self.is_world_process_zero():
             if adapter:
@@ -223,16 +228,18 @@ class SondeTrainer(Trainer):
             model=model, pad_id=self.pad_id, off=off, bf16=self.settings.bf16,
             tempered="sampled" in self.objective.needs, rank=self.args.process_index, world=self.args.world_size,
         )  # fmt: skip
-        return kept_reference(file, referee, items, resumed=resumed and not off and other is None)
+        with whole(model):
+            return kept_reference(file, referee, items, resumed=resumed and not off and other is None)
 
     @contextmanager
     def playing(self) -> Iterator[Any]:
-        """The bare model in evaluation mode, to generate with it in between updates."""
+        """The bare model in evaluation mode and whole, to compute with it in between updates."""
         model = self.accelerator.unwrap_model(self.model)
         was_training = model.training
         model.eval()
         try:
-            yield model
+            with whole(model):
+                yield model
         finally:
             model.train(was_training)
 

@@ -6,7 +6,8 @@
     versions.follow()                        # average = .95 average + .05 weights: once a rollout
 
 Only weights that are trained are kept twice, so with an adapter the copies are as small as it is, and its start is the
-model without it. Source: ΔBelief-RL's code, which keeps a second adapter for the average.
+model without it; of weights that are divided over processes (`sharded.py`) each keeps its part twice. Source:
+ΔBelief-RL's code, which keeps a second adapter for the average.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from sonde.core import UserError
 
 from .rewarders import Weights
+from .sharded import gathered, part_of
 
 DECAY = 0.95
 """Of the moving average, per rollout, as published."""
@@ -65,9 +67,11 @@ class Versions:
             if key in average:
                 average[key].mul_(DECAY).add_(p, alpha=1.0 - DECAY)
 
-    def save(self, folder: Path) -> None:
-        if "average" in self._copies:
-            save_file({name: p.contiguous() for name, p in self._copies["average"].items()}, folder / FILE)
+    def save(self, folder: Path, *, write: bool = True) -> None:
+        """Into a checkpoint; all processes call it, one of them with `write`."""
+        average = {name: gathered(p).contiguous() for name, p in self._copies.get("average", {}).items()}
+        if average and write:
+            save_file(average, folder / FILE)
 
     def load(self, folder: Path) -> None:
         """The average as a checkpoint has it."""
@@ -77,4 +81,4 @@ class Versions:
         if not (folder / FILE).is_file():
             raise UserError(f"train: resume: {folder / FILE} is missing: the average of weights cannot be had again")
         for name, p in load_file(folder / FILE).items():
-            average[name].copy_(p)
+            average[name].copy_(part_of(p, average[name]))

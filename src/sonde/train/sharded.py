@@ -1,0 +1,213 @@
+"""Weights, gradients and the optimizer's state divided over processes: `settings.shard`, by FSDP2 (`fully_shard`).
+
+    torchrun --nproc-per-node 8 -m sonde train grpo maze --model M -o settings.shard=true
+
+A layer is gathered for its passes and forgotten after them, so of N processes each keeps an Nth of what training holds
+(16 bytes per trained weight, with AdamW in float32). Losses and weights are those of one process.
+
+What a process computes for itself (play, beliefs, the reference: as many passes as it takes, in others fewer or more)
+cannot wait for the others in every layer. `whole` gathers all weights into this very module before and forgets them
+afterwards. Meanwhile they take their full size on every device, 4 bytes per weight (2 where an adapter is trained with
+`bf16`); where that is too much, a server plays, which gets them from the first process's memory.
+
+Checkpoints are those of one process, gathered and written by the first: a run may go on with more processes, fewer, or
+with whole weights. Loading a model needs it whole in the memory (not the device's) of every process. Adapters are saved
+by themselves: shards cannot be merged.
+
+Departures: no mixed precision of FSDP's own, so that numbers are those of DDP; every pass of a step reduces. Source:
+ours; FSDP as in Zhao et al. 2023.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from safetensors import safe_open
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
+from transformers import Trainer
+from transformers.modeling_layers import GradientCheckpointingLayer
+
+from sonde.core.errors import StoreError, UserError, invalid
+
+from .lora import has_adapter
+from .settings import TrainSettings
+
+
+def is_sharded(model: Any) -> bool:
+    return isinstance(model, FSDPModule)
+
+
+def shard(model: Any, device: torch.device) -> None:
+    """Divide the weights, in place, layer by layer."""
+    if not dist.is_initialized():
+        raise invalid("train: shard", True, "false in one process; torchrun starts several")
+    mesh = init_device_mesh(device.type, (dist.get_world_size(),))
+    for layer in _layers(model):
+        fully_shard(layer, mesh=mesh, reshard_after_forward=True)
+    fully_shard(model, mesh=mesh, reshard_after_forward=False)
+
+
+def _layers(model: Any) -> list[Any]:
+    return [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
+
+
+@contextmanager
+def whole(model: Any) -> Iterator[None]:
+    """All weights in this process, so that it can compute alone; all processes begin this together."""
+    if not is_sharded(model):
+        yield
+        return
+    parts = [module for module in model.modules() if isinstance(module, FSDPModule)]
+    for part in parts:
+        part.set_reshard_after_forward(False, recurse=False)
+        part.unshard()
+    try:
+        yield
+    finally:
+        for part in parts:
+            part.reshard()
+            part.set_reshard_after_forward(part is not model, recurse=False)
+
+
+def gathered(tensor: torch.Tensor) -> torch.Tensor:
+    """All of it, where it is one of several processes' parts; they gather it together."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def part_of(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """Of a whole tensor, which all processes have, the part that this one keeps."""
+    if not isinstance(like, DTensor) or isinstance(tensor, DTensor):
+        return tensor
+    on_device = tensor.to(like.device)
+    return distribute_tensor(on_device, like.device_mesh, like.placements, src_data_rank=None)
+
+
+def weights(model: Any) -> dict[str, torch.Tensor]:
+    """What is saved of a sharded model, whole: in the first process's memory, and nothing in others', who take part. Of
+    a model with an adapter, what is trained."""
+    found, by_id = dict[str, torch.Tensor](), dict[int, torch.Tensor]()
+    trained_only, first = has_adapter(model), dist.get_rank() == 0
+    for name, p in model.named_parameters(remove_duplicate=False):
+        if trained_only and not p.requires_grad:
+            continue
+        if id(p) not in by_id:
+            tensor = gathered(p.detach())
+            by_id[id(p)] = tensor.cpu() if first else torch.empty(0)
+        found[name] = by_id[id(p)]
+    return found if first else {}
+
+
+def read(model: Any, folder: Path) -> None:
+    """The weights of a checkpoint into a sharded model; of one with an adapter, what is trained."""
+    wanted = {_in_files(name): p for name, p in model.named_parameters() if p.requires_grad or not has_adapter(model)}
+    with torch.no_grad():
+        for file in sorted(folder.glob("*model*.safetensors")):
+            with safe_open(file, "pt") as tensors:
+                for name in sorted(set(tensors.keys()) & set(wanted)):
+                    p = wanted.pop(name)
+                    p.copy_(part_of(tensors.get_tensor(name).to(p.dtype), p))
+    if wanted:
+        raise StoreError(
+            f"train: resume: {folder} lacks {len(wanted)} tensors of the model, {next(iter(wanted))} first"
+        )
+
+
+def _in_files(name: str) -> str:
+    """The name of a weight in the files that are saved: peft leaves out what its adapter is called."""
+    return re.sub(r"\.default(?=\.|$)", "", name)
+
+
+# --- the optimizer ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def state_gathered(optimizer: Any) -> Iterator[None]:
+    """What `state_dict()` gives meanwhile is whole in the first process; all processes begin this together."""
+    first, saved = dist.get_rank() == 0, optimizer.state_dict()
+    state = {i: {name: _kept(x, first) for name, x in values.items()} for i, values in saved["state"].items()}
+    handle = optimizer.register_state_dict_post_hook(lambda *_: {**saved, "state": state})
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _kept(value: Any, first: bool) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    tensor = gathered(value)
+    return tensor.cpu() if first else None
+
+
+def divide_when_loaded(optimizer: Any) -> None:
+    """A state that is read is whole; what is kept of it are parts, as of the weights."""
+
+    def divided(optimizer: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
+        params = [p for group in optimizer.param_groups for p in group["params"]]
+        state = {
+            i: {name: part_of(x, params[i]) if _like(x, params[i]) else x for name, x in values.items()}
+            for i, values in saved["state"].items()
+        }
+        return {**saved, "state": state}
+
+    optimizer.register_load_state_dict_pre_hook(divided)
+
+
+def _like(value: Any, p: torch.Tensor) -> bool:
+    return isinstance(value, torch.Tensor) and value.shape == p.shape
+
+
+class ShardedTrainer(Trainer):
+    """transformers' trainer, with weights that are divided where `settings.shard` says so."""
+
+    settings: TrainSettings
+    model: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.settings.shard and (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+            raise UserError(
+                "train: shard: got true and FSDP or DeepSpeed by accelerate, allowed: one of them; use torchrun"
+            )
+        # What transformers knows as a model sharded when it was loaded: nobody wraps it, and it reduces itself.
+        self.is_distributed_loading_by_transformers |= self.settings.shard
+
+    def _move_model_to_device(self, model: Any, device: torch.device) -> None:
+        if not self.settings.shard:
+            super()._move_model_to_device(model, device)
+        elif not is_sharded(model):
+            shard(model, device)
+
+    def create_optimizer(self, model: Any = None) -> Any:
+        optimizer = super().create_optimizer(model)
+        if self.settings.shard:
+            divide_when_loaded(optimizer)
+        return optimizer
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        if self.settings.shard:
+            state_dict = weights(self.model)
+        if self.args.should_save:
+            super()._save(output_dir, state_dict)
+
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        if not self.settings.shard:
+            super()._save_optimizer_and_scheduler(output_dir)
+            return
+        assert self.optimizer is not None
+        with state_gathered(getattr(self.optimizer, "optimizer", self.optimizer)):
+            super()._save_optimizer_and_scheduler(output_dir)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        if self.settings.shard:
+            read(self.model, Path(resume_from_checkpoint))
+        else:
+            super()._load_from_checkpoint(resume_from_checkpoint, model)
