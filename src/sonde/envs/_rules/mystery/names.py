@@ -17,7 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from sonde.people.language.lists import word_set
+from sonde.people.language.lists import word_list, word_set
+from sonde.people.language.numbers import UNITS
 from sonde.people.language.words import base, is_verb, tokens
 from sonde.people.meaning.lexicon import expansions
 
@@ -235,6 +236,11 @@ _END = re.compile(r"[.!;\n]+(?=\s|$)|\?|(?<=\d)\.(?=\s)|\s+[-–—]+\s+|…")
 _MARKUP = re.compile(r"[*_#\"“”«»`()\[\]]+")
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
 _CLOCK = re.compile(r"(\d{1,2})[:.](\d\d)")
+_COUNTED = re.compile(
+    r"\b(?:the )?(?:(?P<which>first|second|third|fourth|last|only|[1-4](?:st|nd|rd|th)) )?(?P<kind>suspect|witness)"
+    r"(?(which)| (?:number |no\. |#)?(?P<number>[1-4]|one|two|three|four))\b",
+    re.IGNORECASE,
+)
 _STRANGER = re.compile(r"\b([A-Z][a-z]+) ([A-Z][A-Za-z]*)\b")
 
 
@@ -260,8 +266,20 @@ def sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
     hm False
     @p0 , did you see @p1 near @l5 True
     """
-    apart = _STRANGER.sub(_apart, text)
+    counted = _COUNTED.sub(lambda found: _person(frame, found), text)
+    apart = _STRANGER.sub(_apart, counted)
     return tuple(Sentence(_marked(frame, s.words), s.asks) for s in spoken(apart))
+
+
+def _person(frame: Frame, found: re.Match[str]) -> str:
+    """Who is counted instead of named: "the second suspect", "witness 1", "the only witness"."""
+    group = [p.name for p in frame.people if p.suspect is (found["kind"].lower() == "suspect")]
+    word = (found["which"] or found["number"]).lower()
+    if word in ("last", "only"):
+        return group[-1] if word == "last" or len(group) == 1 else found[0]
+    ordinals = word_list("ordinals")
+    n = ordinals.index(word) if word in ordinals else int(word[0]) - 1 if word[0].isdigit() else UNITS.get(word, 0) - 1
+    return group[n] if 0 <= n < len(group) else found[0]
 
 
 def _apart(found: re.Match[str]) -> str:
