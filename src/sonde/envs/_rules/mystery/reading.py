@@ -22,7 +22,7 @@ from .looking import looked, seen, worn
 from .names import Sentence, mentioned, sentences
 from .phrases import listed_as, says, spots
 from .topics import topic
-from .units import BODY, MANY, NOTHING, WH, Context, Reading, Words, affirmed, begun, numbered, order, parts, reasoned
+from .units import BODY, MANY, NOTHING, WH, Context, Reading, Words, affirmed, begun, numbered, order, parts
 
 LONGEST: Final = 2000
 """Characters of a message that are read."""
@@ -57,7 +57,7 @@ def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = Fa
         words = affirmed(numbered(sentence.words))
         called = _called(words, here)
         here = here._replace(teller=called, told=bool(_called(words, here._replace(teller=""))) or here.told)
-        units = list(parts(reasoned(words)))
+        units = list(parts(words))
         open_ = units and (sentence.asks or "either" in units[0]) and says("later", tuple(units[0]))
         for unit in () if open_ else units:
             if guilty and (says("guilt", tuple(unit)) or order(tuple(unit)) is None):
@@ -197,16 +197,7 @@ def _asked(here: Context, teller: str, words: Words, told: bool = False) -> Read
     return Reading("act", Act("ask", teller, found)) if found else Reading("talk", person=int(teller[1:]))
 
 
-_OWN = {
-    "he": "you",
-    "she": "you",
-    "they": "you",
-    "him": "you",
-    "them": "you",
-    "his": "your",
-    "her": "your",
-    "their": "your",
-}
+_OWN = dict.fromkeys(("he", "she", "they", "him", "them"), "you") | dict.fromkeys(("his", "her", "their"), "your")
 
 
 def _as_asked(here: Context, words: Words, teller: str, told: bool) -> tuple[str, ...]:
