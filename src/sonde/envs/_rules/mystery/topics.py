@@ -43,9 +43,8 @@ def _about(name: str, words: tuple[str, ...], frame: Frame) -> bool:
     if name in ("victim", "death"):
         strife = name == "victim" and says("strife", words) and says("both", words)
         return (strife or says(name, words)) and not says(f"not {name}", words)
-    if name == "access" and frame.means == "skill" and says("skill", words):
-        return True
-    return says(name, words) and _of_you(words)
+    skilled = name == "access" and frame.means == "skill" and says("skill", words)
+    return (skilled or says(name, words)) and (_of_you(words) or (name == "access" and "you" in words))
 
 
 def _of_you(words: Words) -> bool:
