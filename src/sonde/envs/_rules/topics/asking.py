@@ -22,7 +22,7 @@ def _frames() -> Mapping[str, Sequence[str]]:
     return blocks("asking")
 
 
-def _spoken(frame: str, words: str) -> Iterator[str]:
+def spoken(frame: str, words: str) -> Iterator[str]:
     gapped = _with_it(words)
     for form in _frames().get("is" if frame == "adj" else frame, ()):
         yield form.format(words, gapped)
@@ -37,7 +37,7 @@ def _with_it(words: str) -> str:
 
 
 @cache
-def _lines() -> Mapping[str, Sequence[tuple[str, str]]]:
+def wordings() -> Mapping[str, Sequence[tuple[str, str]]]:
     """The plainest question of every attribute and class -> the frames and words in which it can be asked."""
     found: dict[str, list[tuple[str, str]]] = {}
     for names in knowledge().classes.values():
@@ -50,7 +50,7 @@ def _lines() -> Mapping[str, Sequence[tuple[str, str]]]:
 
 def _add(found: dict[str, list[tuple[str, str]]], rows: list[tuple[str, str]]) -> None:
     if rows:
-        question = next(_spoken(*rows[0]))
+        question = next(spoken(*rows[0]))
         found.setdefault(question, []).extend(rows)
 
 
@@ -64,7 +64,7 @@ def _article(noun: str) -> str:
 def questions() -> Sequence[str]:
     """A question for everything that can be asked, in the order of the files; none asks the same as another."""
     found: dict[object, str] = {}
-    for text in (*_lines(), *_frames()["plain"]):
+    for text in (*wordings(), *_frames()["plain"]):
         claim = read(text).claim
         if claim is not None and claim.yes and claim.no and not claim.named:
             found.setdefault(sense(text), text)
@@ -75,8 +75,8 @@ def questions() -> Sequence[str]:
 def phrasings(question: str) -> Sequence[str]:
     """Ways to ask what a question asks, itself first; all of them are understood as the same."""
     asked, found = sense(question), {question: None}
-    for frame, words in (*_lines().get(question, ())[:6], *_statement(question)):
-        found |= {text: None for text in _spoken(frame, words) if sense(text) == asked}
+    for frame, words in (*wordings().get(question, ())[:6], *_statement(question)):
+        found |= {text: None for text in spoken(frame, words) if sense(text) == asked}
         if len(found) >= _MOST:
             break
     for lead in _frames()["leads"]:
