@@ -206,8 +206,6 @@ def test_full_evidence_decides_every_case(cases: list[Case]) -> None:
         assert set(seen) == set(frame.model.slots), "everything can be found out"
         assert frame.model.posterior(seen)[truth.culprit] == pytest.approx(1)
         assert frame.model.prob(truth) > 0
-        for p in range(len(frame.people)):
-            assert bool(mystery_case.excuses(Case(frame, truth), p)) == (p != truth.culprit)
 
 
 def test_most_probable_person_is_right_as_often_as_it_says(cases: list[Case]) -> None:

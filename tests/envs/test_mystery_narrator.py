@@ -12,7 +12,7 @@ from sonde.core import AGENT, Episode, ProgramPolicy, default_policies
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.answers import unanswered
 from sonde.envs._rules.mystery.cases import TASKS, Act, Case, case
-from sonde.envs._rules.mystery.ending import ending
+from sonde.envs._rules.mystery.telling import ending
 from sonde.envs._rules.mystery.filter import IMPLICATES
 from sonde.envs._rules.mystery.reading import NOTHING, Reading, read
 from sonde.envs._rules.mystery.replies import reply

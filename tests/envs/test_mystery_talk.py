@@ -164,3 +164,26 @@ def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int
 def test_who_is_accused_is_read_by_what_is_named(said: str, people: tuple[int, ...]) -> None:
     found = read(SHIP.frame, said)
     assert ((found.person,) if found.kind == "accuse" else ()) == people
+
+
+@pytest.mark.parametrize(
+    ("said", "act"),
+    [
+        ("Ask the second suspect where they were.", Act("ask", "p1", "alibi")),
+        ("Question suspect number 3 about the quarrel with Farah.", Act("ask", "p2", "victim")),
+        ("Where was the last suspect at the time of the murder?", Act("ask", "p2", "alibi")),
+        ("I'd like to ask witness 1 what they know about the death.", Act("ask", "p3", "death")),
+        ("Did the only witness know the code?", Act("ask", "p3", "access")),
+    ],
+)
+def test_people_are_counted_as_well_as_named(said: str, act: Act) -> None:
+    assert read(SHIP.frame, said) == Reading("act", act)
+
+
+@pytest.mark.parametrize("said", ["Ask the fourth suspect where they were.", "Ask the second witness about the code."])
+def test_whom_nobody_can_count_is_not_asked(said: str) -> None:
+    assert read(SHIP.frame, said).act is None
+
+
+def test_whoever_is_counted_is_accused() -> None:
+    assert read(SHIP.frame, "I accuse the third suspect of the murder.") == Reading("accuse", person=2)

@@ -39,17 +39,15 @@ from ._rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
 from ._rules.mystery.accusing import accused, is_accusation, may_accuse
 from ._rules.mystery.belief import MysteryFilter
 from ._rules.mystery.cases import TASKS, Case, Frame, case, is_name
-from ._rules.mystery.ending import ending
 from ._rules.mystery.filter import Truth
 from ._rules.mystery.names import sentences as marked
 from ._rules.mystery.reading import LONGEST, read
 from ._rules.mystery.replies import evidence, revealed, sentence, sentences
-from ._rules.mystery.telling import briefing, clues, lies
+from ._rules.mystery.telling import briefing, clues, ending, lies
 from ._rules.mystery.units import Reading
 from ._rules.prompts import pieces
 
 _NAME = "murder_mystery"
-_LONGEST_SCENARIO = 8000
 _SOURCES = {"paprika": "PAPRIKA, appendices B.4.4 and D", "delta_belief": "ΔBelief-RL, appendices B.2.3 and C.4"}
 _ENDS = ("an accusation ends the game whatever the user says of it",)
 _DELTA_BELIEF = (
@@ -123,9 +121,9 @@ class MurderMystery(Dialogue):
     def task(self, hidden: Json) -> Task:
         """`{"case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that case; or
         `{"scenario": "...", "solution": "..."}` for a language model to narrate."""
+        if foreign := self.foreign(hidden):
+            return foreign
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
-        if "scenario" in setup or "solution" in setup:
-            return self._foreign(setup)
         name = setup.get("case")
         if not isinstance(name, str) or name not in _case_names():
             raise invalid(f"{_NAME}: hidden: case", name, "train/0 to train/202 or test/0 to test/49")
@@ -141,17 +139,6 @@ class MurderMystery(Dialogue):
         )
         hidden = Frozen[Any]({"case": name, **truth._asdict()})
         return self.listed(split, index, public, hidden, setting=frame.setting)
-
-    def _foreign(self, setup: Mapping[str, Any]) -> Task:
-        for field in ("scenario", "solution"):
-            text = setup.get(field)
-            if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST_SCENARIO:
-                raise invalid(f"{_NAME}: hidden: {field}", text, f"a text of 1 to {_LONGEST_SCENARIO} characters")
-        public, hidden = (
-            Frozen[Json](foreign=True, scenario=setup["scenario"]),
-            Frozen[Json](scenario=setup["scenario"], solution=setup["solution"]),
-        )
-        return self.listed("custom", 0, public, hidden)
 
     def reset(self, task: Task, rng: Rng) -> Talk:
         h = task.hidden

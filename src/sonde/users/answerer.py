@@ -12,39 +12,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, UserError, UserModel, View
+from sonde.core import View
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.topics.answering import TEXTS, verdict_on
 from sonde.envs._rules.topics.knowledge import knowledge
 from sonde.envs._rules.topics.room import repeats
 
+from ._ruled import Ruled
+
 
 @dataclass(frozen=True, kw_only=True)
-class Answerer(UserModel):
-    """See the module. Needs the private facts `topic`, `question`, `heard`, `solved` and `replies`, the answers that
-    the game knows."""
+class Answerer(Ruled):
+    """See the module. The fact `replies` are the answers that the game knows."""
 
-    kind: ClassVar[str] = "users"
+    needs: ClassVar[tuple[str, ...]] = ("topic", "question", "heard", "solved", "replies")
 
-    def act_now(self, view: View) -> Action:
-        facts = view.private
-        if "topic" not in facts or "question" not in facts or "replies" not in facts:
-            raise UserError(f"users:answerer: {view.spec.name} tells this seat no topic and no question")
-        return Action(reply(facts))
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        if facts["solved"]:
+            return TEXTS["finished"] if "finished" in facts["replies"] else f"{GOAL}."
+        return _unsolved(facts)
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         return [float(_unsolved({**view.private, "topic": str(h)}) == reply) for h in hypotheses]
 
 
-def reply(facts: Mapping[str, Any]) -> str:
-    """What is said to the waiting question."""
-    if facts["solved"]:
-        return TEXTS["finished"] if "finished" in facts["replies"] else f"{GOAL}."
-    return _unsolved(facts)
-
-
 def _unsolved(facts: Mapping[str, Any]) -> str:
-    """The same, judging by the question alone whether it names the topic."""
+    """What is said to the waiting question, by which alone it is judged whether it names the topic."""
     replies = facts["replies"]
     if "repeated" in replies and repeats(facts["question"], facts["heard"]):
         return TEXTS["repeated"]

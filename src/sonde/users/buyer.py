@@ -7,31 +7,23 @@ not see.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, UserError, UserModel, View
 from sonde.envs._rules import dealing
+
+from ._ruled import Ruled
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buyer(UserModel):
-    """See the module. Needs the private facts `buyer`, `listed` and `pitches`."""
+class Buyer(Ruled):
+    """See the module."""
 
-    kind: ClassVar[str] = "users"
+    needs: ClassVar[tuple[str, ...]] = ("buyer", "listed", "pitches")
+    hidden: ClassVar[str] = "buyer"
 
-    def act_now(self, view: View) -> Action:
-        facts = view.private
-        if any(name not in facts for name in ("buyer", "listed", "pitches")):
-            raise UserError(f"users:buyer: {view.spec.name} tells this seat nothing about a buyer")
-        return Action(_spoken(dealing.react(facts["buyer"], facts["pitches"], facts["listed"])))
-
-    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        pitches, listed = view.private["pitches"], view.private["listed"]
-        return [float(_spoken(dealing.react(b, pitches, listed)) == reply) for b in hypotheses]
-
-
-def _spoken(reaction: dealing.Reaction) -> str:
-    tag = " <Deal>yes</Deal>" if reaction.deal else " <Deal>no</Deal>" if reaction.leaves else ""
-    return reaction.text + tag
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        reaction = dealing.react(facts["buyer"], facts["pitches"], facts["listed"])
+        tag = " <Deal>yes</Deal>" if reaction.deal else " <Deal>no</Deal>" if reaction.leaves else ""
+        return reaction.text + tag

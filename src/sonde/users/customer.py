@@ -12,29 +12,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import UNKNOWN, Action, UserError, UserModel, View, unknown
+from sonde.core import UNKNOWN, View, unknown
 from sonde.people.service.answering import reply, told
 from sonde.people.service.products import Product, products
 from sonde.people.service.reading import read
 
-_NEEDED = ("product", "cause", "values", "question")
+from ._ruled import Ruled
 
 
 @dataclass(frozen=True, kw_only=True)
-class Customer(UserModel):
-    """See the module. Needs the private facts `product`, `cause`, `values` and `question`. Hypotheses are
+class Customer(Ruled):
+    """See the module. Hypotheses are
     `product/cause`."""
 
-    kind: ClassVar[str] = "users"
+    needs: ClassVar[tuple[str, ...]] = ("product", "cause", "values", "question")
 
-    def act_now(self, view: View) -> Action:
-        facts = view.private
-        if any(name not in facts for name in _NEEDED):
-            raise UserError(f"users:customer: {view.spec.name} tells this seat nothing about a product")
-        if not facts["product"]:
-            return Action(UNKNOWN)
-        query, said = read(facts["product"], facts["question"]), facts["question"]
-        return Action(reply(products()[facts["product"]], query, facts["cause"], facts["values"], said))
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        name, said = facts["product"], facts["question"]
+        return reply(products()[name], read(name, said), facts["cause"], facts["values"], said) if name else UNKNOWN
 
     def answers(self, view: View) -> bool:
         product, said = view.private["product"], view.private["question"]

@@ -13,28 +13,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import UNKNOWN, Action, UserError, UserModel, View
+from sonde.core import UNKNOWN, View
 from sonde.envs._rules.dialogue import GOAL
 from sonde.envs._rules.mystery.cases import Case, Frame
 from sonde.envs._rules.mystery.reading import read
 from sonde.envs._rules.mystery.replies import empty, reply, revealed
 
+from ._ruled import Ruled
+
 
 @dataclass(frozen=True, kw_only=True)
-class Narrator(UserModel):
-    """See the module. Needs the private facts `case` and `question`, takes `left` and `unmoved`, which is said
-    to a wrong accusation; for a scenario from elsewhere it knows nothing."""
+class Narrator(Ruled):
+    """See the module. Takes the private facts `left` and `unmoved` as well, which is said to a wrong accusation; for a
+    scenario from elsewhere it knows nothing."""
 
-    kind: ClassVar[str] = "users"
+    needs: ClassVar[tuple[str, ...]] = ("case", "question")
 
-    def act_now(self, view: View) -> Action:
-        facts = view.private
-        if "case" not in facts or "question" not in facts:
-            raise UserError(f"users:narrator: {view.spec.name} tells this seat nothing about a case")
-        if facts["case"] is None:
-            return Action(UNKNOWN)
+    def reply(self, facts: Mapping[str, Any]) -> str:
         known, said = facts["case"], facts["question"]
-        return Action(reply(known, said, _to_accusation(facts, known.truth.culprit), facts.get("left")))
+        if known is None:
+            return UNKNOWN
+        return reply(known, said, _to_accusation(facts, known.truth.culprit), facts.get("left"))
 
     def answers(self, view: View) -> bool:
         known: Case | None = view.private["case"]

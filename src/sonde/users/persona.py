@@ -6,29 +6,25 @@ and from what the question is about (`envs/_rules/personas.py`); nothing else in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, UserError, UserModel, View
+from sonde.core import View
 from sonde.envs._rules.personas import LOST, requests
+
+from ._ruled import Ruled
 
 
 @dataclass(frozen=True, kw_only=True)
-class Persona(UserModel):
-    """See the module. Needs the private facts `request`, `persona` and `question`."""
+class Persona(Ruled):
+    """See the module."""
 
-    kind: ClassVar[str] = "users"
+    needs: ClassVar[tuple[str, ...]] = ("request", "persona", "question")
+    hidden: ClassVar[str] = "persona"
 
-    def act_now(self, view: View) -> Action:
-        facts = view.private
-        if any(name not in facts for name in ("request", "persona", "question")):
-            raise UserError(f"users:persona: {view.spec.name} tells this seat nothing about a persona")
-        return Action(requests()[facts["request"]].told(facts["persona"], facts["question"]))
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        return requests()[facts["request"]].told(facts["persona"], facts["question"])
 
     def answers(self, view: View) -> bool:
         return self.act_now(view).text != LOST
-
-    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        told = requests()[view.private["request"]].told
-        return [float(told(persona, view.private["question"]) == reply) for persona in hypotheses]

@@ -7,28 +7,22 @@ country. It is what the filter of the environment takes for granted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import Action, UserError, UserModel, View
+from ._ruled import Ruled
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resident(UserModel):
-    """See the module. Needs the private facts `city` and `question`."""
+class Resident(Ruled):
+    """See the module. Hypotheses are titles such as "Lisbon, Portugal"."""
 
-    kind: ClassVar[str] = "users"
+    needs: ClassVar[tuple[str, ...]] = ("city", "question")
+    hidden: ClassVar[str] = "city"
 
-    def act_now(self, view: View) -> Action:
-        facts = view.private
-        if "city" not in facts or "question" not in facts:
-            raise UserError(f"users:resident: {view.spec.name} tells this seat of no city")
-        return Action(replied(facts["city"], facts["question"]))
-
-    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """Hypotheses are titles such as "Lisbon, Portugal"."""
-        return [float(replied(title, view.private["question"]) == reply) for title in hypotheses]
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        return replied(facts["city"], facts["question"])
 
 
 def replied(title: str, said: str) -> str:

@@ -31,7 +31,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, invalid, unknown
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, Task, invalid, unknown
+from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict, lookup, name_key, only_names, verdict_on
 
 from .answer import read_answer
@@ -45,6 +46,8 @@ RETRIES = 5
 """Unreadable replies in one turn that are asked for again."""
 LONGEST_REPLY = 600
 """Characters of a reply that reach the agent."""
+LONGEST_SCENARIO = 8_000
+"""Characters of a scenario from elsewhere, and of its solution."""
 LONGEST_VERDICT = 8_000
 """Characters of a judge's reply that are read, its last ones."""
 
@@ -54,6 +57,9 @@ _GOAL = re.compile(
     r"\bgoal reached\b(?P<more>[^\w.!;]*\b(?:no|not|false|never|yet)\b|[^\w.!;?]*\?(?!\W*yes\b))?", re.IGNORECASE
 )
 _NO_CLAIM = re.compile(r"\b(?:not|no|never|cannot|until|unless|if|once|when|whether)\b|n['’]t\b", re.IGNORECASE)
+
+
+_FOREIGN = ("scenario", "solution")
 
 
 class Talk(NamedTuple):
@@ -164,6 +170,20 @@ class Dialogue(Env[Talk]):
     def earned(self, state: Talk, won: bool) -> float:
         """The agent's reward for a turn."""
         return 1.0 if won else 0.0
+
+    # --- scenarios from elsewhere ------------------------------------------------------------------------------------
+
+    def foreign(self, hidden: Json) -> Task | None:
+        """The task of a scenario, `{"scenario": ..., "solution": ...}`, that only a language model can play; None if it
+        is none."""
+        if not isinstance(hidden, Mapping) or hidden.keys().isdisjoint(_FOREIGN):
+            return None
+        for field in _FOREIGN:
+            text = hidden.get(field)
+            if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SCENARIO:
+                raise invalid(f"{self.name}: hidden: {field}", text, f"a text of 1 to {LONGEST_SCENARIO} characters")
+        setup = {field: hidden[field] for field in _FOREIGN}
+        return self.listed("custom", 0, Frozen[Json](foreign=True, scenario=setup["scenario"]), Frozen[Json](setup))
 
     # --- seats -------------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ class Dimension(NamedTuple):
 
     name: str
     topic: str
+    question: str
     ask: tuple[str, ...]
     values: Mapping[str, Value]
 
@@ -81,7 +82,7 @@ def dimensions() -> Mapping[str, Dimension]:
     found: dict[str, Dimension] = {}
     for name, row in data()["dimensions"].items():
         values = {v: Value(r["said"], r["advice"], tuple(map(plain, r["cues"]))) for v, r in row["values"].items()}
-        found[name] = Dimension(name, row["topic"], tuple(row["ask"]), values)
+        found[name] = Dimension(name, row["topic"], row["question"], tuple(row["ask"]), values)
     return found
 
 
@@ -108,7 +109,7 @@ class Request:
     def questions(self) -> tuple[str, ...]:
         """A question about everything, one about each topic, and one about each dimension."""
         topics = tuple(f"What should I know about {data()['topics'][t][0]}?" for t in self.topics)
-        return ("What matters most to you here?", *topics, *(_DIMENSION_QUESTIONS[d.name] for d in self.dimensions))
+        return ("What matters most to you here?", *topics, *(d.question for d in self.dimensions))
 
     def asked(self, said: str) -> About:
         """What a question is about, for this request."""
@@ -276,19 +277,6 @@ def read(said: str) -> frozenset[str] | None:
 
 def _topics(about: frozenset[str]) -> frozenset[str]:
     return frozenset(dimensions()[name].topic if name != GENERAL else GENERAL for name in about)
-
-
-_DIMENSION_QUESTIONS = {
-    "diet": "Is there anything you avoid eating?", "flavour": "Which flavours do you like?",
-    "budget": "What is your budget?", "payment": "How would you rather pay, with a subscription for example?",
-    "daytime": "Is the morning or the evening better for you?", "duration": "How many minutes do you have for it?",
-    "company": "Will you be alone?", "family": "Do you have children or pets?",
-    "setting": "Would you rather be outdoors or indoors?", "room": "Is there a garden or a car?",
-    "limits": "Do you have an injury or an allergic condition?",
-    "energy": "Are you tired, or do you want to be active?",
-    "interest": "Which subjects are you interested in?", "style": "What humour or aesthetic do you prefer?",
-    "experience": "Are you a beginner?", "gadgets": "Do you use apps or gadgets?",
-}  # fmt: skip
 
 
 @cache

@@ -27,8 +27,6 @@ from .dialogue import USER, Dialogue, Talk, spoken
 SIZES = {"train": 628, "test": 200}
 """Tasks of PAPRIKA's customer service, which the environments of this kind have."""
 
-_LONGEST_SETUP = 4_000
-
 
 class Case(NamedTuple):
     """A product, its hidden cause, the value of each of its findings, and the customer's opening; or a foreign scenario
@@ -64,9 +62,9 @@ class Service(Dialogue):
     def task(self, hidden: Json) -> Task:
         """`{"product": "laptop_dead", "cause": "charger"}` and, if wanted, `opening` (0 to 2), `findings`
         (`{"led": "off"}`; the rest is drawn) and `seed` of that draw; or `{"scenario": ..., "solution": ...}`."""
+        if foreign := self.foreign(hidden):
+            return foreign
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
-        if "scenario" in setup or "solution" in setup:
-            return self._foreign(setup)
         product = products().get(_text(setup, "product"))
         if product is None:
             raise invalid(
@@ -85,17 +83,6 @@ class Service(Dialogue):
         given = _given(self.name_of_prompts, product, cause, setup.get("findings", {}))
         rng = random.Random(derive(seed, "task", self.name_of_prompts, self.presets[0], "custom", 0))
         return self._task(product.id, cause, opening, _values(product, cause, given, rng), "custom", 0)
-
-    def _foreign(self, setup: Mapping[str, Any]) -> Task:
-        for field in ("scenario", "solution"):
-            text = setup.get(field)
-            if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST_SETUP:
-                raise invalid(
-                    f"{self.name_of_prompts}: hidden: {field}", text, f"a text of 1 to {_LONGEST_SETUP} characters"
-                )
-        public = Frozen[Json](foreign=True, scenario=setup["scenario"])
-        hidden = Frozen[Json](scenario=setup["scenario"], solution=setup["solution"])
-        return self.listed("custom", 0, public, hidden)
 
     def _task(self, name: str, cause: int, opening: int, values: Sequence[int], split: str, index: int) -> Task:
         product = products()[name]

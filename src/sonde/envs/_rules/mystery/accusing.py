@@ -20,7 +20,7 @@ def accused(said: Iterable[Sentence]) -> list[str]:
     people = list(dict.fromkeys(p for s in said for p in mentioned(s.words, "p")))
     found: dict[str, None] = {}
     for sentence in said:
-        if not sentence.asks and says("guilt", sentence.words) and sentence.words[0] not in word_set("aux"):
+        if _speaks(sentence):
             found |= dict.fromkeys(_stated(sentence.words, people))
     return list(found)
 
@@ -47,40 +47,32 @@ def _stated(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
         parts = [*parts, ()] if word in _PARTS else [*parts[:-1], (*parts[-1], word)]
     parts = [part for part in parts if part and not says("deny", part)]
     guilty = [i for i, part in enumerate(parts) if says("guilt", part)]
-    if not guilty or not all(_read(parts[i]) for i in guilty):
+    more = [i + 1 for i in guilty[-1:] if i + 1 < len(parts) and parts[i + 1][0][:2] == "@p"]
+    if not guilty or not all(_read(parts[i]) for i in guilty + more):
         return []
-    last = guilty[-1] + 1
-    more = parts[last] if last < len(parts) and parts[last][0][:2] == "@p" else ()
-    if not _read(more):
-        return []
-    found = [p for i in guilty for p in mentioned(parts[i], "p")]
-    found += mentioned(more, "p") if found else []
-    beside = [
-        p
-        for i in guilty
-        for j in (i + 1, i - 1)
-        if 0 <= j < len(parts) and _read(parts[j])
-        for p in mentioned(parts[j], "p")
-    ]
+    own, near = guilty + more, [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(parts) and _read(parts[j])]
+    for where in (own, near):
+        if found := list(dict.fromkeys(p for i in where for p in mentioned(parts[i], "p"))):
+            return found
     meant = any(not _SOMEBODY.isdisjoint(parts[i]) for i in guilty) and len(everybody) == 1
-    return list(dict.fromkeys(found or beside)) or (list(everybody) if meant else [])
+    return list(everybody) if meant else []
 
 
 def _read(part: tuple[str, ...]) -> bool:
     """Whether every word of a clause belongs to an accusation: "the killer's cousin" is somebody else."""
     inside = {i for spot in spots("guilt", part) for i in range(spot.start, spot.end)}
     own = listed_as("accusing")
-    owner = next((i for i, w in enumerate(part) if w == "s" and part[i - 1][0] != "@"), len(part))
-    if says("guilt", part[:owner]) and part[owner + 1 : owner + 2] not in ((), ("name",)):
-        return False
     return all(i in inside or w[0] == "@" or w in own or w.endswith("ly") for i, w in enumerate(part))
+
+
+def _speaks(sentence: Sentence) -> bool:
+    """Whether a sentence speaks of guilt and asks nothing."""
+    return not sentence.asks and sentence.words[0] not in word_set("aux") and says("guilt", sentence.words)
 
 
 def _open(sentence: Sentence) -> bool:
     """Whether a sentence speaks of guilt and neither asks, denies, reports nor supposes."""
-    words = sentence.words
-    stated = not sentence.asks and words[0] not in word_set("aux") and says("guilt", words)
-    return stated and not _supposed(words) and not says("deny", words)
+    return _speaks(sentence) and not _supposed(sentence.words) and not says("deny", sentence.words)
 
 
 def may_accuse(said: Iterable[Sentence]) -> bool:

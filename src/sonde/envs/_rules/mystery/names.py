@@ -17,7 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from sonde.people.language.lists import word_set
+from sonde.people.language.lists import word_list, word_set
+from sonde.people.language.numbers import UNITS
 from sonde.people.language.words import base, is_verb, tokens
 from sonde.people.meaning.lexicon import expansions
 
@@ -181,24 +182,27 @@ def _mention(book: Mapping[str, Sequence[Entry]], words: Sequence[str], shapes: 
 
 
 def _stands(words: Sequence[str], at: int, run: _Run) -> bool:
-    """Whether a run stands for the thing: not part of the name of another, nor a verb."""
+    """Whether a run stands for the thing, and not for a part of another's name: by the words beside it."""
     before, after = (words[at - 1] if at else ","), (words[run.end] if run.end < len(words) else ",")
-    kind = run.entry.mark[1]
-    if before in ("a", "another", "my", "every") and (kind in "pb" or not run.full):
+    kind, whole = run.entry.mark[1], run.full and run.words > 1
+    if before in _ANY and (kind in "pb" or not whole):
         return False
     if run.words == 1 and (words[at] in word_set("aux") or before in listed_as("subject")):
         return False
-    whole = run.full and run.words > 1
-    if not whole and not (before in listed_as("before") or _plain(before)):
-        return False
-    if run.words == 1 and is_verb(words[at]) and before not in listed_as("article") and after not in (",", "and"):
-        return False
-    return (kind not in "lpv" and whole) or after in listed_as("after") or _plain(after)
+    return (whole or _beside(before, "before")) and ((whole and kind not in "lpv") or _beside(after, "after"))
+
+
+_ANY = frozenset(("a", "another", "my", "every"))
+
+
+def _beside(word: str, side: str) -> bool:
+    """Whether a word may stand before or after a name."""
+    return word in listed_as(side) or _plain(word)
 
 
 def _plain(word: str) -> bool:
     """Whether a word is none that may be part of a name."""
-    return word[0] == "@" or word == "," or word.endswith(("ly", "ing", "ed")) or word.isdigit() or _is_function(word)
+    return word == "," or word[0] == "@" or word.endswith(("ly", "ing", "ed")) or _is_function(word)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -208,17 +212,12 @@ def _is_function(word: str) -> bool:
 
 
 def _misnamed(words: Sequence[str], at: int, run: _Run) -> bool:
-    """Whether a name stands beside one that does not belong to it."""
-    used = words[at : run.end]
-    beside = [words[i] for i in (at - 1, run.end) if 0 <= i < len(words)]
-    if any(w in all_names() and w not in used for w in beside):
-        return True
-    stranger = at > 0 and words[at] != run.entry.words[0] and not (_plain(words[at - 1]) or _titled(words[at - 1]))
-    return stranger
-
-
-def _titled(word: str) -> bool:
-    return word in listed_as("before") or word in _titles()
+    """Whether a family name stands behind one that does not belong to it."""
+    return (
+        at > 0
+        and words[at] != run.entry.words[0]
+        and not (_beside(words[at - 1], "before") or words[at - 1] in _titles())
+    )
 
 
 @cache
@@ -235,6 +234,11 @@ _END = re.compile(r"[.!;\n]+(?=\s|$)|\?|(?<=\d)\.(?=\s)|\s+[-–—]+\s+|…")
 _MARKUP = re.compile(r"[*_#\"“”«»`()\[\]]+")
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
 _CLOCK = re.compile(r"(\d{1,2})[:.](\d\d)")
+_COUNTED = re.compile(
+    r"\b(?:the )?(?:(?P<which>first|second|third|fourth|last|only|[1-4](?:st|nd|rd|th)) )?(?P<kind>suspect|witness)"
+    r"(?(which)| (?:number |no\. |#)?(?P<number>[1-4]|one|two|three|four))\b",
+    re.IGNORECASE,
+)
 _STRANGER = re.compile(r"\b([A-Z][a-z]+) ([A-Z][A-Za-z]*)\b")
 
 
@@ -260,8 +264,20 @@ def sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
     hm False
     @p0 , did you see @p1 near @l5 True
     """
-    apart = _STRANGER.sub(_apart, text)
+    counted = _COUNTED.sub(lambda found: _person(frame, found), text)
+    apart = _STRANGER.sub(_apart, counted)
     return tuple(Sentence(_marked(frame, s.words), s.asks) for s in spoken(apart))
+
+
+def _person(frame: Frame, found: re.Match[str]) -> str:
+    """Who is counted instead of named: "the second suspect", "witness 1", "the only witness"."""
+    group = [p.name for p in frame.people if p.suspect is (found["kind"].lower() == "suspect")]
+    word = (found["which"] or found["number"]).lower()
+    if word in ("last", "only"):
+        return group[-1] if word == "last" or len(group) == 1 else found[0]
+    ordinals = word_list("ordinals")
+    n = ordinals.index(word) if word in ordinals else int(word[0]) - 1 if word[0].isdigit() else UNITS.get(word, 0) - 1
+    return group[n] if 0 <= n < len(group) else found[0]
 
 
 def _apart(found: re.Match[str]) -> str:
@@ -302,8 +318,6 @@ def _joined(frame: Frame, words: Sequence[str]) -> Iterable[str]:
 
 def _calls(frame: Frame, word: str, mark: str) -> bool:
     """Whether a word before somebody's name is a title, or says what they are."""
-    if mark[1] not in "pv":
-        return False
     return word in listed_as("title") or (mark[1] == "p" and word in tokens(frame.people[int(mark[2:])].role))
 
 

@@ -22,7 +22,7 @@ from .looking import looked, seen, worn
 from .names import Sentence, mentioned, sentences
 from .phrases import listed_as, says, spots
 from .topics import topic
-from .units import BODY, MANY, NOTHING, WH, Context, Reading, Words, affirmed, begun, numbered, order, parts, reasoned
+from .units import BODY, MANY, NOTHING, WH, Context, Reading, Words, affirmed, begun, numbered, order, parts
 
 LONGEST: Final = 2000
 """Characters of a message that are read."""
@@ -57,7 +57,7 @@ def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = Fa
         words = affirmed(numbered(sentence.words))
         called = _called(words, here)
         here = here._replace(teller=called, told=bool(_called(words, here._replace(teller=""))) or here.told)
-        units = list(parts(reasoned(words)))
+        units = list(parts(words))
         open_ = units and (sentence.asks or "either" in units[0]) and says("later", tuple(units[0]))
         for unit in () if open_ else units:
             if guilty and (says("guilt", tuple(unit)) or order(tuple(unit)) is None):
@@ -87,8 +87,7 @@ def _unit(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
         return MANY if here.people or here.things else NOTHING
     if words[0] == "had" and not asks:
         return NOTHING
-    everybody = says("all", words) and (here.teller or verb is not None)
-    if everybody and (begun("ask", words, verb) or not mentioned(words, "ri")):
+    if says("all", words) and (begun("ask", words, verb) or (here.teller and not mentioned(words, "ri"))):
         return MANY
     asked = _object(here, words, verb)
     if asked is not None:
@@ -105,7 +104,7 @@ def _unit(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
 def _requests(words: Words) -> bool:
     """Whether somebody who is spoken to is asked something."""
     told = [w for w in words if w != ","]
-    if told[1:2] and told[0][0] == told[1][0] == "@":
+    if [w[0] for w in told[:2]] == ["@", "@"]:
         return False
     rest = [w for w in told if w[0] != "@" and w not in listed_as("lead") - {"i", "we", "you"}]
     return not rest or rest[0] not in _STATED or says("wish", tuple(told))
@@ -131,12 +130,6 @@ def _called(words: Words, here: Context) -> str:
             return "," if joined and yours else word[1:]
         if yours and alone and words[i - 1 : i] in ([","], (",",)):
             return word[1:]
-    last = words[-1] if words else ","
-    if yours and last[0] == "@" and last[1] in "pb" and not here.teller:
-        behind = words[-2] if len(words) > 1 else ""
-        return (
-            last[1:] if behind not in word_set("prepositional") | {"see", "know", "notice", "saw", "and", "or"} else ""
-        )
     return here.teller
 
 
@@ -155,9 +148,6 @@ def _object(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[st
             return here.people[-1], rest
         if here.teller or here.people:
             return here.teller or here.people[-1], words[spot.end :]
-    first = next((i for i, w in enumerate(words[:-1]) if w[0] == "@" and w[1] in "pb"), 0)
-    if first and all(w in listed_as("lead") for w in words[:first]) and _told(words[first + 1 :]):
-        return words[first][1:], words[first + 1 :]
     return None
 
 
@@ -173,11 +163,6 @@ def _one(mark: str, rest: Words) -> str:
     joined = next((w for w in rest[:3] if w not in ("to", "with", ",", "and", "or", "then")), "")
     more = joined[:2] in ("@p", "@b") and rest[0] in (",", "and", "or")
     return "," if more or {"too", "both"} & {*rest} else mark[1:]
-
-
-def _told(behind: Words) -> bool:
-    """Whether somebody is to tell something."""
-    return bool(behind) and says("telling", tuple(behind[1:2] if behind[0] == "to" else behind[:1]))
 
 
 def _asked(here: Context, teller: str, words: Words, told: bool = False) -> Reading:
@@ -197,29 +182,17 @@ def _asked(here: Context, teller: str, words: Words, told: bool = False) -> Read
     return Reading("act", Act("ask", teller, found)) if found else Reading("talk", person=int(teller[1:]))
 
 
-_OWN = {
-    "he": "you",
-    "she": "you",
-    "they": "you",
-    "him": "you",
-    "them": "you",
-    "his": "your",
-    "her": "your",
-    "their": "your",
-}
+_OWN = dict.fromkeys(("he", "she", "they", "him", "them"), "you") | dict.fromkeys(("his", "her", "their"), "your")
 
 
 def _as_asked(here: Context, words: Words, teller: str, told: bool) -> tuple[str, ...]:
     """The question with the person asked as "you"."""
     start = next((i for i, w in enumerate(words) if w not in (f"@{teller}", ",")), 0)
-    words = words[start:]
-    out = ["you" if w == f"@{teller}" else "weapon" if w == "@i1" else w for w in words]
-    others = [p for p in here.people if p not in (teller,)]
-    if told or {"you", "your"} & {*words}:
-        if others:
-            return tuple(f"@{others[-1]}" if w in ("he", "she", "him", "her") else w for w in out)
-        return tuple("@v" if w in ("he", "she", "him", "her", "his") else w for w in out)
-    return tuple(_OWN.get(w, w) for w in out)
+    out = ["you" if w == f"@{teller}" else "weapon" if w == "@i1" else w for w in words[start:]]
+    if not told and {"you", "your"}.isdisjoint(out):
+        return tuple(_OWN.get(w, w) for w in out)
+    other = next((f"@{p}" for p in reversed(here.people) if p != teller), "@v")
+    return tuple(other if w in ("he", "she", "him", "her") else w for w in out)
 
 
 def _third(here: Context, words: tuple[str, ...], asks: bool) -> Reading:

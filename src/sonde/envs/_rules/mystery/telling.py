@@ -1,7 +1,8 @@
 """What a detective reads: the briefing, and the answer to every act.
 
 Texts are written from the frame and from the values that an act reveals, never from anything else that is hidden: two
-cases that agree in those give the same words. Sentences of the same meaning are chosen by the frame's salt and by whom
+cases that agree in those give the same words; only when a game is over, whoever played it is told who did it and what
+shows it, which is no part of an episode. Sentences of the same meaning are chosen by the frame's salt and by whom
 they are about, so that people do not all say the same thing. Nobody is called he or she.
 
 Source: ours; see `cases`.
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from .cases import TOPICS, Act, Case, Frame, Item, Person, Place, Record, data
-from .filter import CLEARS, IMPLICATES, OPEN, SOLID, VALUES, Channel, Slot
+from .filter import IMPLICATES, OPEN, VALUES, Channel, Slot
 
 _DENIED: tuple[tuple[str, Channel], ...] = (("alibi", "alibi"), ("victim", "motive"), ("scene", "sighting"))
 """What a person says the same about whatever is true, and the channel that refutes it if it implicates."""
@@ -72,12 +73,6 @@ def lies(case: Case) -> tuple[Lie, ...]:
                 source = next(act for act, slots in frame.acts.items() if slot in slots)
                 found.append(Lie(Act("ask", person.id, topic), source))
     return tuple(found)
-
-
-def excuses(case: Case, person: int) -> tuple[Slot, ...]:
-    """What proves that a person did not do it: the solid channels that clear them."""
-    vector = zip(case.frame.channels, case.truth.vectors[person], strict=True)
-    return tuple(Slot(person, c) for c, v in vector if v == CLEARS and c in SOLID)
 
 
 # --- briefing --------------------------------------------------------------------------------------------------------
@@ -235,6 +230,27 @@ def _look(frame: Frame, number: int) -> str:
     more = [r.name for r in records[1:]] + [i.name for i in frame.items if i.place == number]
     tail = f" {pick(frame, text['here'], 'here', number)}" if more else ""
     return fill(frame, said + tail, room=place.name, record=name, items=listed(more))
+
+
+# --- the end ----------------------------------------------------------------------------------------------------------
+
+
+def ending(case: Case) -> str:
+    """Who did it, why, and how it can be known."""
+    frame, number = case.frame, case.truth.culprit
+    text, person, found = data()["text"]["ending"], frame.people[number], _found(case)
+    why = [motive(frame, number, IMPLICATES)] if "motive" in found else []
+    trace = data()["traces"][frame.trace]["name"]
+    keys = [f"access_{frame.means}" if c == "access" else c for c in found if c != "motive"]
+    how = fill(frame, f"{{g}} {listed([text[key] for key in keys])}.", person, item=trace)
+    return " ".join([fill(frame, text["who"], person, a=person.role), *why, how])
+
+
+def _found(case: Case) -> list[str]:
+    """The channels that implicate the culprit: at least two."""
+    frame, truth = case.frame, case.truth
+    own = zip(frame.channels, truth.vectors[truth.culprit], strict=True)
+    return [channel for channel, value in own if value == IMPLICATES]
 
 
 # --- words -----------------------------------------------------------------------------------------------------------

@@ -25,16 +25,13 @@ def topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
     others = [p for p in mentioned(words, "p") if p != teller]
     if others:
         return "" if says("company", words) else others[0] if len(others) == 1 else "several"
-    if says("all of you", words):
-        return "several"
     plain = _untimed(words)
     found = [name for name in _ORDER if _about(name, plain, frame)]
-    if says("others", plain) and not says("not others", words) and found[:1] != ["access"]:
+    if says("others", plain) and not says("not others", words):
         first = min(spot.start for spot in spots("others", plain))
         anybody = not listed_as("anybody").isdisjoint(plain)
         if not found or (anybody if found[0] in ("death", "alibi", "scene") else first < _first(found[0], plain)):
             return "others"
-    found = found or [name for name in ("death", "alibi") if says(name, words) and not _denied(name, words)]
     return "several" if _apart(found, plain) else found[0] if found else ""
 
 
@@ -42,18 +39,12 @@ def _first(name: str, words: tuple[str, ...]) -> int:
     return min(spot.start for spot in (*spots(name, words), *spots("strife", words)))
 
 
-def _denied(name: str, words: tuple[str, ...]) -> bool:
-    """Whether a question that seems to be about something is not."""
-    return name in ("victim", "death") and says(f"not {name}", words)
-
-
 def _about(name: str, words: tuple[str, ...], frame: Frame) -> bool:
-    own = _of_you(words)
-    if name == "access":
-        return (own or "you" in words) and (says("access", words) or (frame.means == "skill" and says("skill", words)))
-    if name == "victim" and says("strife", words) and says("both", words):
-        return not says("not victim", words)
-    return says(name, words) and not _denied(name, words) and (own or name in ("victim", "death"))
+    if name in ("victim", "death"):
+        strife = name == "victim" and says("strife", words) and says("both", words)
+        return (strife or says(name, words)) and not says(f"not {name}", words)
+    skilled = name == "access" and frame.means == "skill" and says("skill", words)
+    return (skilled or says(name, words)) and (_of_you(words) or (name == "access" and "you" in words))
 
 
 def _of_you(words: Words) -> bool:

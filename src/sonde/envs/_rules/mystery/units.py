@@ -1,6 +1,6 @@
 """The parts of a detective's message that may do something each, and what is known when one is read.
 
-A sentence is read without what it denies or dismisses and without a reason in front, and is cut before every further
+A sentence is read without what it denies or dismisses, and is cut before every further
 order or question. Source: ours; see `reading`.
 """
 
@@ -74,25 +74,15 @@ def affirmed(words: Words) -> list[str]:
 
 
 def _expects(words: Words, at: int) -> bool:
-    """Whether a "not" belongs to a question that expects a yes."""
+    """Whether a "not" belongs to a question that expects a yes: "did he not"."""
     before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
-    if after in ("you", "it", "he", "she", "they", "true", "so") and before in word_set("aux"):
-        return True
-    return before == "or" or (before == "you" and at > 1 and words[at - 2] in word_set("aux"))
-
-
-def reasoned(words: list[str]) -> list[str]:
-    """Without a reason or an aim in front ("to verify his alibi, ...")."""
-    while words and words[0] == ",":
-        words = words[1:]
-    if words and words[0] in listed_as("reason") and "," in words and words[1][:1] != "@":
-        rest = words[words.index(",") + 1 :]
-        return rest if any(w != "," for w in rest) else words
-    return words
+    return before in word_set("aux") and after in ("you", "it", "he", "she", "they", "true", "so")
 
 
 def parts(words: Words) -> Iterable[list[str]]:
-    """The parts of a sentence that may do something each."""
+    """The parts of a sentence that may do something each, without a reason or an aim in front ("to verify it, ...")."""
+    if words and words[0] in listed_as("reason") and "," in words:
+        words = words[words.index(",") + 1 :]
     part: list[str] = []
     for i, word in enumerate(words):
         aims = i > 1 and words[i - 2] == "to" and words[i - 1][0] != "@"
@@ -115,13 +105,9 @@ def _begins(rest: Words) -> bool:
     """Whether another order or question begins."""
     first = next((i for i, w in enumerate(rest) if w not in (",", "and", "also", "then", "so")), 0)
     rest = rest[first:]
-    if not rest or rest[0] in ("i", "we"):
-        return bool(rest)
-    if rest[0] in WH:
-        return True
-    if rest[0] in word_set("aux"):
+    if rest and rest[0] in word_set("aux"):
         return "you" in rest[1:3]
-    return order(tuple(rest[:_SOON])) is not None
+    return bool(rest) and (rest[0] in WH or order(tuple(rest[:_SOON])) is not None)
 
 
 def order(words: tuple[str, ...]) -> int | None:
@@ -129,7 +115,7 @@ def order(words: tuple[str, ...]) -> int | None:
     lead = listed_as("lead")
     starts = {s.start for name in ("ask", "look", "about", "go", "seek", "charge") for s in spots(name, words)}
     for i, word in enumerate(words):
-        if i in starts and word != "going" and not (word.endswith("ed") and word != "need"):
+        if i in starts and not word.endswith(("ed", "going")):
             return i
         if word not in lead and not word.endswith("ly"):
             return None

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from typing import Literal, overload
+from typing import Literal
 
 from sonde.people.language.words import name_key
 
 from ..checks import plain
 from ..dialogue import GOAL
 from .asking import questions
-from .knowledge import Knowledge, knowledge
+from .knowledge import knowledge
 from .names import topics_named
 from .room import Reading, read
 
@@ -121,7 +121,7 @@ class TopicAnswers:
 
     @property
     def names(self) -> Sequence[str]:
-        return _Names(knowledge())
+        return knowledge().names
 
     @property
     def questions(self) -> Sequence[str]:
@@ -163,29 +163,6 @@ class TopicAnswers:
             no = left & ~yes & claim.no
             parts = {GOAL: won, TEXTS["yes"]: yes, TEXTS["no"]: no, TEXTS["unknown"]: left & ~yes & ~no}
         return {reply: mask for reply, mask in parts.items() if mask}
-
-
-class _Names(Sequence[str]):
-    """The names of all topics, with a quick `index`."""
-
-    def __init__(self, knows: Knowledge) -> None:
-        self._knows = knows
-
-    def __len__(self) -> int:
-        return len(self._knows.names)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        return self._knows.names[index]
-
-    def index(self, value: str, start: int = 0, stop: int | None = None) -> int:
-        found = self._knows.index.get(value)
-        if found is None:
-            raise ValueError(f"{value!r} is no topic")
-        return found
 
 
 __all__ = ["TEXTS", "TopicAnswers", "Verdict", "article", "guess", "mentioned", "topics_named", "verdict", "verdict_on"]

@@ -11,7 +11,7 @@ import json
 import zlib
 from base64 import b64decode
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -235,4 +235,26 @@ class Knowledge:
 @cache
 def knowledge() -> Knowledge:
     """The knowledge base, loaded once per process."""
-    return Knowledge(json.loads(files("sonde.envs").joinpath("data", "twenty_questions.json").read_text("utf-8")))
+    return Knowledge(json.loads(text(".json")))
+
+
+def text(name: str) -> str:
+    """A data file, such as `_rules.txt`."""
+    return files("sonde.envs").joinpath("data", f"twenty_questions{name}").read_text("utf-8")
+
+
+def rows(name: str) -> Iterator[str]:
+    """The lines of `twenty_questions_NAME.txt` that say something."""
+    return (line for line in text(f"_{name}.txt").splitlines() if line and line[0] != "#")
+
+
+@cache
+def blocks(name: str) -> Mapping[str, Sequence[str]]:
+    """The lines of `twenty_questions_NAME.txt` under each heading in brackets."""
+    found: dict[str, list[str]] = {}
+    for line in rows(name):
+        if line[0] == "[":
+            found[line[1:-1]] = []
+        else:
+            found[next(reversed(found))].append(line)
+    return found

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from sonde.people.language.words import Words, is_participle, key, name_key
 from sonde.people.meaning.claims import Claim, either
 
 from ..partition import bits
-from .knowledge import knowledge
+from .knowledge import knowledge, rows
 from .regions import native, region, regions
 
 Asked = Callable[[str], "Claim | None"]
@@ -153,9 +152,8 @@ class _Others(NamedTuple):
 
 @cache
 def _others() -> _Others:
-    text = files("sonde.envs").joinpath("data", "twenty_questions_others.txt").read_text("utf-8")
     lines, bases = dict[str, str](), list[int]()
-    for line in text.splitlines():
+    for line in rows("others"):
         if line.startswith("= "):
             bases.append(int(line[2:], 16))
         else:

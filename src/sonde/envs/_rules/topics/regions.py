@@ -10,59 +10,47 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from sonde.people.language.words import Words, tokens
 from sonde.people.meaning.claims import Claim, strong
 from sonde.people.meaning.columns import union
 
-from .knowledge import knowledge
+from .knowledge import knowledge, rows
 
-CONTINENTS: Mapping[str, Sequence[str]] = {
-    "africa": ("africa", "african"),
-    "asia": ("asia", "asian"),
-    "europe": ("europe", "european"),
-    "north_america": ("north america", "north american"),
-    "south_america": ("south america", "south american"),
-    "australia": ("oceania", "australasia", "oceanian"),
-    "antarctica": ("antarctica", "antarctic"),
-    "americas": ("americas", "new world"),
-    "eurasia": ("eurasia",),
-}
-"""Continent -> names and adjectives."""
-_WIDER = {"americas": ("north_america", "south_america"), "eurasia": ("europe", "asia"), "australia": ("oceania",)}
 _TAIL = frozenset(["continent", "people", "person", "origin", "descent", "nationality", "citizen", "country"])
 
 
 class Region(NamedTuple):
-    """A country, a group of them or a part: its names, words for its people, its continents, the countries in it."""
+    """A country, a group of them, a part of one or a continent: its names, words for its people, its continents, the
+    countries in it, and which sign its line has."""
 
     names: Sequence[str]
     people: Sequence[str]
     continents: Sequence[str]
     members: Collection[str]
-    part: bool = False
+    sign: str = ""
+
+    @property
+    def broad(self) -> bool:
+        """Whether it is a continent, or made of some."""
+        return self.sign == "*"
 
 
 @cache
 def regions() -> Mapping[str, Region]:
-    """Every country and group of the data file, and the continents."""
-    text = files("sonde.envs").joinpath("data", "twenty_questions_places.txt").read_text("utf-8")
+    """Every country and group of the data file, and the continents, which come last."""
     found: dict[str, Region] = {}
-    for line in text.splitlines():
-        name, colon, rest = line.partition(":")
-        if colon and not line.startswith("#"):
-            names, *more = [[part.strip() for part in field.split(",") if part.strip()] for field in rest.split("/")]
-            if name[0] in "+=":
-                found[name[1:]] = Region(names, (), (), more[0], name[0] == "=")
-            else:
-                where = ["oceania" if c == "australia" else c for c in more[1]]
-                found[name] = Region(names, more[0], where, [name])
-    for name, words in CONTINENTS.items():
-        wide = _WIDER.get(name, (name,))
-        inside = [n for n, r in found.items() if not set(wide).isdisjoint(c for c in r.continents)]
-        found[name] = Region(words, (), wide, inside)
+    for line in rows("places"):
+        name, _, rest = line.partition(":")
+        names, *more = [[part.strip() for part in field.split(",") if part.strip()] for field in rest.split("/")]
+        if name[0] in "+=":
+            found[name[1:]] = Region(names, (), (), more[0], name[0])
+        elif name[0] == "*":
+            inside = [n for n, r in found.items() if not set(more[0]).isdisjoint(r.continents)]
+            found[name[1:]] = Region(names, (), more[0], inside, "*")
+        else:
+            found[name] = Region(names, more[0], more[1], [name])
     return found
 
 
@@ -89,14 +77,14 @@ def people(country: str) -> Sequence[str]:
     (['new zealander'], ())
     """
     name = region(tokens(country))
-    return () if name is None or name in CONTINENTS else regions()[name].people
+    return () if name is None else regions()[name].people
 
 
 @cache
 def within(name: str) -> Claim:
     """Which topics are from, in or of a region; of a part of a country only where it is false."""
     knows, where = knowledge(), regions()[name]
-    if where.part:
+    if where.sign == "=":
         return strong(within(next(iter(where.members))), f"part {name} of")
     events, countries = knows.known("event").yes, knows.lists["country"]
     inside, listed = 0, 0
@@ -104,14 +92,13 @@ def within(name: str) -> Claim:
         column = knows.lists[field]
         inside |= union(column.having(c) for c in (*where.members, name))
         former = union(column.having(v) for v in column.values if v not in regions())
-        listed |= column.known & ~(former & ~inside if name not in CONTINENTS else 0)
+        listed |= column.known & ~(former & ~inside if not where.broad else 0)
     alone = knows.lists["continent"].known & ~countries.several
     continents = knows.lists["continent"]
     yes = (inside & ~events) | (inside & events & alone)
-    broad = name in CONTINENTS
     there = union(continents.having(c) for c in where.continents)
     elsewhere = continents.known & ~there & ~continents.having("worldwide") if where.continents else 0
-    yes |= there if broad else 0
+    yes |= there if where.broad else 0
     yes |= union(knows.lookup.get(c.replace("_", " "), 0) for c in where.members) & knows.known("country").yes
     lives, style = _lives(name), _style(name)
     living = knows.known("alive").yes & ~knows.known("person").yes
@@ -129,7 +116,7 @@ def _style(name: str) -> Claim:
     """Food of a country's kitchen, and whatever an attribute calls by the region's adjective."""
     knows, yes, no = knowledge(), 0, 0
     where = regions()[name]
-    for word in where.people[:1] or (where.names[1:2] if name in CONTINENTS else ()):
+    for word in where.people[:1] or (where.names[1:2] if where.broad else ()):
         kitchen, called = knows.known(f"{word}_food"), knows.known(word)
         yes |= kitchen.yes | called.yes
         no |= kitchen.no & knows.known("food").yes

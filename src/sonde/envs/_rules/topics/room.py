@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 
 from sonde.people.language.clauses import Subject
-from sonde.people.language.lists import sections
 from sonde.people.language.words import Words, key
 from sonde.people.meaning.claims import Claim, negated, strong
 from sonde.people.meaning.grammar import Grammar
@@ -20,26 +18,22 @@ from sonde.people.meaning.lexicon import PREPOSITIONS, Lexicon, Line, lines
 from sonde.people.meaning.room import Reading, Room, content
 
 from ..words import LENGTHS, allowed
-from .knowledge import knowledge
+from .knowledge import blocks, knowledge, text
 from .names import Namer
 from .regions import native, region, took_part, within
 from .world import SLOTS, Topics
 
 
-def _text(name: str) -> str:
-    return files("sonde.envs").joinpath("data", f"twenty_questions_{name}.txt").read_text("utf-8")
-
-
 @cache
 def declared() -> list[Line]:
     """The lines of the phrase file."""
-    return lines(_text("phrases"))
+    return lines(text("_phrases.txt"))
 
 
 @cache
 def word_sets() -> Mapping[str, frozenset[str]]:
     """The lists of `twenty_questions_lists.txt`."""
-    return {name: frozenset(body.split()) for name, body in sections(_text("lists")).items()}
+    return {name: frozenset(" ".join(body).split()) for name, body in blocks("lists").items()}
 
 
 @cache
@@ -151,13 +145,16 @@ def _read(said: str) -> Reading:
     return Reading("open") if which else found
 
 
+_MEASURED = re.compile(r"\.\.|^[<>] ")
+
+
 def _asks_which(claim: Claim) -> bool:
     """Whether a question asks which of two things is so and not whether one is: both are about the same number, or one
     of them is true of nearly everything."""
     if claim.choice is None:
         return False
     first, second = (side.text.partition(" ") for side in claim.choice)
-    if first[0] == second[0] and ".." in first[2] and ".." in second[2]:
+    if first[0] == second[0] and all(_MEASURED.search(side[2]) for side in (first, second)):
         return True
     yes, no = ((mask & knowledge().all).bit_count() for mask in (claim.yes, claim.no))
     return yes > _ALWAYS * no

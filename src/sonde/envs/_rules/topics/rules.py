@@ -15,13 +15,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from sonde.people.language.numbers import Interval
 from sonde.people.meaning.claims import Claim
 
-from .knowledge import knowledge
+from .knowledge import knowledge, rows
 from .regions import regions, within
 
 
@@ -40,14 +39,12 @@ _LINE = re.compile(r"([\w ]+?)(?: \[(.+?)\])? ([-+=]) (.+)")
 def rules() -> Mapping[str, Sequence[Rule]]:
     """Attribute -> its rules, in the order of the file."""
     found: dict[str, list[Rule]] = {}
-    text = files("sonde.envs").joinpath("data", "twenty_questions_rules.txt").read_text("utf-8")
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            row = _LINE.fullmatch(line)
-            if row is None:
-                raise ValueError(f"twenty_questions_rules.txt: {line!r} is no rule")
-            for name in row[1].split():
-                found.setdefault(name, []).append(Rule(row[3], row[2] or "", row[4]))
+    for line in rows("rules"):
+        row = _LINE.fullmatch(line)
+        if row is None:
+            raise ValueError(f"twenty_questions_rules.txt: {line!r} is no rule")
+        for name in row[1].split():
+            found.setdefault(name, []).append(Rule(row[3], row[2] or "", row[4]))
     return found
 
 

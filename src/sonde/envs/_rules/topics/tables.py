@@ -1,4 +1,4 @@
-"""What single topics measure: lengths, heights, speeds, numbers of parts, years known roughly, records.
+"""What single topics measure: lengths, heights, speeds, numbers of parts, years known roughly, units.
 
 Ours. `envs/data/twenty_questions_scales.txt` has a block per table; it explains its lines. Nothing is read before a
 comparison is asked.
@@ -8,49 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sonde.people.language.words import name_key
 from sonde.people.meaning.columns import Numbers, Range
 
-from .knowledge import knowledge
+from .knowledge import blocks, knowledge
 
+_HEAD = 4
+"""Lines of a scale before its rows."""
 _LEGS = {"two_legs": 2, "four_legs": 4, "six_legs": 6, "eight_legs": 8}
-MEASURES = (
-    "length",
-    "height",
-    "sun",
-    "diameter",
-    "population",
-    "speed",
-    "hardness",
-    "alcohol",
-    "value",
-    "order",
-    "weekday",
-)
-"""Scales of which the file has a block each, in the order in which a comparative looks for one."""
-
-
-class Scale(NamedTuple):
-    """Values by topic and by other names; `more` and `less` are its comparatives, `below` (size step, limit) what all
-    topics up to that size are under."""
-
-    name: str
-    more: Sequence[str]
-    less: Sequence[str]
-    numbers: Numbers
-    others: Mapping[str, Range]
-    below: Sequence[tuple[int, float]]
-
-
-@cache
-def blocks() -> Mapping[str, Sequence[str]]:
-    """The lines of the data file under each heading."""
-    text = files("sonde.envs").joinpath("data", "twenty_questions_scales.txt").read_text("utf-8")
-    found = (block.partition("]\n") for block in text.split("\n[")[1:])
-    return {name: [line for line in body.splitlines() if line] for name, _, body in found}
+_K = TypeVar("_K", int, str)
 
 
 def ranged(text: str) -> Range:
@@ -63,51 +31,69 @@ def ranged(text: str) -> Range:
     return float(low), float(high or low)
 
 
+def ranges(rows: Mapping[_K, str]) -> dict[_K, Range]:
+    return {name: ranged(value) for name, value in rows.items()}
+
+
+class Table(NamedTuple):
+    """The rows of a block: values by topic, and by names of what is no topic."""
+
+    topics: Mapping[int, str]
+    others: Mapping[str, str]
+
+
+@cache
+def table(name: str) -> Table:
+    lines, index = blocks("scales").get(name, ()), knowledge().index
+    rows = [(line[0] == "=", *pair) for line in lines[_HEAD * is_scale(name) :] for pair in _pairs(line)]
+    topics = {index[thing]: value for other, thing, value in rows if not other}
+    return Table(topics, {thing: value for other, thing, value in rows if other})
+
+
 def _pairs(line: str) -> list[tuple[str, str]]:
     """The `name: value` pairs of a line."""
     rows = (row.rpartition(": ") for row in line.removeprefix("= ").split("; "))
     return [(name.strip(), value.strip()) for name, _, value in rows]
 
 
-def topic_rows(lines: Sequence[str]) -> dict[int, str]:
-    """Values by topic."""
-    index = knowledge().index
-    return {index[name]: value for line in lines if line[0] != "=" for name, value in _pairs(line)}
+@cache
+def named(name: str) -> Mapping[str, Range]:
+    """The values of what is no topic, by names as `name_key` writes them."""
+    return {name_key(thing): ranged(value) for thing, value in table(name).others.items()}
 
 
-def other_rows(lines: Sequence[str]) -> dict[str, str]:
-    """Values by names of what is no topic."""
-    return {name_key(name): value for line in lines if line[0] == "=" for name, value in _pairs(line)}
+class Scale(NamedTuple):
+    """Values by topic; `more` and `less` are its comparatives, `below` (size step, limit) what all topics up to that
+    size are under."""
+
+    name: str
+    more: Sequence[str]
+    less: Sequence[str]
+    numbers: Numbers
+    below: Sequence[tuple[int, float]]
+
+
+def is_scale(name: str) -> bool:
+    """Whether a block of the file is one, with words for more and less of it."""
+    return blocks("scales").get(name, [""])[0].startswith("more:")
 
 
 @cache
 def scale(name: str) -> Scale:
-    """A scale of the data file; population also has what the lists of places say."""
-    more, less, doubt, below, *lines = blocks()[name]
-    rows = {i: ranged(value) for i, value in topic_rows(lines).items()}
-    if name == "population":
-        rows |= {i: ranged(value.split()[-1]) for i, value in topic_rows(blocks()["countries"]).items()}
-        rows |= {i: ranged(value.split()[-1]) for i, value in topic_rows(blocks()["cities"]).items()}
-    steps = [step.split("=") for step in below.partition(":")[2].split()]
-    return Scale(
-        name,
-        _listed(more),
-        _listed(less),
-        Numbers(rows, float(doubt.partition(":")[2])),
-        {other: ranged(value) for other, value in other_rows(lines).items()},
-        [(int(step), float(limit)) for step, limit in steps],
-    )
-
-
-def _listed(line: str) -> Sequence[str]:
-    return [words.strip() for words in line.partition(":")[2].split(";")]
+    """A scale of the data file; population also has what the lists of places say, sizes and weights those of topics."""
+    more, less, doubt, below = (line.partition(":")[2].strip() for line in blocks("scales")[name][:_HEAD])
+    rows = {**ranges(table(name).topics), **knowledge().numbers.get(name, {})}
+    for places in ("countries", "cities") if name == "population" else ():
+        rows |= {i: ranged(value.split()[-1]) for i, value in table(places).topics.items()}
+    steps = [(int(step), float(limit)) for step, _, limit in (pair.partition("=") for pair in below.split())]
+    return Scale(name, more.split("; "), less.split("; "), Numbers(rows, float(doubt)), steps)
 
 
 @cache
 def comparatives() -> Mapping[str, Sequence[tuple[str, bool]]]:
-    """The words of a comparative -> the scales that it may be on, and whether it is more."""
+    """The words of a comparative -> the scales that it may be on, in the order of the file, and whether it is more."""
     found: dict[str, list[tuple[str, bool]]] = {}
-    for name in MEASURES:
+    for name in filter(is_scale, blocks("scales")):
         for more in (True, False):
             for text in scale(name).more if more else scale(name).less:
                 found.setdefault(text, []).append((name, more))
@@ -117,28 +103,23 @@ def comparatives() -> Mapping[str, Sequence[tuple[str, bool]]]:
 @cache
 def compass(axis: str) -> Mapping[int, Range]:
     """`north`: from which to which latitude a country or city lies; `east`: longitude."""
-    at, rows = (0, 1) if axis == "north" else (2, 3), dict[int, Range]()
-    for i, value in topic_rows(blocks()["countries"]).items():
-        box = value.split()
-        rows[i] = float(box[at[0]]), float(box[at[1]])
-    for i, value in topic_rows(blocks()["cities"]).items():
-        point = float(value.split()[0 if axis == "north" else 1])
-        rows[i] = point, point
-    return rows
+    low, high, at = (0, 1, 0) if axis == "north" else (2, 3, 1)
+    boxes = {i: value.split() for i, value in table("countries").topics.items()}
+    points = {i: float(value.split()[at]) for i, value in table("cities").topics.items()}
+    return {i: (float(box[low]), float(box[high])) for i, box in boxes.items()} | {i: (n, n) for i, n in points.items()}
 
 
 @cache
 def years(field: str) -> Numbers:
     """`born`, `died`, `start`, `end`: exact years, and ranges where they are known roughly."""
-    rows = {i: ranged(value) for i, value in topic_rows(blocks().get(field, ())).items()}
-    return Numbers({**rows, **knowledge().numbers[field]})
+    return Numbers({**ranges(table(field).topics), **knowledge().numbers[field]})
 
 
 @cache
 def counts() -> Mapping[str, Numbers]:
     """Noun -> how many of it topics have."""
     found: dict[str, Numbers] = {}
-    for line in blocks()["counts"]:
+    for line in blocks("scales")["counts"]:
         nouns, without, row = (field.strip() for field in line.split(" | "))
         index = knowledge().index
         rows = {index[name]: ranged(value) for name, value in _pairs(row) if name in index}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from sonde.people.language.lists import word_set
@@ -22,26 +22,11 @@ from sonde.people.meaning.columns import Numbers
 from . import regions, spelling
 from .knowledge import Known, knowledge
 from .rules import ruled, rules
-from .tables import Scale, blocks, comparatives, compass, counts, other_rows, ranged, scale, topic_rows, years
+from .tables import Scale, comparatives, compass, counts, named, ranges, scale, table, years
 
 NOW = 2025
 _SLACK = 3
 """Years of doubt about an age."""
-_WEIGHTS = (0.0, 0.1, 1.0, 10.0, 50.0, 500.0, math.inf)
-_PRICES = (0.0, 5.0, 50.0, 500.0, 5000.0, math.inf)
-_KG = {"kg": 1.0, "kilogram": 1.0, "kilograms": 1.0, "kilo": 1.0, "kilos": 1.0, "gram": 0.001, "grams": 0.001,
-       "g": 0.001, "pound": 0.4536, "pounds": 0.4536, "lb": 0.4536, "lbs": 0.4536, "ton": 1000.0, "tons": 1000.0,
-       "tonne": 1000.0, "tonnes": 1000.0, "ounce": 0.02835, "ounces": 0.02835}  # fmt: skip
-_METRES = {"m": 1.0, "metre": 1.0, "metres": 1.0, "meter": 1.0, "meters": 1.0, "feet": 0.3048, "foot": 0.3048,
-           "ft": 0.3048, "km": 1000.0, "kilometers": 1000.0, "kilometres": 1000.0, "miles": 1609.0}  # fmt: skip
-_ERAS: Mapping[str, tuple[float, float]] = {
-    "built_ancient": (-9999, 499), "built_medieval": (500, 1499), "built_1500_1800": (1500, 1799),
-    "built_in_1800s": (1800, 1899), "built_in_1900s": (1900, 1999), "built_after_2000": (2000, NOW),
-    "made_before_1500": (-9999, 1499), "made_in_1800s": (1800, 1899), "made_in_1900s": (1900, 1999),
-    "made_after_2000": (2000, NOW), "ancient_work": (-9999, 499), "medieval_work": (500, 1499),
-    "modern_invention": (1900, NOW), "old_invention": (-9999, 1899),
-}  # fmt: skip
-"""Attributes that say when something was made."""
 
 
 class Topics:
@@ -95,7 +80,7 @@ class Topics:
         apart = self._people
         exact = years("start").within(when, "begun")
         yes = no = 0
-        for name, (low, high) in _ERAS.items():
+        for name, (low, high) in ranges(table("eras").others).items():
             inside, held = when.holds(low, high), knowledge().known(name).yes
             yes, no = yes | (held if inside else 0), no | (held if inside is False else 0)
         found = filled(exact, Claim("era", yes & ~no, no & ~yes))
@@ -134,19 +119,15 @@ class Topics:
     # --- sizes, weights, prices --------------------------------------------------------------------------------------
 
     def more(self, value: tuple[str, tuple[str, ...]]) -> Claim | None:
-        """More or less of something than what is named: on the scales of the comparative, and by steps of size."""
+        """More or less of something than what is named: on the scales of the comparative, one after another."""
         how, words = value
         found: Claim | None = None
         for name, up in comparatives().get(how, ()):
             part = _beside(scale(name), up, words)
+            if part is not None and name in ("size", "weight"):
+                part = part._replace(no=part.no | ruled("size_of_none").yes & ~part.yes)
             found = part if found is None else filled(found, part) if part is not None else found
-        if how in ("older", "younger", "newer"):
-            return self._older(how == "older", words)
-        step = _SIZED.get(how)
-        coarse = _stepped(*step, words) if step is not None else None
-        if coarse is not None:
-            coarse = coarse._replace(no=coarse.no | ruled("size_of_none").yes & ~coarse.yes)
-        return found if coarse is None else filled(found, coarse) if found is not None else coarse
+        return self._older(how == "older", words) if how in ("older", "younger", "newer") else found
 
     def _older(self, older: bool, words: tuple[str, ...]) -> Claim | None:
         """Older than a person, by birth, or than a thing that began in a known year."""
@@ -161,13 +142,13 @@ class Topics:
         return Claim(f"{'older' if older else 'newer'} than {' '.join(words)}", yes, no)
 
     def fits(self, words: tuple[str, ...]) -> Claim | None:
-        return _stepped("size", False, words)
+        return _beside(scale("size"), False, words)
 
     def weight(self, kg: Interval) -> Claim:
-        return _in_steps("weight", _WEIGHTS, kg)
+        return _in_steps("weight", kg)
 
     def price(self, dollars: Interval) -> Claim:
-        return _in_steps("price", _PRICES, dollars)
+        return _in_steps("price", dollars)
 
     def height(self, metres: Interval) -> Claim:
         return _measured(scale("height"), metres)
@@ -220,11 +201,10 @@ _PLACES: Mapping[str, Callable[[str], Claim]] = {
     "born_in": regions.born,
     "took_part": regions.took_part,
 }
-_SIZED = {
-    **dict.fromkeys(("bigger", "larger", "taller", "wider", "longer", "greater"), ("size", True)),
-    **dict.fromkeys(("smaller", "shorter", "tinier", "less"), ("size", False)),
-    "heavier": ("weight", True), "lighter": ("weight", False),
-}  # fmt: skip
+_USUAL = word_set("determiners") | frozenset(
+    ("typical", "average", "normal", "adult", "standard", "regular", "size", "of", "full", "grown")
+)
+"""What says nothing of a thing that is compared with."""
 
 
 def _beside(on: Scale, more: bool, words: Words) -> Claim | None:
@@ -249,63 +229,14 @@ def _below(on: Scale, limit: float) -> int:
 
 def _reference(on: Scale, words: Words) -> tuple[float, float] | None:
     """The value of what is compared with."""
-    name = name_key(" ".join(w for w in words if w not in word_set("determiners")))
+    name = name_key(" ".join(w for w in words if w not in _USUAL))
     topics = knowledge().lookup.get(name, 0)
-    held = [value for i, value in on.numbers.rows.items() if topics >> i & 1] if topics else []
-    return held[0] if len(held) == 1 else on.others.get(name)
+    return named(on.name).get(name) or (on.numbers.of(topics) if topics else None)
 
 
-def _stepped(field: str, more: bool, words: Words) -> Claim | None:
-    """By steps of size or weight: bigger than a thing of a known step."""
-    area = _area(words) if field == "size" else None
-    if area is not None:
-        found = _areas().within(Interval(area * 1.05, math.inf) if more else Interval(0, area / 1.05), "area")
-        small = knowledge().column["size"].within(Interval(-math.inf, 6), "size").yes & ~_areas().known
-        return filled(found, Claim("small", *((0, small) if more else (small, 0))))
-    step = _step_of(field, words)
-    if step is None:
-        return None
-    beyond = Interval(step + 0.1, math.inf) if more else Interval(-math.inf, step - 0.1)
-    found = knowledge().column[field].within(beyond, field)
-    same = knowledge().column[field].within(Interval(step, step), field).yes
-    return found._replace(no=found.no & ~same)
-
-
-def _step_of(field: str, words: Words) -> float | None:
-    words = [w for w in words if w not in _USUAL]
-    name = name_key(" ".join(words))
-    own = _sizes().get(name) if field == "size" else None
-    if own is not None:
-        return own
-    topics = knowledge().lookup.get(name, 0)
-    found = knowledge().column[field].of(topics) if topics else None
-    return None if found is None else found[0]
-
-
-_USUAL = frozenset(("typical", "average", "normal", "adult", "standard", "regular", "size", "of", "full", "grown"))
-
-
-@cache
-def _sizes() -> Mapping[str, float]:
-    """Things to compare with -> their step of size; a half lies between two steps."""
-    return {name: ranged(value)[0] for name, value in other_rows(blocks()["sizes"]).items()}
-
-
-@cache
-def _areas() -> Numbers:
-    """Countries, continents, seas -> thousands of square kilometres."""
-    return Numbers({i: ranged(value) for i, value in topic_rows(blocks()["areas"]).items()}, 1.05)
-
-
-def _area(words: Words) -> float | None:
-    """The area of the place that is named."""
-    topics = knowledge().lookup.get(name_key(" ".join(words)), 0)
-    found = _areas().of(topics) if topics else None
-    return None if found is None else found[0]
-
-
-def _in_steps(field: str, bounds: tuple[float, ...], asked: Interval) -> Claim:
+def _in_steps(field: str, asked: Interval) -> Claim:
     """A number known by its step, compared with an interval."""
+    bounds = [float(bound) for bound in table("steps").others[field].split()]
     rows = knowledge().numbers[field]
     held = {i: (bounds[int(step)], bounds[int(step) + 1]) for i, (step, _) in rows.items()}
     return Numbers(held).within(asked, field)
@@ -322,18 +253,11 @@ def _measured(on: Scale, asked: Interval) -> Claim:
 
 def _year_named(name: str) -> Interval | None:
     """The years of a moment or event that is named: "the death of Caesar", "the French Revolution"."""
-    own = _moments().get(name_key(name))
-    if own is not None:
+    if own := named("moments").get(name_key(name)):
         return Interval(*own)
     topics = knowledge().lookup.get(name_key(name), 0) & knowledge().known("event").yes
     first, last = (knowledge().column[field].of(topics) if topics else None for field in ("start", "end"))
     return None if first is None else Interval(first[0], (last or first)[1])
-
-
-@cache
-def _moments() -> Mapping[str, tuple[float, float]]:
-    rows = (row.rpartition(": ") for line in blocks()["moments"] for row in line.split("; "))
-    return {name_key(name): ranged(value) for name, _, value in rows}
 
 
 def _than(words: Words) -> tuple[str, tuple[str, ...]] | None:
@@ -367,6 +291,10 @@ def _letter(words: Words) -> str | None:
     return words[0] if len(words) == 1 and (len(words[0]) == 1 or words[0] in ("vowel", "consonant")) else None
 
 
+def _measure(words: Words, unit: str) -> Interval | None:
+    return measure(words, {name: size for name, (size, _) in ranges(table(unit).others).items()})
+
+
 def _aged(words: Words) -> Interval | None:
     words = [w for w in words if w not in ("years", "year", "old", "of", "age", "the")]
     return interval(words)
@@ -376,11 +304,11 @@ SLOTS: Mapping[str, Callable[[Words], Any]] = {
     "time": Times(NOW, _year_named).read,
     "amount": interval,
     "age": _aged,
-    "kg": lambda words: measure(words, _KG),
-    "metres": lambda words: measure(words, _METRES),
-    "taller": lambda words: measure(words, _METRES) if words[0] in ("taller", "higher", "shorter", "lower") else None,
-    "longer": lambda words: measure(words, _METRES) if words[0] in ("longer", "shorter") else None,
-    "heavier": lambda words: measure(words, _KG) if words[0] in ("heavier", "lighter") else None,
+    "kg": lambda words: _measure(words, "kg"),
+    "metres": lambda words: _measure(words, "metres"),
+    "taller": lambda words: _measure(words, "metres") if words[0] in ("taller", "higher", "shorter", "lower") else None,
+    "longer": lambda words: _measure(words, "metres") if words[0] in ("longer", "shorter") else None,
+    "heavier": lambda words: _measure(words, "kg") if words[0] in ("heavier", "lighter") else None,
     "older": lambda words: _aged(words) if words[0] in ("older", "younger", "over", "under", "newer") else None,
     "money": lambda words: interval([w for w in words if singular(w) not in ("dollar", "euro", "us", "usd")]),
     "place": regions.region,

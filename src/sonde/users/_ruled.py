@@ -1,0 +1,32 @@
+"""What users share that go by rules: what they say follows from the private facts of their seat and nothing else."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sonde.core import Action, UserError, UserModel, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ruled(UserModel):
+    """`needs` are the facts without which nothing can be said, `hidden` the one that hypotheses stand for."""
+
+    kind: ClassVar[str] = "users"
+    needs: ClassVar[tuple[str, ...]]
+    hidden: ClassVar[str] = ""
+
+    @abstractmethod
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        """What is said where these are the facts."""
+
+    def act_now(self, view: View) -> Action:
+        missing = [name for name in self.needs if name not in view.private]
+        if missing:
+            raise UserError(f"users:{self.name}: {view.spec.name} tells this seat nothing of {', '.join(missing)}")
+        return Action(self.reply(view.private))
+
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        return [float(self.reply({**view.private, self.hidden: h}) == reply) for h in hypotheses]
