@@ -20,12 +20,15 @@ from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
+from sonde.store.folder import write_atomically
+from sonde.train.folder import COMMAND
 from sonde.train.gather import Game, trajectories
 from sonde.train.learn import NEEDED, OFFLINE, PAIRED, learn, learn_online
 from sonde.train.presets import PRESETS, Training
 from sonde.viewer.histories import HISTORY
 
 from . import tables
+from .again import again
 from .changes import PARTS, Changes, changed, changes_of, with_changes
 from .estimate import speakers
 from .options import model_config, model_seats, trained_model, with_models
@@ -49,6 +52,7 @@ FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier
 
 
 def train(
+    typed: typer.Context,
     objective: Annotated[
         str, typer.Argument(help=f"{', '.join((*OFFLINE, *ONLINE))}, or settings by name, such as delta_belief.")
     ],
@@ -122,6 +126,7 @@ def train(
         played = trajectories([Run.load(source) for source in sources])
         with _watched(objective) as callbacks:
             done = learn(model, chosen, played, resume=resume, fresh=fresh, callbacks=callbacks)
+    write_atomically(folder / COMMAND, again(typed) + "\n")
     if report is not None:
         from sonde.viewer import write_report
 

@@ -95,7 +95,7 @@ for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.queryS
     button.addEventListener("click", () => sortBy(table, head));
   }
 
-/** By a column: downwards at first, then upwards. @param {HTMLTableElement} table @param {HTMLElement} head */
+/** By a column, every part of the table on its own: downwards at first, then upwards. @param {HTMLTableElement} table @param {HTMLElement} head */
 function sortBy(table, head) {
   const heads = [...table.querySelectorAll("thead th")];
   const column = heads.indexOf(head);
@@ -103,7 +103,10 @@ function sortBy(table, head) {
   for (const other of heads) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", sign < 0 ? "descending" : "ascending");
   const value = (/** @type {HTMLTableRowElement} */ row) => Number(row.cells[column].dataset.value);
-  table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => sign * (value(a) - value(b))));
+  for (const body of table.tBodies) {
+    const rows = [...body.rows].filter((row) => row.cells[column]); // but those that head a part
+    body.append(...rows.sort((a, b) => sign * (value(a) - value(b))));
+  }
 }
 
 // --- stepping through an episode ---------------------------------------------------------------------------------------
