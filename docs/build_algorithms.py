@@ -9,7 +9,6 @@ what is said of when to use it stands here. `tests/docs/test_algorithms.py` fail
 from __future__ import annotations
 
 import inspect
-import re
 import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +26,6 @@ from sonde.train.algos.rwr import centred_weights, exponential_weights
 from sonde.train.algos.simpo import simpo_loss
 from sonde.viewer.plots import axes
 from sonde.viewer.svg import PALETTE, inline
-from sonde.viewer.templating import asset
 
 DOCS = Path(__file__).parent
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
@@ -166,12 +164,7 @@ def _drawn(title: str, page: Page) -> str:
         ax.grid(axis="y")
         if len(page.curves) > 1:
             ax.legend(frameon=False, fontsize=8.5)
-        svg = inline(ax.figure, title, f"{page.labels[1]} over {page.labels[0]}")
-    light = asset("report.css").split("@media")[0]
-    for name, value in re.findall(r"(--[a-z0-9]+): ([^;]+);", light):
-        svg = svg.replace(f"var({name})", value)
-    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    return svg.replace("<svg ", f'<svg {names} width="460" ', 1) + "\n"
+        return WRITTEN["standing"](inline(ax.figure, title, f"{page.labels[1]} over {page.labels[0]}"))
 
 
 if __name__ == "__main__":
