@@ -145,7 +145,7 @@ def _drawn(name: str, told: Mapping[str, Any], lines: Mapping[str, Sequence[Sequ
     with axes(height=2.6, right=0.76) as ax:
         ends: list[tuple[float, Agent]] = []
         for agent, points in zip(_cast(env, list(lines)), lines.values(), strict=True):
-            found = [Estimate(*point, 1) for point in points]
+            found = [Estimate(mean, low, high, 1) for mean, low, high in points]
             curve(ax, agent, found, at=range(first, first + len(found)), scale=scale)
             ends.append((scale * found[-1].mean, agent))
         ax.set(xlabel=x, ylabel=y)
