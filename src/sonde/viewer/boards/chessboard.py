@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from sonde.core import AGENT, Episode
+from sonde.core import Episode
 from sonde.envs._rules.boards import squares
 
 from .pen import Pen
@@ -41,8 +42,7 @@ def chess(ep: Episode, reveal: bool) -> Pen:
                 continue
             _piece(pen, r, c, sign)
             c += 1
-    if ep.to_act == AGENT:
-        _moves(pen, fen)
+    pen.when_live = partial(_moves, pen, fen)  # legal moves take longer than the picture
     return pen
 
 

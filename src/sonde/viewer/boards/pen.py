@@ -7,6 +7,7 @@ Everything that is written into a picture is escaped here. Lengths are pixels at
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from xml.sax.saxutils import escape, quoteattr
 
 
@@ -17,6 +18,8 @@ class Pen:
         self.width, self.height, self.about = width, height, about
         self.pairs: dict[str, dict[str, str]] = {}
         """Answers that two places make together, one pressed after the other: `{"e2": {"e4": "e4"}}`."""
+        self.when_live: Callable[[], None] | None = None
+        """Marks places, only where the picture is played on."""
         self._parts: list[str] = []
         self._places: list[str] = []
 
@@ -53,6 +56,8 @@ class Pen:
 
     def svg(self, name: str, *, live: bool = False) -> str:
         """The element; `live` with its places as buttons, if it has any."""
+        if live and self.when_live is not None:
+            self.when_live()
         places = self._places if live else []
         pairs = f" data-pairs={quoteattr(json.dumps(self.pairs))}" if live and self.pairs else ""
         return (
