@@ -2,14 +2,15 @@
 
     python docs/build_algorithms.py
 
-Formula and departures are the module's docstring, the curve is drawn with the functions that training computes, and
-what is said of when to use it stands here. `tests/docs/test_algorithms.py` fails when a page is out of date.
+Formula and departures are the module's docstring, the curve of the loss is drawn with the functions that training
+computes, that of learning is measured (`benchmarks/learning_curves.py`), and when to use it is said here.
+`tests/docs/test_catalogue.py` fails when a page is out of date.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
+import json
 import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -19,15 +20,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sonde.metrics import Estimate
 from sonde.train.algos import OBJECTIVES, objective
 from sonde.train.algos.dpo import ipo_loss, sigmoid_loss
 from sonde.train.algos.grpo import clipped_loss
 from sonde.train.algos.kto import kto_loss
 from sonde.train.algos.rwr import centred_weights, exponential_weights
 from sonde.train.algos.simpo import simpo_loss
-from sonde.viewer.plots import axes
+from sonde.viewer.loading import DASHES, MARKERS, Agent
+from sonde.viewer.plots import axes, curve, label_ends
 from sonde.viewer.svg import PALETTE, inline
-from sonde.viewer.templating import asset
 
 DOCS = Path(__file__).parent
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
@@ -140,6 +142,7 @@ def _page(title: str, page: Page) -> str:
         f"## When to use it\n\n{page.when}\n",
         f"## Formula\n\n{WRITTEN['prose'](rest)}\n",
         f"## Curve\n\n![{title}: {page.labels[1]} over {page.labels[0]}]({title}.svg)\n",
+        _learned(title, page),
         "## Settings\n",
     ]
     for name, cls in classes.items():
@@ -149,12 +152,49 @@ def _page(title: str, page: Page) -> str:
         "Set them with `-o objective.NAME=VALUE`; how the trainer goes about it is `-o settings.NAME=VALUE` "
         "([Training](../training.md)).\n"
     )
-    return "\n".join(parts)
+    return "\n".join(part for part in parts if part)
+
+
+def _learned(title: str, page: Page) -> str:
+    """What it made of a small model, where that was measured."""
+    found = [name for name in page.names if name in measured()]
+    if not found:
+        return ""
+    how = (
+        "the success of what it played in the ten steps before, 64 games a step"
+        if _kind(found[0]) == "its own play"
+        else "success on 60 test tasks, having learned from 900 games of its own on others"
+    )
+    return (
+        f"![{title}: success over steps]({title}-learning.svg)\n\nHow `sonde-tiny-maze` learns by it "
+        f"({', '.join(found)}): {how}, with 95 % intervals. One training seed, settings `tiny_*`, not tuned "
+        f"(`python benchmarks/learning_curves.py {' '.join(found)}`).\n"
+    )
+
+
+def measured() -> dict[str, list[list[float]]]:
+    """Step, mean, low and high by objective."""
+    return json.loads((FOLDER / "learning.json").read_text("utf-8"))
 
 
 def curves() -> dict[str, str]:
     """The curves by the name of their page, as pictures that stand for themselves."""
-    return {name: _drawn(name, page) for name, page in PAGES.items()}
+    learned = {f"{name}-learning": _steps(page) for name, page in PAGES.items() if _learned(name, page)}
+    return {**{name: _drawn(name, page) for name, page in PAGES.items()}, **learned}
+
+
+def _steps(page: Page) -> str:
+    """Success over the steps of a training."""
+    found = {name: points for name in page.names if (points := measured().get(name))}
+    with axes(height=2.6, right=0.84) as ax:
+        ends: list[tuple[float, Agent]] = []
+        for i, (name, points) in enumerate(found.items()):
+            agent = Agent(i, name, PALETTE[i], DASHES[i], MARKERS[i])
+            curve(ax, agent, [Estimate(*rest, 1) for _, *rest in points], at=[step for step, *_ in points], scale=100)
+            ends.append((100 * points[-1][1], agent))
+        ax.set(xlabel="steps", ylabel="episodes won (%)", ylim=(-3, 103))
+        label_ends(ax, ends)
+        return WRITTEN["standing"](inline(ax.figure, "learning", f"Success over steps: {', '.join(found)}"))
 
 
 def _drawn(title: str, page: Page) -> str:
@@ -166,12 +206,7 @@ def _drawn(title: str, page: Page) -> str:
         ax.grid(axis="y")
         if len(page.curves) > 1:
             ax.legend(frameon=False, fontsize=8.5)
-        svg = inline(ax.figure, title, f"{page.labels[1]} over {page.labels[0]}")
-    light = asset("report.css").split("@media")[0]
-    for name, value in re.findall(r"(--[a-z0-9]+): ([^;]+);", light):
-        svg = svg.replace(f"var({name})", value)
-    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    return svg.replace("<svg ", f'<svg {names} width="460" ', 1) + "\n"
+        return WRITTEN["standing"](inline(ax.figure, title, f"{page.labels[1]} over {page.labels[0]}"))
 
 
 if __name__ == "__main__":

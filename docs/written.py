@@ -8,8 +8,11 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+from sonde.viewer.templating import asset
+
 _TABLE = re.compile(r"^\s*\|")
 _ITEM = re.compile(r"^- ")
+_VARIABLE = re.compile(r"(--[a-z0-9]+): ([^;]+);")
 _TAG = re.compile(r"(`[^`]*`)|<")
 
 
@@ -112,6 +115,18 @@ def arguments(cls: type[Any]) -> str:
     fields = [f for f in dataclasses.fields(cls) if f.init and f.metadata.get("config", True)]
     shown = [f"`{f.name}`" if (d := _default(f)) is None else f"`{f.name}={d}`" for f in fields]
     return f"Arguments: {', '.join(shown)}.\n" if shown else "No arguments.\n"
+
+
+def standing(svg: str, width: int = 460) -> str:
+    """A figure of a page as a picture of its own, light or dark as its reader's screen is."""
+    light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in asset("report.css").split("@media"))
+    used = {name for name in light if f"var({name})" in svg} | {"--paper"}
+    day, night = ("".join(f"{name}:{value[name]};" for name in sorted(used & set(value))) for value in (light, dark))
+    style = f"<style>:root{{{day}}}@media(prefers-color-scheme:dark){{:root{{{night}}}}}</style>"
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    head, body = svg.split(">", 1)
+    head = head.replace("<svg ", f'<svg {names} width="{width}" ', 1)
+    return f'{head}>{style}<rect width="100%" height="100%" rx="6" style="fill:var(--paper)"/>{body}\n'
 
 
 def _default(field: dataclasses.Field[Any]) -> str | None:

@@ -154,6 +154,16 @@ def test_a_result_of_other_rules_or_another_scale_is_out_of_date(tmp_path: Path)
     assert board.to_json()["stale"][0]["why"][0].startswith("word_guess mtp: played on version 0")
 
 
+def test_how_a_model_was_trained_is_told_by_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "command.txt").write_text("sonde train grpo maze\n")
+    model = {"name": "models:hf", "model": str(tmp_path / "model")}
+    for one in (model, {"name": "models:cached", "model": model, "path": "c"}):
+        assert results._training({"name": "agents:llm", "model": one}) == "sonde train grpo maze"
+    for none in ({"name": "agents:random"}, {"model": {"name": "models:hf", "model": "smollm2"}}):
+        assert results._training(none) == ""
+
+
 def test_an_agent_is_once_in_a_suite(tmp_path: Path) -> None:
     for name in ("a", "b"):
         results.write(result(), tmp_path / f"{name}.json")
@@ -251,6 +261,11 @@ def test_what_is_out_of_date_is_told_with_its_command(tmp_path: Path) -> None:
             "--submit: got '.', allowed: a file",
         ),
         (["--suite", "mtp", "wordle", "--agent", "random"], "environment of suite mtp: unknown name 'wordle'"),
+        (
+            ["--suite", "paprika", "best_arm", "--model", "sonde-tiny-best_arm"],
+            "got sonde-tiny-best_arm in best_arm, preset paprika, whose answers it has no words for, "
+            "allowed: best_arm, preset small",
+        ),
     ],
 )
 def test_mistakes_are_told_before_anything_is_played(args: list[str], said: str) -> None:

@@ -6,8 +6,8 @@ such files says of agents.
 
 A file holds, for every environment of the suite that was played, its whole configuration and that of all players, its
 version, the seed, how many tasks of how many, the numbers with their intervals (by task), what it cost, and a hash of
-all episodes; besides them the command, the version of sonde and the commit. What is said over environments is computed
-when files are read, never stored:
+all episodes; besides them the command, that of the training where the model was trained here, the version of sonde
+and the commit. What is said over environments is computed when files are read, never stored:
 
     headline   the mean reference score of a suite: 0 is random play, 100 the reference solver, every environment with
                the same weight; of all environments that have such a scale, or there is none
@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from . import metrics, reference
-from .core import Env, SondeError, UserError, build, content_hash, invalid, make
+from .core import AGENT, Env, SondeError, UserError, build, content_hash, invalid, make
 from .core.checked import Checked
 from .core.extras import DISTRIBUTION
 from .core.folders import write_atomically
@@ -41,6 +41,7 @@ from .metrics import Estimate, average
 from .rows import Row
 from .run import Prepared
 from .suites import Form, suite
+from .train.folder import COMMAND
 
 SCHEMA = 1
 ENOUGH = 1.0
@@ -109,7 +110,8 @@ class Headline(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Checked):
-    """What an agent, called `agent`, came to in a suite."""
+    """What an agent, called `agent`, came to in a suite; `training` is the command that made its model
+    where it was `sonde train`."""
 
     called = "result"
 
@@ -120,6 +122,7 @@ class Result(Checked):
     commit: str | None
     machine: str
     environments: tuple[Played, ...]
+    training: str = ""
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
@@ -191,7 +194,19 @@ def result(
         commit=commit,
         machine=f"Python {platform.python_version()}, {platform.machine()}",
         environments=tuple(_played(*run) for run in runs),
+        training=_training(runs[0][0].policies[AGENT].config),
     )
+
+
+def _training(agent: Mapping[str, Any]) -> str:
+    """The command that made the model of an agent's configuration; empty where none is beside it."""
+    model = agent.get("model")
+    while isinstance(model, Mapping):  # one may be in front of another
+        model = model.get("model")
+    if not isinstance(model, str) or not Path(model).is_dir():
+        return ""
+    told = Path(model).parent / COMMAND
+    return told.read_text("utf-8").strip() if told.is_file() else ""
 
 
 def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
@@ -335,6 +350,7 @@ def _line(result: Result) -> dict[str, Json]:
         "tokens": result.tokens,
         "seconds": result.seconds,
         "command": result.command,
+        "training": result.training,
     }
 
 

@@ -36,6 +36,15 @@ class Protocol:
         return self.each.get(env, self.k)
 
 
+TITLES: Mapping[str, str] = Frozen(
+    delta_belief="ΔBelief-RL: conversations in which beliefs are followed",
+    lmrl="LMRL-Gym: mazes, houses, chess, and talk with people",
+    mtp="Multi-Turn Puzzles: where what is missing has to be asked for",
+    paprika="PAPRIKA: ten groups of tasks that need exploration",
+    psrl="Toward Efficient Exploration by LLM Agents: one unknown world, again and again",
+)
+"""The papers of the suites, and what their environments are."""
+
 PROTOCOLS: Mapping[str, Protocol] = {
     "delta_belief": Protocol(8, Frozen(temperature=0.7, top_p=0.8, min_p=0.0)),
     "lmrl": Protocol(agent=Frozen(temperature=1.0, min_p=0.0), each=Frozen(maze=32, wordle=29, chess=1)),

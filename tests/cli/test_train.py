@@ -75,6 +75,7 @@ def test_values_are_learned_and_played_by() -> None:
     assert json.loads(Path("bc/data.json").read_text())["items"] == 144
     assert json.loads(Path("best/data.json").read_text())["items"] == 72
     shown = run("train", "ilql", played, "--model", "bc/model", "--out", "q", "-o", "objective.tau=0.8", *small)
+    assert Path("best/command.txt").read_text().startswith("sonde train filtered_bc ")
     assert "written: q/model" in shown and Path("q/model/heads.safetensors").is_file()
     told = json.loads(Path("q/data.json").read_text())
     assert told["options"]["tau"] == 0.8 and told["preset"] == "lmrl_dialogue_ilql"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import json
 import runpy
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,12 +19,31 @@ DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN: dict[str, Any] = runpy.run_path(str(DOCS / "written.py"))
 
 
-def test_agents_users_and_models_are_up_to_date() -> None:
+def test_users_and_models_are_up_to_date() -> None:
     for path, expected in runpy.run_path(str(DOCS / "build_catalogue.py"))["pages"]().items():
         assert (DOCS / path).read_text("utf-8") == expected, "out of date: run `python docs/build_catalogue.py`"
-    agents, rest = ((DOCS / path).read_text("utf-8") for path in ("agents/index.md", "users-and-models.md"))
-    assert all(f"\n## {name}\n" in agents for name in sonde.names("agents"))
+    rest = (DOCS / "users-and-models.md").read_text("utf-8")
     assert all(f"\n### {kind}:{name}\n" in rest for kind in ("users", "models") for name in sonde.names(kind))
+
+
+def test_every_agent_has_a_page_that_is_up_to_date() -> None:
+    build = runpy.run_path(str(DOCS / "build_agents.py"))
+    written, known = build["pages"](), build["known"]()
+    for name, text in written.items():
+        assert (DOCS / "agents" / name).read_text("utf-8") == text, "run `python docs/build_agents.py`"
+    for name in sonde.names("agents"):
+        page = (DOCS / "agents" / f"{name}.md").read_text("utf-8")
+        assert f"| [{name}]({name}.md)" in written["index.md"] and page.startswith(f"# {name}\n")
+        assert "env" not in known.get(name, {}) or build["shown"](name, known[name]) in page
+    drawn = {name for name, told in known.items() if "env" in told}
+    assert drawn == json.loads(build["DATA"].read_text("utf-8")).keys() and drawn < set(sonde.names("agents"))
+
+
+@pytest.mark.thorough
+def test_curves_of_agents_are_up_to_date() -> None:
+    for name, picture in runpy.run_path(str(DOCS / "build_agents.py"))["curves"]().items():
+        assert (DOCS / "agents" / f"{name}.svg").read_text("utf-8") == picture, name
+        ET.fromstring(picture)
 
 
 @pytest.mark.thorough
@@ -32,7 +53,7 @@ def test_objectives_are_up_to_date() -> None:
         assert (DOCS / "algorithms" / name).read_text("utf-8") == text, "run `python docs/build_algorithms.py`"
     for name, picture in build["curves"]().items():
         assert (DOCS / "algorithms" / f"{name}.svg").read_text("utf-8") == picture, name
-        assert "var(" not in picture
+        ET.fromstring(picture)
 
 
 def test_every_objective_has_a_page() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from typing import Any
@@ -23,6 +24,17 @@ def said(ep: Episode, *lines: str) -> Episode:
     for line in lines:
         ep = advance_now(ep.step(ep.env.say(line)), others)
     return ep
+
+
+def answers_on(svg: str | None) -> list[str]:
+    """What the places of a picture say when they are pressed, one after the other where two make an answer."""
+    if svg is None:
+        return []
+    board = ET.fromstring(svg)
+    places = [e.get("data-say", "") for e in board.iter() if e.get("class") == "b-place"]
+    pairs: dict[str, dict[str, str]] = json.loads(board.get("data-pairs", "{}"))
+    assert {*pairs, *(to for ends in pairs.values() for to in ends)} <= set(places)
+    return [answer for ends in pairs.values() for answer in ends.values()] if pairs else places
 
 
 def words(svg: str | None) -> list[str]:
@@ -47,6 +59,7 @@ def test_every_board_is_drawn_at_every_moment_of_a_game(name: str) -> None:
             svg = draw(ep, reveal=reveal, name="x")
             words(svg)
             assert svg is None or re.search(r'aria-label="[^"]{5,}"', svg)
+        assert set(answers_on(draw(ep, live=True))) <= set(env.actions(ep.state) or ())
         if ep.to_act != AGENT:
             break
         ep = advance_now(ep.step(policy.act_now(ep.view())), others)
@@ -142,6 +155,21 @@ def test_arms_by_hand() -> None:
     env = sonde.make("best_arm")
     ep = said(begun(env), "blue", "blue", "green")
     assert next(w for w in words(draw(ep)) if " of " in w).endswith("of 2")
+
+
+def test_places_stand_for_the_answers_that_are_left() -> None:
+    env = sonde.make("minesweeper")
+    ep = said(Episode.begin(env, env.task({"rows": 4, "cols": 4, "mines": [[0, 0], [3, 0]]})), "reveal 0 1")
+    svg = draw(ep, live=True)
+    assert sorted(answers_on(svg)) == sorted(env.actions(ep.state) or ()) and 'role="group"' in str(svg)
+    assert answers_on(draw(ep)) == answers_on(draw(said(ep, "reveal 3 0"), live=True)) == []
+    corner = Episode.begin(sonde.make("maze"), sonde.make("maze").tasks("test")[0])
+    ways = set(answers_on(draw(corner, live=True)))
+    moved = {way for way in ways if said(corner, way).turns[0].info["position"] != list(corner.state.place)}  # type: ignore[attr-defined]
+    assert ways == moved and ways < {"move up", "move down", "move left", "move right"}
+    assert answers_on(draw(begun(sonde.make("maze", preset="lmrl_partial")), live=True)) == []
+    assert {"Nf3", "e4"} <= set(answers_on(draw(begun(sonde.make("chess")), live=True)))
+    assert answers_on(draw(begun(sonde.make("best_arm")), live=True)) == ["blue", "green", "red", "yellow", "purple"]
 
 
 def test_words_that_are_drawn_are_escaped() -> None:

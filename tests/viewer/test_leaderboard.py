@@ -50,7 +50,8 @@ def test_the_page_says_what_each_agent_came_to(board: Board) -> None:
     lines = {line.result.agent: line for line in table.lines}
     assert lines["entropy"].coverage == "1 of 5" and not lines["entropy"].whole
     assert [cell and cell.tasks for cell in lines["entropy"].cells] == [None, None, None, None, 3]
-    assert [n for _, n, _ in found.agents] == [2, 1]
+    assert [n for _, n, _ in found.agents] == [2, 1] and found.environments == 5
+    assert not table.whole and list(table.parts) == list(table.lines) and table.title.startswith("Multi-Turn Puzzles")
     asks, n = found.agents[1][2]["asks"]
     assert asks is not None and asks.mean == pytest.approx(1.0) and n == 1
 

@@ -222,6 +222,32 @@ def test_a_game_is_won_and_one_is_taken_over(tab: Tab, served: Served) -> None:
     assert page.locator(".turn").count() == 0
 
 
+def test_boards_are_played_on(tab: Tab, served: Served) -> None:
+    page = tab.page
+
+    def begin(env: str) -> None:
+        page.goto(f"{served.address}play?env={env}")
+        page.get_by_label("task").fill("0")
+        page.get_by_role("button", name="begin").click()
+        page.locator(".b-place").first.wait_for()
+
+    begin("battleship")
+    page.locator(".b-place[data-say=B2]").click()
+    page.locator("#t1 .said", has_text="B2").wait_for()
+    page.locator(".b-place[data-say=A1]").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    page.locator("#t2 .said", has_text="C2").wait_for()
+    page.wait_for_function("document.activeElement.dataset.say")
+    begin("chess")
+    page.locator(".b-place[data-say=e2]").click()
+    assert page.locator(".b-place.b-to").count() == 2
+    page.locator(".b-place[data-say=g1]").click()
+    assert page.locator(".b-place[aria-pressed=true]").get_attribute("data-say") == "g1"
+    page.locator(".b-place[data-say=f3]").click()
+    page.locator("#t1 .said", has_text="N f 3").wait_for()
+
+
 def test_new_episodes_appear_without_a_reload(tab: Tab, served: Served, tmp_path: Path) -> None:
     done = Run.load(served.library.run(named(served.library, "random")).folder)
     page = tab.page

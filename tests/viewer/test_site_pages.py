@@ -151,6 +151,15 @@ def test_figures_are_drawn_once_and_other_pages_do_not_wait_for_them(
     assert drawn == ["mastermind, task 0, sample 0"]
 
 
+def test_of_a_large_run_figures_are_drawn_that_need_no_single_episode(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sonde.viewer.site.run.FIGURES", 3)
+    html = figures(library, named(library, "entropy"))
+    assert html.count("<svg") >= 2 and "Won within n turns" in html and "What was still unknown" in html
+    assert "More than 3 episodes" in html and "sonde report" in html and "How long episodes lasted" not in html
+
+
 def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Path) -> None:
     done = Run.load(next(p for p in runs.iterdir() if "--random--" in p.name and "mastermind" in p.name))
     folder = tmp_path / "growing"

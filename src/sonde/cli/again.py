@@ -13,7 +13,7 @@ from sonde.core import UserError
 
 from .shared import check_writable
 
-WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "as_json")
+WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "as_json", "resume")
 """Options that change nothing in what is measured, only where and how it is."""
 
 

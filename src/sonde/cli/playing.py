@@ -13,6 +13,7 @@ import typer
 
 from sonde.core import AGENT, EMPTY
 from sonde.core.types import Json
+from sonde.models.shipped import check_plays
 from sonde.run import Prepared, begin_anew, prepare
 
 from .options import agent_config, config_file, in_role, run_config, with_models
@@ -98,7 +99,7 @@ class Playing:
             temperature=self.temperature, min_p=self.min_p, max_new_tokens=self.max_new_tokens,
             examples=self.examples, context=self.context,
         )  # fmt: skip
-        return prepare(
+        run = prepare(
             run_config(
                 env, file=self.file, preset=preset, max_turns=max_turns, agent=policy, overrides=self.overrides,
                 defaults=defaults, split=self.split, tasks_file=self.tasks_file, n_tasks=self.n_tasks, k=self.k,
@@ -106,6 +107,9 @@ class Playing:
                 processes=self.processes, on=self.on, budget=self.budget, **settings,
             )
         )  # fmt: skip
+        model: Mapping[str, Json] = run.policies[AGENT].config.get("model", {})
+        check_plays(str(model.get("model")), run.env.spec.name, run.env.spec.preset)
+        return run
 
     def begin(self, folder: Path) -> None:
         """Before the first episode in a folder."""

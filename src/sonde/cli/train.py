@@ -13,6 +13,7 @@ import typer
 
 from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.extras import need
+from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.models.tokens import TokenEndpoint
 from sonde.paprika import PAPER, TINY, Outcome, Paprika, judged
@@ -21,12 +22,14 @@ from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
 from sonde.train.algos import OBJECTIVES, learning_from
+from sonde.train.folder import COMMAND
 from sonde.train.gather import Game, trajectories
 from sonde.train.learn import NEEDED, OFFLINE, learn, learn_online
 from sonde.train.presets import PRESETS, Training
 from sonde.viewer.histories import HISTORY
 
 from . import tables
+from .again import again
 from .changes import PARTS, Changes, changed, changes_of, with_changes
 from .estimate import speakers
 from .options import model_config, model_seats, trained_model, with_models
@@ -50,6 +53,7 @@ FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier
 
 
 def train(
+    typed: typer.Context,
     objective: Annotated[
         str, typer.Argument(help=f"{', '.join((*OFFLINE, *ONLINE))}, or settings by name, such as delta_belief.")
     ],
@@ -123,6 +127,7 @@ def train(
         played = trajectories([Run.load(source) for source in sources])
         with _watched(objective) as callbacks:
             done = learn(model, chosen, played, resume=resume, fresh=fresh, callbacks=callbacks)
+    write_atomically(folder / COMMAND, again(typed) + "\n")
     if report is not None:
         from sonde.viewer import write_report
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from sonde.core.errors import unknown
+from sonde.core.errors import UserError, unknown
 from sonde.core.frozen import Frozen
 
 
@@ -24,6 +24,8 @@ class Shipped:
     env: str
     preset: str
     context: str
+    also: tuple[str, ...] = ()
+    """Other presets whose answers it can write."""
     max_new_tokens: int = 8
     licence: str = "Apache-2.0"
 
@@ -47,10 +49,24 @@ SHIPPED: Mapping[str, Shipped] = Frozen(
         model.name: model
         for model in (
             Shipped(name="sonde-tiny-best_arm", env="best_arm", preset="small", context="render"),
-            Shipped(name="sonde-tiny-maze", env="maze", preset="pairs", context="full"),
+            Shipped(
+                name="sonde-tiny-maze", env="maze", preset="pairs", context="full",
+                also=("lmrl", "lmrl_partial", "umaze"),
+            ),
         )
     }
-)
+)  # fmt: skip
+
+
+def check_plays(name: str, env: str, preset: str) -> None:
+    """Raise `UserError` where a shipped model has no words for the answers."""
+    model = SHIPPED.get(name)
+    if model is not None and (env != model.env or preset not in (model.preset, *model.also)):
+        presets = ", ".join((model.preset, *model.also))
+        raise UserError(
+            f"model: got {name} in {env}, preset {preset}, whose answers it has no words for, allowed: {model.env}, "
+            f"preset {presets}"
+        )
 
 
 def shipped(name: str) -> Shipped:

@@ -1,5 +1,6 @@
 """The folder of a training: one writer at a time, one training in it, and what its weights come from.
 
+command.txt    what was typed, where it was `sonde train`
 .lock          held by the training that writes here
 origin.json    what it began with (`origin.py`): what a resumed one is tied to
 """
@@ -18,7 +19,7 @@ import orjson
 from sonde.core.errors import UserError
 from sonde.core.types import Json
 
-LOCK, ORIGIN = ".lock", "origin.json"
+LOCK, ORIGIN, COMMAND = ".lock", "origin.json", "command.txt"
 DATA, EPISODES, HISTORY, REFERENCE, SETTINGS = (
     "data.json", "episodes", "history.jsonl", "reference.npz", "settings.json",
 )  # fmt: skip
@@ -27,7 +28,7 @@ MODEL, ADAPTER = "model", "adapter"
 
 _MARKS = (SETTINGS, ORIGIN)
 """Removed last, so that what is left of a folder is known for what it was."""
-_LEFT = ("checkpoint-*", MODEL, ADAPTER, HISTORY, REFERENCE, *_MARKS)
+_LEFT = ("checkpoint-*", MODEL, ADAPTER, HISTORY, REFERENCE, COMMAND, *_MARKS)
 _WORDS = {"weights": "another base model", "items": "other training data", "reference": "another reference model"}
 _REMEDIES = "to begin anew (--fresh), or another folder"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from sonde.core import UserError
 from sonde.metrics import Estimate
 from sonde.results import PROFILE, Board, Played, Result, profile
-from sonde.suites import suite
+from sonde.suites import TITLES, suite
 
 from .site.links import Links
 from .site.pages import STYLES, render
@@ -39,8 +39,18 @@ class SuiteTable:
     """A suite: its environments, and its agents in order."""
 
     name: str
+    title: str
     environments: Sequence[str]
     lines: Sequence[Line]
+
+    @property
+    def whole(self) -> Sequence[Line]:
+        """Those that played all of it, which alone are compared."""
+        return [line for line in self.lines if line.whole]
+
+    @property
+    def parts(self) -> Sequence[Line]:
+        return [line for line in self.lines if not line.whole]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +63,8 @@ class Leaderboard:
     suites: Sequence[SuiteTable]
     agents: Sequence[tuple[str, int, Mapping[str, tuple[Estimate | None, int]]]]
     """An agent, its number of environments and its profile."""
+    environments: int
+    """Of all these suites."""
     stale: Sequence[tuple[Result, Sequence[str]]]
 
 
@@ -64,6 +76,7 @@ def page(board: Board) -> Leaderboard:
             (agent, sum(len(one.environments) for one in results), profile(results))
             for agent, results in board.agents.items()
         ],
+        environments=sum(len(suite(name)) for name in board.suites),
         stale=board.stale,
     )
 
@@ -73,6 +86,7 @@ def _suite(name: str, results: Sequence[Result]) -> SuiteTable:
     twice = {env for env, _ in forms if [e for e, _ in forms].count(env) > 1}
     return SuiteTable(
         name=name,
+        title=TITLES.get(name, ""),
         environments=[f"{env} {preset}" if env in twice else env for env, preset in forms],
         lines=[_line(one, forms) for one in results],
     )

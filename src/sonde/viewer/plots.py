@@ -151,7 +151,6 @@ def lost_by_turn(agent: Agent, found: Losses, top: float, name: str) -> str:
         ax.set(xlabel="turn", ylabel="bits on offer", ylim=(0, 1.06 * top))
         ax.grid(axis="y")
         whole_turns(ax, 1, len(bottom))
-        _tag(ax, agent.short, agent)
         return inline(ax.figure, name, f"Bits on offer at each turn to {agent.name}, taken and lost by cause")
 
 
@@ -289,10 +288,6 @@ def row_names(ax: Any, agents: Sequence[Agent], shift: float = 0.0) -> None:
             -0.02, y + shift, agent.short, transform=ax.get_yaxis_transform(), ha="right",
             va="baseline" if shift else "center", fontsize=8.5, color=agent.colour, gid=f"agent-{agent.number}",
         )  # fmt: skip
-
-
-def _tag(ax: Any, text: str, agent: Agent) -> None:
-    ax.text(0.99, 0.97, text, transform=ax.transAxes, ha="right", va="top", fontweight="bold", color=agent.colour)
 
 
 def whole_turns(ax: Any, first: int, last: int) -> None:

@@ -6,7 +6,8 @@ a model, an environment or a configuration says is escaped by the template. Equa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,23 @@ def section(folder: Path) -> str:
     return templates().get_template("section.html.j2").render(s=shown, causes=causes)
 
 
+def overview(source: Source) -> str:
+    """The figures of a run of any size: those that an evaluation holds without the rows of single episodes."""
+    need("figures", "matplotlib")
+    (agent,) = cast_agents([source])
+    run = Loaded(
+        source=source, evaluation=source.evaluation, env=source.env, saved={}, results={}, shown={}, agent=agent,
+        has_filter=source.evaluation.entropy is not None,
+    )  # fmt: skip
+    found = Section("env-0", source.env, (run,))
+    shown = Shown(
+        section=found, runs=(), figures=defaultdict(lambda: None, _of_all(found)), by_turn=(), gains=(),
+        nothing_to_learn=False, convictions=(), scale=None, reference=source.env.spec.reference,
+        split=source.evaluation.split,
+    )  # fmt: skip
+    return templates().get_template("section.html.j2").render(s=shown, causes={})
+
+
 def curves(folder: Path) -> str:
     """The curves of one training, and its settings in words: the part of a page about it."""
     need("curves", "matplotlib")
@@ -99,7 +117,7 @@ class Shown:
 
     section: Section
     runs: Sequence[ShownRun]
-    figures: dict[str, str | None]
+    figures: Mapping[str, str | None]
     by_turn: Sequence[tuple[Agent, str]]
     gains: Sequence[str]
     nothing_to_learn: bool
@@ -154,17 +172,25 @@ def _figures(
     name = section.anchor
     return {
         "stages": stages.figure(compared, f"{name}-st", section.title) if compared else None,
-        "success": plots.success(section, f"{name}-s"),
-        "passes": plots.passes(section, f"{name}-p"),
-        "invalid": plots.wasted(section, "invalid", f"{name}-wi"),
-        "repeated": plots.wasted(section, "repeated", f"{name}-wr"),
+        **_of_all(section),
         "turns": plots.turns(section, f"{name}-t"),
-        "entropy": plots.entropy(section, f"{name}-h"),
         "efficiency": plots.efficiencies(section, f"{name}-e"),
         "lost": plots.lost_in_all(known, f"{name}-l") if known else None,
         "key": plots.key(f"{name}-k") if known else None,
         **convictions.figures(believed, name, section.title),
         **exploration.figures(_explored(section), name, section.title),
+    }
+
+
+def _of_all(section: Section) -> dict[str, str | None]:
+    """The figures that need no row of a single episode."""
+    name = section.anchor
+    return {
+        "success": plots.success(section, f"{name}-s"),
+        "passes": plots.passes(section, f"{name}-p"),
+        "invalid": plots.wasted(section, "invalid", f"{name}-wi"),
+        "repeated": plots.wasted(section, "repeated", f"{name}-wr"),
+        "entropy": plots.entropy(section, f"{name}-h"),
     }
 
 

@@ -70,6 +70,20 @@ def legal(fen: str) -> tuple[str, ...]:
     return tuple(sorted(here.san(move) for move in here.legal_moves))
 
 
+def squares(fen: str) -> dict[str, dict[str, str]]:
+    """The legal moves by the squares that they lead from and to; of a pawn that is promoted, to a queen.
+
+    >>> squares(START)["g1"]
+    {'h3': 'Nh3', 'f3': 'Nf3'}
+    """
+    here, found = board(fen), dict[str, dict[str, str]]()
+    for move in here.legal_moves:
+        uci = move.uci()
+        if uci[4:] in ("", "q"):
+            found.setdefault(uci[:2], {})[uci[2:4]] = here.san(move)
+    return found
+
+
 def read(fen: str, text: str) -> str | None:
     """The move that a reply makes, in SAN; None if it makes none. Spaces do not count, nor do the signs of check and
     mate, a closing mark (`!`, `?`, `.`) or 0 for O; everything else must be written as SAN has it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from sonde.core import Episode
+from sonde.core import AGENT, Episode
 
 FAMILIES: Mapping[str, str] = {
     "battleship": "cells:battleship",
@@ -30,12 +30,13 @@ FAMILIES: Mapping[str, str] = {
 """Environments that have a picture: the module of this package and the function in it."""
 
 
-def draw(ep: Episode, *, reveal: bool = False, name: str = "board") -> str | None:
-    """The picture of an episode as it stands, as an `<svg>` element; None where there is nothing to draw. `name` keeps
-    the ids of several pictures on a page apart."""
+def draw(ep: Episode, *, reveal: bool = False, live: bool = False, name: str = "board") -> str | None:
+    """The picture of an episode as it stands, as an `<svg>` element; None where there is nothing to draw. In a `live`
+    one, places that stand for an answer of the agent's are buttons. `name` keeps the ids of several pictures on a page
+    apart."""
     place = FAMILIES.get(ep.env.name)
     if place is None:
         return None
     module, _, function = place.partition(":")
     pen = getattr(import_module(f"{__name__}.{module}"), function)(ep, reveal)
-    return None if pen is None else pen.svg(name)
+    return None if pen is None else pen.svg(name, live=live and ep.to_act == AGENT)

@@ -53,4 +53,5 @@ def _arms(ep: Episode, counts: Mapping[str, tuple[int, int]], reveal: bool) -> P
         pen.text(_LEFT + _WIDE + 8, y + _ROW / 2, f"{wins} of {n}", "b-quiet", size=12, anchor="start")
         if arm in truth:
             pen.text(_LEFT + _WIDE - 6, y + _ROW / 2, f"{truth[arm]:.2f}", "b-ghost-ink", size=11, anchor="end")
+        pen.place(2, y + 1, pen.width - 4, _ROW - 2, arm)
     return pen

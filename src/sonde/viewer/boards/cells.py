@@ -46,6 +46,8 @@ def minesweeper(ep: Episode, reveal: bool) -> Pen:
                 pen.text(x + _SIDE / 2, y + _SIDE / 2, sign, f"b-n{min(int(sign), 4)}", size=16)
             elif (r, c) in mines:
                 pen.circle(x + _SIDE / 2, y + _SIDE / 2, 5, "b-ghost")
+            if sign == "#":
+                pen.place(x + 1, y + 1, _SIDE - 2, _SIDE - 2, f"reveal {r} {c}")
     return pen
 
 
@@ -74,4 +76,6 @@ def battleship(ep: Episode, reveal: bool) -> Pen:
                 pen.circle(x + _SIDE / 2, y + _SIDE / 2, 4, "b-miss")
             elif reveal and ship:
                 pen.circle(x + _SIDE / 2, y + _SIDE / 2, 9, "b-ghost")
+            if not shot:
+                pen.place(x + 1, y + 1, _SIDE - 2, _SIDE - 2, cell)
     return pen

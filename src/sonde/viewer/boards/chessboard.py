@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sonde.core import Episode
+from sonde.envs._rules.boards import squares
 
 from .pen import Pen
 
@@ -40,7 +42,18 @@ def chess(ep: Episode, reveal: bool) -> Pen:
                 continue
             _piece(pen, r, c, sign)
             c += 1
+    pen.when_live = partial(_moves, pen, fen)  # legal moves take longer than the picture
     return pen
+
+
+def _moves(pen: Pen, fen: str) -> None:
+    """A move is two places: where a piece stands, and where it goes."""
+    pen.pairs = squares(fen)
+    used = {*pen.pairs, *(to for ends in pen.pairs.values() for to in ends)}
+    for r in range(8):
+        for c in range(8):
+            if (square := f"{'abcdefgh'[c]}{8 - r}") in used:
+                pen.place(_EDGE + c * _SIDE, r * _SIDE, _SIDE, _SIDE, square)
 
 
 def _piece(pen: Pen, r: int, c: int, sign: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
+from sonde.envs._rules.circuits import probe_answer
 
 from .pen import Pen
 
@@ -54,6 +55,7 @@ def circuits(ep: Episode, reveal: bool) -> Pen:
             last = (int(turn.info["circuit"]), str(turn.info["input"]))
             seen[last] = int(turn.info["output"])
     truth: Any = ep.env.hypothesis(ep.state) if reveal else None
+    probes = len(ep.turns) < ep.env.spec.max_turns - 1
     gates = ep.task.public["gates"]
     width = 44 + n * 62
     pen = Pen(
@@ -74,4 +76,6 @@ def circuits(ep: Episode, reveal: bool) -> Pen:
                 pen.text(x + 16, y + _ROW / 2, str(out), "b-paper" if out else "b-ink")
             elif truth is not None:
                 pen.text(x + 16, y + _ROW / 2, str(truth[k])[i], "b-ghost-ink", size=12)
+            if out is None and probes:
+                pen.place(x, y + 2, 32, _ROW - 4, probe_answer(k, i, inputs))
     return pen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
+from sonde.envs._rules.grids import STEPS, moved
 
 from .pen import Pen
 
@@ -30,6 +31,10 @@ def maze(ep: Episode, reveal: bool) -> Pen | None:
         if len(points) > 1:
             pen.path("M " + " L ".join(points), "b-way")
         pen.circle((place[1] + 0.5) * side, (place[0] + 0.5) * side, side * 0.3, "b-me" if full else "b-ghost")
+    for direction in STEPS if full else ():
+        r, c = moved(layout, place, direction)
+        if (r, c) != place:
+            pen.place(c * side, r * side, side, side, f"move {direction}")
     return pen
 
 

@@ -47,6 +47,7 @@ class GroupPage:
 
     title: str
     run: str
+    env: str
     task: str
     seed: int
     index: int
@@ -78,6 +79,7 @@ def page(library: Library, run: str, task: str, seed: str) -> GroupPage:
     return GroupPage(
         title=f"{shelf.env.spec.name.replace('_', ' ')}, task {shown[0].task.index}: {len(found)} samples",
         run=shelf.name,
+        env=shelf.env.spec.name,
         task=task,
         seed=int(seed),
         index=shown[0].task.index,

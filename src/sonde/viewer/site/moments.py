@@ -65,6 +65,17 @@ class Moments:
         return wordy(self.bars)
 
 
+def _told(hypothesis: Any) -> str:
+    """A hypothesis without words of its own; of cells, without the brackets.
+
+    >>> _told(((0, 0), (4, 1)))
+    '0 0, 4 1'
+    """
+    if isinstance(hypothesis, tuple) and all(isinstance(part, tuple) for part in hypothesis):
+        return ", ".join(" ".join(map(str, part)) for part in hypothesis) or "none"
+    return str(hypothesis)
+
+
 def wordy(bars: Sequence[Bar]) -> bool:
     return any(len(bar.name) > WORDY for bar in bars)
 
@@ -138,7 +149,7 @@ def known(
         column = asked.index(words) if words in asked else -1
         bars.append(
             Bar(
-                name=compact(words if words is not None else str(h), 160),
+                name=compact(words if words is not None else _told(h), 160),
                 exact=[round(f.prob(h), 6) for f in filters],
                 believed=[round(float(row[column]), 6) for row in table] if column >= 0 else (),
                 true=h == truth,

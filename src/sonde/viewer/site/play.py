@@ -293,7 +293,7 @@ def _page(key: str, game: Game) -> GamePage:
         preset=env.spec.preset,
         opening=pieces(untagged(game.episodes[0].messages[AGENT][0].content if ep.messages[AGENT] else ""), LINE * 4),
         moves=_moves(game, shown),
-        board=draw(ep, reveal=over),
+        board=draw(ep, reveal=over, live=True),
         turn=len(ep.turns) + (not over),
         max_turns=env.spec.max_turns,
         over=over,

@@ -16,6 +16,7 @@ from sonde.evaluate import Evaluation
 from sonde.metrics import Estimate
 from sonde.store import annotation_names
 
+from ..loading import Source
 from ..templating import templates
 from ..text import indented
 from .episodes import PER_PAGE, Listing, listing
@@ -25,10 +26,14 @@ from .runs import Headline, headline_of
 TASKS = 60
 """Tasks of the matrix on one page."""
 FIGURES = 20_000
-"""Episodes of which figures are drawn while somebody waits."""
+"""Episodes of which all figures are drawn while somebody waits; of more, those that need no single episode."""
 FEW = 1000
 """Episodes up to which they are drawn on the spot."""
 FACETS = 40
+REST = (
+    '<p class="quiet">More than {{ most }} episodes: how good single questions were, how long episodes lasted and '
+    "where bits were lost is drawn by <code>sonde report {{ folder }}</code>, which takes a while.</p>"
+)
 DRAWING = Lock()
 """Figures are drawn one after the other."""
 
@@ -122,7 +127,7 @@ def page(library: Library, name: str, query: Mapping[str, str], per_page: int = 
             for other in library.runs
             if other is not shelf and identity(other.env_config) == identity(shelf.env_config)
         ],
-        why_no_figures=_why_no_figures(head, known),
+        why_no_figures=_why_no_figures(known),
         version=shelf.version,
     )
 
@@ -138,11 +143,9 @@ def _notes(shelf: Shelf, known: Evaluation | None) -> list[str]:
     return notes
 
 
-def _why_no_figures(head: Headline, known: Evaluation | None) -> str:
+def _why_no_figures(known: Evaluation | None) -> str:
     if known is None:
         return "This run was not evaluated yet; `sonde rescore` does that, and then figures are drawn."
-    if sum(known.kinds.values()) > FIGURES:
-        return f"More than {FIGURES:,} episodes: `sonde report` draws the figures, which takes a while."
     return ""
 
 
@@ -203,9 +206,22 @@ def figures(library: Library, name: str) -> str:
         state = shelf.state()
         if shelf.figures is None or shelf.figures[0] != state:
             place = str(shelf.folder)
-            html = drawn(place) if len(shelf.run) <= FEW else next(iter(spread(drawn, [place], 1)))
+            if len(shelf.run) > FIGURES:
+                html = drawn_without_rows(shelf)
+            else:
+                html = drawn(place) if len(shelf.run) <= FEW else next(iter(spread(drawn, [place], 1)))
             shelf.figures = (state, html)
         return shelf.figures[1]
+
+
+def drawn_without_rows(shelf: Shelf) -> str:
+    """The figures that stand in an evaluation as they are, and where the others are to be had."""
+    from ..report import overview  # which brings matplotlib
+
+    if shelf.evaluation is None:
+        raise UserError(f"{shelf.name}: got no evaluation, allowed: a run that was evaluated")
+    html = overview(Source(shelf.folder, shelf.evaluation.summary, shelf.run, shelf.env))
+    return html + templates().from_string(REST).render(most=f"{FIGURES:,}", folder=str(shelf.folder))
 
 
 def drawn(folder: str) -> str:

@@ -48,6 +48,7 @@ class SearchPage:
 
     title: str
     run: str
+    env: str
     text: str
     hits: Sequence[Hit]
     read: int
@@ -72,7 +73,8 @@ def page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
     done = not text or at >= len(found)
     return SearchPage(
         title=f"Search in {shelf.env.spec.name.replace('_', ' ')}: {shelf.agent}",
-        run=shelf.name, text=text, hits=hits, read=at - start, of=len(found), next=None if done else at, query=query,
+        run=shelf.name, env=shelf.env.spec.name, text=text, hits=hits, read=at - start, of=len(found),
+        next=None if done else at, query=query,
     )  # fmt: skip
 
 

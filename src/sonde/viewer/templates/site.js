@@ -1,6 +1,6 @@
 // @ts-check
-// What the pages do beyond being read: parts that come later, stepping through an episode, and news of a run while it is
-// played. Everything is on the page without this script but the parts that come on demand. Text is never made markup
+// What the pages do beyond being read: parts that come later, stepping through an episode, boards that are played on, and
+// news of a run while it is played. Everything is on the page without this script but the parts that come on demand. Text is never made markup
 // here: parts come from the server, whose templates escape what models said.
 
 const root = document.body.dataset.root ?? "";
@@ -95,7 +95,7 @@ for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.queryS
     button.addEventListener("click", () => sortBy(table, head));
   }
 
-/** By a column: downwards at first, then upwards. @param {HTMLTableElement} table @param {HTMLElement} head */
+/** By a column, every part of the table on its own: downwards at first, then upwards. @param {HTMLTableElement} table @param {HTMLElement} head */
 function sortBy(table, head) {
   const heads = [...table.querySelectorAll("thead th")];
   const column = heads.indexOf(head);
@@ -103,7 +103,10 @@ function sortBy(table, head) {
   for (const other of heads) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", sign < 0 ? "descending" : "ascending");
   const value = (/** @type {HTMLTableRowElement} */ row) => Number(row.cells[column].dataset.value);
-  table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => sign * (value(a) - value(b))));
+  for (const body of table.tBodies) {
+    const rows = [...body.rows].filter((row) => row.cells[column]); // but those that head a part
+    body.append(...rows.sort((a, b) => sign * (value(a) - value(b))));
+  }
 }
 
 // --- stepping through an episode ---------------------------------------------------------------------------------------
@@ -189,6 +192,72 @@ function fromAddress() {
 }
 window.addEventListener("hashchange", fromAddress);
 
+// --- boards that are played on -------------------------------------------------------------------------------------------
+
+/** @type {Record<string, [number, number]>} */
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** Says what a place stands for, or holds it until its pair is there. @param {SVGElement} place */
+function press(place) {
+  const board = /** @type {SVGElement} */ (place.closest("svg"));
+  const pairs = /** @type {Record<string, Record<string, string>>} */ (JSON.parse(board.dataset.pairs ?? "{}"));
+  const name = place.dataset.say ?? "";
+  const held = /** @type {SVGElement | null} */ (board.querySelector(".b-place[aria-pressed=true]"));
+  const said = board.dataset.pairs ? pairs[held?.dataset.say ?? ""]?.[name] : name;
+  const field = /** @type {HTMLInputElement | null} */ (document.getElementById("say"));
+  if (said && field) {
+    field.value = said;
+    return field.form?.requestSubmit();
+  }
+  const to = place === held ? {} : pairs[name] ?? {};
+  for (const other of /** @type {NodeListOf<SVGElement>} */ (board.querySelectorAll(".b-place"))) {
+    other.setAttribute("aria-pressed", String(other === place && place !== held && name in pairs));
+    other.classList.toggle("b-to", (other.dataset.say ?? "") in to);
+  }
+  say(name in pairs && place !== held ? `${name} to ${Object.keys(to).join(", ")}` : "");
+}
+
+/** Moves the focus to the next place in a direction, or to the one that is nearest to a point where there is none.
+ * @param {DOMRect} from @param {[number, number]} way */
+function reach(from, [dx, dy]) {
+  const centre = (/** @type {DOMRect} */ r) => [r.x + r.width / 2, r.y + r.height / 2];
+  const [x, y] = centre(from);
+  const found = /** @type {SVGElement[]} */ ([...document.querySelectorAll(".b-place")]).map((place) => {
+    const [px, py] = centre(place.getBoundingClientRect());
+    const [along, aside] = [(px - x) * dx + (py - y) * dy, Math.abs((px - x) * dy) + Math.abs((py - y) * dx)];
+    const far = dx || dy ? (along > 1 ? along + 3 * aside : Infinity) : Math.hypot(px - x, py - y);
+    return { place, far };
+  });
+  const next = found.sort((a, b) => a.far - b.far)[0];
+  if (!next || next.far === Infinity) return;
+  for (const { place } of found) place.setAttribute("tabindex", place === next.place ? "0" : "-1");
+  next.place.focus();
+}
+
+document.addEventListener("click", (event) => {
+  const place = /** @type {SVGElement | null} */ (/** @type {Element} */ (event.target).closest(".b-place"));
+  if (place) press(place);
+});
+
+document.addEventListener("keydown", (event) => {
+  const place = /** @type {SVGElement} */ (event.target);
+  if (!place.matches(".b-place") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key in ARROWS) reach(place.getBoundingClientRect(), ARROWS[event.key]);
+  else if (event.key === "Enter" || event.key === " ") {
+    const { x, y, width, height } = place.getBoundingClientRect();
+    sessionStorage.setItem("place", JSON.stringify([x, y, width, height])); // the page comes anew after every answer
+    press(place);
+  } else return;
+  event.preventDefault();
+});
+
+function whereItWas() {
+  if (!document.querySelector(".conversation.game")) return;
+  const from = sessionStorage.getItem("place");
+  sessionStorage.removeItem("place");
+  if (from) reach(new DOMRect(.../** @type {[number, number, number, number]} */ (JSON.parse(from))), [0, 0]);
+}
+
 // --- while a run is played -----------------------------------------------------------------------------------------------
 
 /** Takes the parts of a page that have changed from a newer one. */
@@ -231,5 +300,6 @@ async function watch() {
 document.documentElement.classList.add("js");
 fromAddress();
 picked();
+addEventListener("load", () => setTimeout(whereItWas)); // after the focus that the address and the page ask for
 fill(document);
 if (document.body.dataset.version) watch();

@@ -1,0 +1,222 @@
+"""Write the pages of agents: one for each that has none of its own, the list of all, and the curves on both kinds.
+
+    python docs/build_agents.py                          # pages and pictures
+    python docs/build_agents.py --measure [NAME ...]     # plays first, and writes docs/agents/curves.json
+
+How an agent plays is its module's docstring, when to use it stands in `agents/when.toml`, and so do who plays what for
+its curve; the figures are drawn as those of a report. `tests/docs/test_catalogue.py` fails when a page is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import runpy
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sonde
+from sonde import regret
+from sonde.core import Env
+from sonde.evaluate import evaluate
+from sonde.metrics import Estimate
+from sonde.rollout import Plan, collect
+from sonde.viewer.loading import DASHES, MARKERS, Agent
+from sonde.viewer.plots import axes, curve, label_ends, whole_turns
+from sonde.viewer.svg import FLOOR, PALETTE, REFERENCE, inline
+
+DOCS = Path(__file__).parent
+WRITTEN = runpy.run_path(str(DOCS / "written.py"))
+FOLDER = DOCS / "agents"
+DATA = FOLDER / "curves.json"
+NOTE = "<!-- Written by `python docs/build_agents.py`; do not edit. -->"
+KINDS = {
+    "won": ("turns", "episodes won (%)", "Share of episodes won within n turns"),
+    "unknown": ("turns", "still unknown (bits)", "Mean posterior entropy in bits after each turn"),
+    "regret": ("sub-episodes", "cumulative regret", "Mean cumulative regret"),
+}
+"""What a curve shows: labels of the axes, and what is drawn."""
+
+
+def known() -> dict[str, dict[str, Any]]:
+    """Of every agent, when to use it and what its curve is of."""
+    return tomllib.loads((FOLDER / "when.toml").read_text("utf-8"))
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------
+
+
+def pages() -> dict[str, str]:
+    """The pages by file name, and the one that leads to all of them."""
+    return {
+        "index.md": overview(),
+        **{f"{name}.md": _page(name, told) for name, told in known().items() if "when" in told},
+    }
+
+
+def overview() -> str:
+    """All agents, each with its page, the first line of it, and where it is floor or reference."""
+    roles = _roles()
+    rows = [(f"[{name}]({name}.md)", _about(name)[0], "; ".join(roles.get(name, ()))) for name in sonde.names("agents")]
+    return (
+        f"# Agents\n\n{NOTE}\n\nEvery policy for the agent's seat. Each page says how it plays and when to use it, and "
+        "shows a curve, unless every step is a language model's and the curve would be, too. How to write one: "
+        "[Add an agent](../add-an-agent.md).\n\n" + WRITTEN["table"](("name", "what", "the scale's end in"), rows)
+    )
+
+
+def _about(name: str) -> tuple[str, str]:
+    """The first paragraph of an agent's module, and the rest."""
+    return WRITTEN["parted"](sys.modules[sonde.find(f"agents:{name}").__module__].__doc__ or "")
+
+
+def _roles() -> Mapping[str, list[str]]:
+    """Where an agent is the floor or the reference, with links."""
+    found: dict[str, list[str]] = {}
+    for env in sonde.names("envs"):
+        spec = sonde.make(env).spec
+        for role, agent in (("floor", spec.floor), ("reference", spec.reference)):
+            if agent and agent != "random":
+                found.setdefault(agent, []).append(f"{role} of [{env}](../environments/{env}.md)")
+    return found
+
+
+def _page(name: str, told: Mapping[str, Any]) -> str:
+    first, rest = _about(name)
+    cls = sonde.find(f"agents:{name}")
+    parts = [
+        f"# {name}\n\n{NOTE}\n\n{first}\n",
+        f"## When to use it\n\n{WRITTEN['flat'](told['when'])}\n\n{_roles_of(name)}{_command(name, cls, told)}",
+        f"## How it plays\n\n{WRITTEN['prose'](rest)}\n" if rest.strip() else "",
+        f"## Curve\n\n{shown(name, told)}\n" if "env" in told else "",
+        f"## Settings\n\n{WRITTEN['arguments'](cls)}",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _roles_of(name: str) -> str:
+    found = _roles().get(name)
+    return f"It is the {', the '.join(found)}.\n\n" if found else ""
+
+
+def _command(name: str, cls: type[Any], told: Mapping[str, Any]) -> str:
+    """How to play it, where it needs nothing but an environment."""
+    needed = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+    if needed or "env" not in told:
+        return ""
+    preset = f" --preset {told['preset']}" if "preset" in told else ""
+    return f"```sh\nsonde eval {told['env']}{preset} --agent {name}\n```\n"
+
+
+def shown(name: str, told: Mapping[str, Any]) -> str:
+    """A curve with what it is of."""
+    _, _, what = KINDS[told["kind"]]
+    env = sonde.make(told["env"], **_preset(told))
+    n, k = told["tasks"], told.get("k", 1)
+    played = f"{n} test tasks" + (f", {k} games of each" if k > 1 else ", a game of each")
+    bands = {"won": ", with 95 % intervals by task", "unknown": "", "regret": ", with one standard error"}
+    return (
+        f"![{name}: {what.lower()}]({name}.svg)\n\n{what} of [{env.name}](../environments/{env.name}.md), preset "
+        f"{env.spec.preset}: {played}{bands[told['kind']]} (`python docs/build_agents.py --measure {name}`)."
+    )
+
+
+def _preset(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: told[name] for name in ("preset", "max_turns") if name in told}
+
+
+# --- curves ---------------------------------------------------------------------------------------------------------
+
+
+def curves() -> dict[str, str]:
+    """The curves by the name of their agent, as pictures that stand for themselves."""
+    data, found = json.loads(DATA.read_text("utf-8")), known()
+    return {name: WRITTEN["standing"](_drawn(name, told, data[name])) for name, told in found.items() if "env" in told}
+
+
+def _drawn(name: str, told: Mapping[str, Any], lines: Mapping[str, Sequence[Sequence[float]]]) -> str:
+    env = sonde.make(told["env"], **_preset(told))
+    x, y, what = KINDS[told["kind"]]
+    first, scale = (0, 1) if told["kind"] == "unknown" else (1, 100 if told["kind"] == "won" else 1)
+    with axes(height=2.6, right=0.76) as ax:
+        ends: list[tuple[float, Agent]] = []
+        for agent, points in zip(_cast(env, list(lines)), lines.values(), strict=True):
+            found = [Estimate(mean, low, high, 1) for mean, low, high in points]
+            curve(ax, agent, found, at=range(first, first + len(found)), scale=scale)
+            ends.append((scale * found[-1].mean, agent))
+        ax.set(xlabel=x, ylabel=y)
+        ax.set_ylim(**({"bottom": -3, "top": 103} if told["kind"] == "won" else {"bottom": 0}))
+        whole_turns(ax, first, first + max(map(len, lines.values())) - 1)
+        label_ends(ax, ends)
+        return inline(ax.figure, name, f"{what} of {env.name}: {', '.join(lines)}")
+
+
+def _cast(env: Env[Any], names: Sequence[str]) -> Iterator[Agent]:
+    """Looks as on the pages of runs: the ends of a scale are grey and black."""
+    turn = 0
+    for number, name in enumerate(names):
+        if name == env.spec.floor or name == "random":
+            yield Agent(number, name, FLOOR, (0, (2, 1.5)), "x")
+        elif name == env.spec.reference:
+            yield Agent(number, name, REFERENCE, "-", "o")
+        else:
+            yield Agent(number, name, PALETTE[turn], DASHES[turn % len(DASHES)], MARKERS[turn])
+            turn += 1
+
+
+def measure(name: str, told: Mapping[str, Any]) -> dict[str, list[list[float]]]:
+    """Every line of an agent's curve: mean, low and high at every turn."""
+    env = sonde.make(told["env"], **_preset(told))
+    tasks = env.tasks("test")[: told["tasks"]]
+    found: dict[str, list[list[float]]] = {}
+    for label, config in _players(name, told).items():
+        played = collect(env, {"agent": sonde.core.build(config)}, tasks, Plan(k=told.get("k", 1)))
+        found[label] = [[round(v, 3) for v in point] for point in _points(told["kind"], env, played)]
+    return found
+
+
+def _players(name: str, told: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Who plays: by a name of their own, or as they are called."""
+    listed = told.get("players", [name])
+    named = listed if isinstance(listed, dict) else {player: {} for player in listed}
+    return {label: {"name": f"agents:{label}", **config} for label, config in named.items()}
+
+
+def _points(kind: str, env: Env[Any], played: Sequence[Any]) -> Iterator[tuple[float, float, float]]:
+    if kind == "regret":
+        rows = regret.cumulative(regret.regret_table(env, played))
+        return ((m, m - e, m + e) for m, e in zip(rows.mean, rows.error, strict=True))
+    found = evaluate(played, gains=kind == "unknown")
+    if kind == "unknown":
+        return ((bits, bits, bits) for bits in found.entropy or ())
+    return ((e.mean, e.low, e.high) for e in found.within)
+
+
+def _lines(data: Mapping[str, Any]) -> str:
+    """JSON with an agent on each line."""
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(data[name])}" for name in sorted(data)) + "\n}\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--measure", nargs="*", help="play for the curves of these agents, of none: of all")
+    asked = parser.parse_args().measure
+    if asked is not None:
+        data = json.loads(DATA.read_text("utf-8")) if DATA.is_file() else {}
+        for name, told in known().items():
+            if "env" in told and (not asked or name in asked):
+                data[name] = measure(name, told)
+                print(name, {label: points[-1] for label, points in data[name].items()}, flush=True)
+                DATA.write_text(_lines(data), "utf-8")
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, "utf-8")
+    for name, svg in curves().items():
+        (FOLDER / f"{name}.svg").write_text(svg, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
