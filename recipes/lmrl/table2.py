@@ -24,7 +24,7 @@ import common
 from common import METHODS, Row
 from small import TASKS, Small
 
-from sonde.metrics import Estimate, anchored_score, difference_over_seeds
+from sonde.metrics import Estimate, anchored_score, difference_over_seeds, estimate
 
 FOLDER = Path("runs/recipes/lmrl")
 
@@ -37,7 +37,8 @@ def mean_return(row: Row, how: str = "drawn") -> float:
 def scored(task: Small, known: Mapping[str, Row], found: Sequence[Row], how: str = "drawn") -> Estimate:
     """The normalised score of the mean return; the ends of its interval are scored as the mean is."""
     tables = [row[how]["returns"] for row in found]
-    mean = difference_over_seeds(tables, [[[0.0] for _ in table] for table in tables])
+    nothing = [[[0.0] for _ in table] for table in tables]
+    mean = estimate(tables[0]) if len(tables) == 1 else difference_over_seeds(tables, nothing)
     average, high = mean_return(known["dataset"]), mean_return(known["reference"])
 
     def score(raw: float) -> float:
