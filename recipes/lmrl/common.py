@@ -165,7 +165,7 @@ def _valued(task: Small, seed: int, out: Path, *, method: str) -> dict[str, Any]
 
 def _online(task: Small, seed: int, out: Path, *, name: str) -> dict[str, Any]:
     known = preset(name)
-    settings = replace(known.settings, batch_size=task.rollouts, micro_batch=task.rollouts)
+    settings = replace(known.settings, batch_size=task.rollouts, micro_batch=task.rollouts, max_steps=task.steps)
     rewards = RewardMix({"env": task.scale})
     training = replace(known, settings=settings, online=replace(known.online, rewards=rewards))
     folder = out / task.name / f"seed-{seed}" / name

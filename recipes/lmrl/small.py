@@ -27,8 +27,8 @@ class Small:
 
     Training from the dataset: `batch` episodes a step, `epochs` by method (3 unless told), `filtered` what filtered BC
     keeps, `options` and `settings` by method, beside those of the `tiny_*` presets. Decoding with values: `beta`, their
-    strength. Online: `turns`, the limit of a game, `rollouts`, games a step, `scale`, what rewards are multiplied by.
-    Tests: `tests` tasks with `k` samples each.
+    strength. Online: `turns`, the limit of a game, `rollouts`, games a step, `steps`, `scale`, what rewards are
+    multiplied by. Tests: `tests` tasks with `k` samples each.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Small:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     beta: float = 16.0
     rollouts: int = 32
+    steps: int = 40
     scale: float = 1.0
     paper: Mapping[str, float] = field(default_factory=dict)
 
@@ -65,8 +66,8 @@ class Small:
         return build({**self.dataset.env, **({} if turns is None else {"max_turns": turns})})
 
     def quick(self) -> Small:
-        """A tenth of it."""
-        return replace(self, episodes=self.episodes // 10, tests=min(self.tests, 25), k=1)
+        """A tenth of it, and a fifth of the play of its own."""
+        return replace(self, episodes=self.episodes // 10, tests=min(self.tests, 25), k=1, steps=self.steps // 5)
 
 
 _SLOWLY = {"lr": 1e-3, "schedule": "linear"}
@@ -88,8 +89,9 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="maze_partial", data="maze_partial", episodes=100, context="last:1", new_tokens=4, window=256,
-            low=-100.0, tests=25, k=4, turns=40, batch=1, epochs={"BC": 4, "%BC": 8, "MC": 10, "ILQL": 15},
+            name="maze_partial", data="maze_partial", episodes=100, context="full", new_tokens=4, window=2048,
+            low=-100.0, tests=25, k=4, turns=40, layers=2, batch=2,
+            epochs={"BC": 15, "%BC": 25, "MC": 30, "ILQL": 40},
             options={
                 "MC": {"bc": 0.0, "scale": 0.2, "cql": 0.05, "width": 4.0},
                 "ILQL": {"tau": 0.9, "bc": 0.0, "scale": 0.2, "cql": 0.005, "width": 4.0},
@@ -114,9 +116,9 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "words": 40}, episodes=4000,
-            context="full", new_tokens=4, window=128, low=-6.0, tests=40, k=5, turns=6, layers=2, batch=32,
-            epochs={"BC": 8, "%BC": 8, "MC": 15, "ILQL": 15}, filtered=ShareRule(top=0.3),
+            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "words": 16}, episodes=3000,
+            context="full", new_tokens=4, window=128, low=-6.0, tests=16, k=10, turns=6, layers=2, batch=16,
+            epochs={"BC": 12, "%BC": 12, "MC": 12, "ILQL": 12}, filtered=ShareRule(top=0.3),
             options={
                 "MC": {"bc": 0.0, "cql": 0.01, "width": 4.0},
                 "ILQL": {"tau": 0.7, "bc": 0.0, "cql": 0.01, "width": 4.0},
