@@ -93,11 +93,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="BC is always there")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="one seed, a tenth of the episodes, a fifth of the play: to see that it runs",
-    )
+    parser.add_argument("--quick", action="store_true", help="one seed, less of everything: to see that it runs")
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of rows and models (default {FOLDER})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args()
