@@ -126,7 +126,7 @@ def test_phrases_and_the_words_of_a_small_wordle(tabular: ModuleType) -> None:
     told = "Map double_t. Goal 3 3.\n\n##.#\n#..#\n\nOpen: left, right."
     found = phrases(Counter({("user", told): 2, ("assistant", "move left"): 1}), 2, SENTENCE)
     assert found == ["##.#", "#..#", "Goal 3 3.", "Map double_t.", "Open: left, right."]
-    env = FewWords(words=40)
+    env = FewWords(size=40)
     assert len(env.tasks("train")) == len(env.tasks("test")) == 40
     task = env.tasks("test")[7]
     assert task.hidden in [word for _, word in env.prior(task.public)]

@@ -18,7 +18,7 @@ import network
 from small import Small
 
 from sonde import datasets, make
-from sonde.core import AGENT, Episode, Message, Policy, Task, Trajectory
+from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
 from sonde.rollout import Plan, collect
 from sonde.store import Run
 from sonde.train.gather import Game
@@ -112,7 +112,7 @@ def player(task: Small, model: str, temperature: float, **values: Any) -> Policy
     )  # fmt: skip
 
 
-def returns(task: Small, policy: Policy, k: int) -> dict[str, Any]:
+def returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
     """The return of every test task, by task and sample, and rates over episodes."""
     env = task.game()
     tasks: Sequence[Task] = env.tasks("test")[: task.tests]

@@ -16,14 +16,14 @@ from sonde.envs.wordle import Wordle
 
 @dataclass(frozen=True, kw_only=True)
 class FewWords(Wordle):
-    """See the module. `words`: how many."""
+    """See the module. `size`: how many words."""
 
     preset: str = "lmrl"
-    words: int = 40
+    size: int = 40
 
     def _words(self, length: int) -> tuple[str, ...]:
         every = lmrl_answers()
-        return every[:: len(every) // self.words][: self.words]
+        return every[:: len(every) // self.size][: self.words]
 
     def split(self, split: str) -> Sequence[Task]:
         found = self._words(5)

@@ -120,7 +120,7 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "words": 16}, episodes=3000,
+            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "size": 16}, episodes=3000,
             context="full", new_tokens=4, window=128, low=-6.0, tests=16, k=10, turns=6, layers=2, batch=16,
             epochs={"BC": 12, "%BC": 12, "MC": 12, "ILQL": 12}, filtered=ShareRule(top=0.3),
             options={
