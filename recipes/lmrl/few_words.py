@@ -23,7 +23,7 @@ class FewWords(Wordle):
 
     def _words(self, length: int) -> tuple[str, ...]:
         every = lmrl_answers()
-        return every[:: len(every) // self.size][: self.words]
+        return every[:: len(every) // self.size][: self.size]
 
     def split(self, split: str) -> Sequence[Task]:
         found = self._words(5)
