@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_a_limit_is_no_end_in_the_table(tabular: ModuleType) -> None:
     part = datasets.parts(TASKS["maze"].dataset, n=12)[0]
     with tempfile.TemporaryDirectory() as folder:
         played = list(datasets.fill(part, Path(folder), processes=1))
-    rows = tabular.moves(TASKS["maze"], played, 1.0)
+    rows = tabular.moves(TASKS["maze"], played, 1.0, partial(tabular.PLACES["maze"], 0))
     at = 0
     for t in played:
         mine = rows[at : at + len(t.turns)]

@@ -67,9 +67,9 @@ class Small:
 
     def quick(self) -> Small:
         """A tenth of the episodes (or 50, among which some of a maze are won), a quarter of the epochs, a fifth of the
-        play, ten tests: to see that all runs."""
+        play, five tests: to see that all runs."""
         return replace(
-            self, episodes=max(50, self.episodes // 10), tests=min(self.tests, 10), k=1, steps=self.steps // 5,
+            self, episodes=max(50, self.episodes // 10), tests=min(self.tests, 5), k=1, steps=self.steps // 5,
             epochs={method: epochs / 4 for method, epochs in self.epochs.items()},
         )  # fmt: skip
 
@@ -134,7 +134,7 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="endgames", data="endgames", setup={"pieces": "Q"}, episodes=3000, context="told", new_tokens=6,
+            name="endgames", data="endgames", setup={"pieces": "Q", "max_turns": 60}, episodes=3000, context="told", new_tokens=6,
             window=256, low=-1.0, tests=60, k=1, turns=40, layers=2, batch=32,
             phrase=r"[A-Z][a-z][^\n]*?[.](?!\S)|[1-8KQk](?: [1-8KQk])*",
             epochs={"BC": 10, "%BC": 10, "MC": 15, "ILQL": 15},

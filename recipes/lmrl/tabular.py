@@ -1,11 +1,11 @@
 """What the data of `table2.py` holds for each method: the same rules on tables, played on the same tests. No network.
 
-    python recipes/lmrl/tabular.py [--tasks maze ...] [--discount .95] [--tau .9] [--json]
+    python recipes/lmrl/tabular.py [--tasks maze ...] [--discount .95] [--tau .9] [--memory 1] [--json]
 
 A table has a row for every place that the dataset comes to and a number for what was said there; places are
 
     maze          where the walker is
-    maze_partial  the last move and the ways that are open now: what a model is shown, but for the first message
+    maze_partial  the last moves, `memory` of them, and the ways that are open now
     text_nav      the whole world: where things are, what is open, what is carried
     wordle        the words that are still possible
 
@@ -28,6 +28,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ from small import TASKS, Small
 from table2 import FOLDER, scored, written
 
 from sonde.core import AGENT, Action, AnyPolicy, Episode, EpisodePolicy, Rng, Trajectory
+from sonde.envs._rules.grids import MAPS, opened
 from sonde.train.selection import best_share
 
 Place = Hashable
@@ -43,9 +45,8 @@ Table = Mapping[Place, Mapping[str, float]]
 SWEEPS = 400
 
 
-def _partial(ep: Episode) -> Place:
-    walls = ep.turns[-1].info["walls"] if ep.turns else None
-    return (ep.turns[-1].info["move"], walls) if ep.turns else tuple(ep.task.public["open"])
+def _remembered(memory: int, ep: Any) -> Place:
+    return opened(MAPS["double_t"], ep.state.place), *(turn.info["move"] for turn in ep.turns[-memory:])
 
 
 def _words(ep: Episode) -> Place:
@@ -54,12 +55,13 @@ def _words(ep: Episode) -> Place:
     return tuple(map(str, known.belief().hypotheses))
 
 
-PLACES: Mapping[str, Callable[[Any], Place]] = {
-    "maze": lambda ep: ep.state.place,
-    "maze_partial": _partial,
-    "text_nav": lambda ep: ep.state.world,
-    "wordle": _words,
+PLACES: Mapping[str, Callable[[int, Any], Place]] = {
+    "maze": lambda memory, ep: ep.state.place,
+    "maze_partial": _remembered,
+    "text_nav": lambda memory, ep: ep.state.world,
+    "wordle": lambda memory, ep: _words(ep),
 }
+"""By task: from how many moves are remembered, and an episode."""
 
 
 class Move(NamedTuple):
@@ -72,9 +74,9 @@ class Move(NamedTuple):
     to_go: float
 
 
-def moves(task: Small, played: Sequence[Trajectory], discount: float) -> list[Move]:
+def moves(task: Small, played: Sequence[Trajectory], discount: float, place_of: Callable[[Any], Place]) -> list[Move]:
     """All that was said, episode by episode. A limit ends none: the place after its last move is the one before."""
-    env, place_of, found = task.game(), PLACES[task.name], list[Move]()
+    env, found = task.game(), list[Move]()
     for t in played:
         places = [place_of(ep) for ep in Episode.stages(env, t) if ep.to_act == AGENT]
         cut = t.outcome is not None and t.outcome.kind == "timeout"
@@ -163,10 +165,12 @@ class Tabled(EpisodePolicy):
         return Action(rng.choices(list(row), list(row.values()))[0])
 
 
-def tables(task: Small, played: Sequence[Trajectory], discount: float, tau: float) -> dict[str, tuple[Table, bool]]:
+def tables(
+    task: Small, played: Sequence[Trajectory], discount: float, tau: float, place_of: Callable[[Any], Place]
+) -> dict[str, tuple[Table, bool]]:
     """Every method's table, and whether it is drawn from."""
-    rows = moves(task, played, discount)
-    kept = moves(task, best_share(played, task.filtered).trajectories, discount)
+    rows = moves(task, played, discount, place_of)
+    kept = moves(task, best_share(played, task.filtered).trajectories, discount, place_of)
     return {
         "BC": (cloned(rows), True),
         "%BC": ({**cloned(rows), **cloned(kept)}, True),
@@ -176,11 +180,11 @@ def tables(task: Small, played: Sequence[Trajectory], discount: float, tau: floa
     }
 
 
-def measured(task: Small, out: Path, discount: float, tau: float) -> list[dict[str, Any]]:
-    known, env = common.known(task, out), task.game()
+def measured(task: Small, out: Path, discount: float, tau: float, memory: int) -> list[dict[str, Any]]:
+    known, place_of = common.known(task, out), partial(PLACES[task.name], memory)
     rows: list[dict[str, Any]] = []
-    for name, (table, draws) in tables(task, common.dataset(task, out), discount, tau).items():
-        policy = Tabled(table=table, place_of=PLACES[task.name], draws=draws)
+    for name, (table, draws) in tables(task, common.dataset(task, out), discount, tau, place_of).items():
+        policy = Tabled(table=table, place_of=place_of, draws=draws)
         found = common.returns(task, policy, task.k)
         raw = [sum(mine) / len(mine) for mine in found["returns"]]
         row = {"drawn": found, "cpu_seconds": 0.0}
@@ -188,7 +192,6 @@ def measured(task: Small, out: Path, discount: float, tau: float) -> list[dict[s
             "method": name, "score": scored(task, known, [row]), "return": sum(raw) / len(raw),
             "success": found["success"], "paper": task.paper.get(name),
         })  # fmt: skip
-    del env
     return rows
 
 
@@ -197,10 +200,11 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=PLACES, default=list(PLACES))
     parser.add_argument("--discount", type=float, default=0.95)
     parser.add_argument("--tau", type=float, default=0.9)
+    parser.add_argument("--memory", type=int, default=1)
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of datasets (default {FOLDER})")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    found = {name: measured(TASKS[name], args.out, args.discount, args.tau) for name in args.tasks}
+    found = {name: measured(TASKS[name], args.out, args.discount, args.tau, args.memory) for name in args.tasks}
     if args.json:
         print(json.dumps(found, default=vars))
         return
