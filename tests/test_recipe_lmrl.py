@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,14 +34,27 @@ def run(script: str, *args: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def symbolic() -> Iterator[ModuleType]:
+def imported(name: str) -> Iterator[ModuleType]:
+    """A script of the recipe, and none of its modules when it is done with."""
+    before = set(sys.modules)
     sys.path.insert(0, str(FOLDER))
     try:
-        yield import_module("symbolic")
+        yield import_module(name)
     finally:
         sys.path.remove(str(FOLDER))
-        sys.modules.pop("symbolic", None)
+        for new in set(sys.modules) - before:
+            if str(FOLDER.parent) in str(getattr(sys.modules[new], "__file__", "")):
+                del sys.modules[new]
+
+
+@pytest.fixture(scope="module")
+def symbolic() -> Iterator[ModuleType]:
+    yield from imported("symbolic")
+
+
+@pytest.fixture(scope="module")
+def tabular() -> Iterator[ModuleType]:
+    yield from imported("tabular")
 
 
 def test_the_table_of_the_maze_has_its_shortest_ways(symbolic: ModuleType) -> None:
@@ -63,6 +81,57 @@ def test_an_update_by_hand(symbolic: ModuleType) -> None:
     both = torch.tensor([into, other])
     learner.update(symbolic.Transitions(torch.tensor([place, place]), both, w.next_PA[place, both]))
     assert learner.q.weight.data[place, both].tolist() == [0.0, pytest.approx(-0.1)]
+
+
+def test_tables_by_hand(tabular: ModuleType) -> None:
+    """Two episodes cross in b: a, left, b, down, end with 0 and c, right, b, up, end with 1. So up is worth 1, down 0,
+    V(b) their expectile, v = .9 (1 - v) / .1 in balance, .9, and left in a half of that; the data's own mean is 0."""
+    move = tabular.Move
+    rows = [
+        move("a", "left", 0.0, "b", 0.0), move("b", "down", 0.0, None, 0.0),
+        move("c", "right", 0.0, "b", 0.5), move("b", "up", 1.0, None, 1.0),
+    ]  # fmt: skip
+    assert tabular.cloned(rows)["b"] == {"down": 1, "up": 1}
+    assert tabular.returns(rows) == {"a": {"left": 0.0}, "b": {"down": 0.0, "up": 1.0}, "c": {"right": 0.5}}
+    found = tabular.implicit(rows, 0.5, 0.9)
+    assert found["b"] == {"down": 0.0, "up": 1.0} and found["a"]["left"] == pytest.approx(0.45)
+    assert tabular.implicit(rows, 0.5, 1.0)["a"] == {"left": 0.5}
+    assert tabular.expectile({"x": 0.0, "y": 1.0}, {"x": 3, "y": 1}, 0.5) == pytest.approx(0.25)
+
+
+def test_a_limit_is_no_end_in_the_table(tabular: ModuleType) -> None:
+    """The maze's data: whoever was cut off stays where it was, whoever arrives is over; and returns add up."""
+    from small import TASKS
+
+    from sonde import datasets
+
+    part = datasets.parts(TASKS["maze"].dataset, n=12)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        played = list(datasets.fill(part, Path(folder), processes=1))
+    rows = tabular.moves(TASKS["maze"], played, 1.0, partial(tabular.PLACES["maze"], 0))
+    at = 0
+    for t in played:
+        mine = rows[at : at + len(t.turns)]
+        at += len(mine)
+        assert mine[0].place == t.task.hidden["start"]
+        assert mine[0].to_go == sum(turn.rewards["agent"] for turn in t.turns)
+        assert mine[-1].after == (None if t.outcome and t.outcome.success else mine[-1].place)
+        assert all(a.after == b.place for a, b in pairwise(mine))
+    assert at == len(rows)
+
+
+def test_phrases_and_the_words_of_a_small_wordle(tabular: ModuleType) -> None:
+    from few_words import FewWords
+    from network import SENTENCE, phrases
+
+    told = "Map double_t. Goal 3 3.\n\n##.#\n#..#\n\nOpen: left, right."
+    found = phrases(Counter({("user", told): 2, ("assistant", "move left"): 1}), 2, SENTENCE)
+    assert found == ["##.#", "#..#", "Goal 3 3.", "Map double_t.", "Open: left, right."]
+    env = FewWords(size=40)
+    assert len(env.tasks("train")) == len(env.tasks("test")) == 40
+    task = env.tasks("test")[7]
+    assert task.hidden in [word for _, word in env.prior(task.public)]
+    assert env.filter(task.public).entropy == pytest.approx(math.log2(40))
 
 
 @pytest.mark.slow

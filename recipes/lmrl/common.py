@@ -18,7 +18,7 @@ import network
 from small import Small
 
 from sonde import datasets, make
-from sonde.core import AGENT, Episode, Message, Policy, Task, Trajectory
+from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
 from sonde.rollout import Plan, collect
 from sonde.store import Run
 from sonde.train.gather import Game
@@ -75,7 +75,7 @@ def clone(task: Small, seed: int, out: Path) -> Path:
     played = dataset(task, out)
     start = network.write(
         folder / "start", chats(task, played), width=task.width, layers=task.layers, window=task.window,
-        often=task.often, seed=seed,
+        often=task.often, phrase=task.phrase, seed=seed,
     )  # fmt: skip
     return fitted(task, "BC", str(start), preset("tiny_bc"), folder / "bc", seed, played)
 
@@ -112,7 +112,7 @@ def player(task: Small, model: str, temperature: float, **values: Any) -> Policy
     )  # fmt: skip
 
 
-def returns(task: Small, policy: Policy, k: int) -> dict[str, Any]:
+def returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
     """The return of every test task, by task and sample, and rates over episodes."""
     env = task.game()
     tasks: Sequence[Task] = env.tasks("test")[: task.tests]
@@ -165,7 +165,7 @@ def _valued(task: Small, seed: int, out: Path, *, method: str) -> dict[str, Any]
 
 def _online(task: Small, seed: int, out: Path, *, name: str) -> dict[str, Any]:
     known = preset(name)
-    settings = replace(known.settings, batch_size=task.rollouts, micro_batch=task.rollouts)
+    settings = replace(known.settings, batch_size=task.rollouts, micro_batch=task.rollouts, max_steps=task.steps)
     rewards = RewardMix({"env": task.scale})
     training = replace(known, settings=settings, online=replace(known.online, rewards=rewards))
     folder = out / task.name / f"seed-{seed}" / name

@@ -11,23 +11,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sonde import Env, datasets, make
+from network import SENTENCE
+
+from sonde import Env, datasets
+from sonde.core import build
 from sonde.datasets.tasks import Dataset
 from sonde.train.selection import ShareRule
 
 
 @dataclass(frozen=True, kw_only=True)
 class Small:
-    """`episodes`: of the dataset. The model: `context` is what it is shown, `new_tokens` what it may say, `window`,
-    `width` and `layers` its size, `often` how often what is a token of its own is said (`network.py`).
+    """`data`: the dataset's name, and `setup`, other arguments of its environment. `episodes`: how many of it. The
+    model: `context` is what it is shown, `new_tokens` what it may say, `window`, `width` and `layers` its size, `often`
+    how often what is a token of its own is said, `phrase` what of it the environment says (`network.py`).
 
     Training from the dataset: `batch` episodes a step, `epochs` by method (3 unless told), `filtered` what filtered BC
     keeps, `options` and `settings` by method, beside those of the `tiny_*` presets. Decoding with values: `beta`, their
-    strength. Online: `turns`, the limit of a game, `rollouts`, games a step, `scale`, what rewards are multiplied by.
-    Tests: `tests` tasks with `k` samples each.
+    strength. Online: `turns`, the limit of a game, `rollouts`, games a step, `steps`, `scale`, what rewards are
+    multiplied by. Tests: `tests` tasks with `k` samples each.
     """
 
     name: str
+    data: str
     episodes: int
     context: str
     new_tokens: int
@@ -36,9 +41,11 @@ class Small:
     tests: int
     k: int
     turns: int
+    setup: Mapping[str, Any] = field(default_factory=dict)
     width: int = 64
     layers: int = 1
     often: int = 10
+    phrase: str = SENTENCE
     batch: int = 32
     epochs: Mapping[str, float] = field(default_factory=dict)
     filtered: ShareRule = field(default_factory=lambda: ShareRule(success=True))
@@ -46,20 +53,25 @@ class Small:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     beta: float = 16.0
     rollouts: int = 32
+    steps: int = 40
     scale: float = 1.0
     paper: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def dataset(self) -> Dataset:
-        return datasets.dataset(self.name)
+        known = datasets.dataset(self.data)
+        return replace(known, env={**known.env, **self.setup})
 
     def game(self, turns: int | None = None) -> Env:
-        env = self.dataset.env
-        return make(env["name"], preset=env["preset"], **({} if turns is None else {"max_turns": turns}))
+        return build({**self.dataset.env, **({} if turns is None else {"max_turns": turns})})
 
     def quick(self) -> Small:
-        """A tenth of it."""
-        return replace(self, episodes=self.episodes // 10, tests=min(self.tests, 25), k=1)
+        """A tenth of the episodes (or 50, among which some of a maze are won), a quarter of the epochs, a fifth of the
+        play, five tests: to see that all runs."""
+        return replace(
+            self, episodes=max(50, self.episodes // 10), tests=min(self.tests, 5), k=1, steps=self.steps // 5,
+            epochs={method: epochs / 4 for method, epochs in self.epochs.items()},
+        )  # fmt: skip
 
 
 _SLOWLY = {"lr": 1e-3, "schedule": "linear"}
@@ -68,8 +80,8 @@ TASKS: Mapping[str, Small] = {
     task.name: task
     for task in (
         Small(
-            name="maze", episodes=150, context="told", new_tokens=4, window=192, low=-100.0, tests=25, k=4, turns=40,
-            batch=2, epochs={"BC": 5, "%BC": 10, "MC": 40, "ILQL": 40},
+            name="maze", data="maze", episodes=150, context="told", new_tokens=4, window=192, low=-100.0, tests=25,
+            k=4, turns=40, batch=2, epochs={"BC": 5, "%BC": 10, "MC": 40, "ILQL": 40},
             options={
                 "MC": {"bc": 0.0, "scale": 0.2, "cql": 0.05, "width": 4.0},
                 "ILQL": {"tau": 0.9, "bc": 0.0, "scale": 0.2, "cql": 0.005, "width": 4.0},
@@ -78,6 +90,62 @@ TASKS: Mapping[str, Small] = {
             paper={
                 "dataset": -83.0, "reference": -6.84, "BC": -72.1, "%BC": -56.4, "MC": -48.1, "ILQL": -6.97,
                 "PPO": -37.7, "online %BC": -71.7,
+            },
+        ),
+        Small(
+            name="maze_partial", data="maze_partial", episodes=100, context="full", new_tokens=4, window=2048,
+            low=-100.0, tests=25, k=4, turns=40, layers=2, batch=2,
+            epochs={"BC": 15, "%BC": 25, "MC": 30, "ILQL": 40},
+            options={
+                "MC": {"bc": 0.0, "scale": 0.2, "cql": 0.05, "width": 4.0},
+                "ILQL": {"tau": 0.9, "bc": 0.0, "scale": 0.2, "cql": 0.005, "width": 4.0},
+            },
+            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=100.0, scale=0.05,
+            paper={
+                "dataset": -83.0, "reference": -25.75, "BC": -79.5, "%BC": -82.9, "MC": -80.3, "ILQL": -52.9,
+                "PPO": -91.7, "online %BC": -79.5,
+            },
+        ),
+        Small(
+            name="text_nav", data="text_nav", episodes=800, context="told", new_tokens=8, window=256, low=0.0,
+            tests=100, k=1, turns=15, batch=8, epochs={"BC": 5, "%BC": 10, "MC": 12, "ILQL": 25},
+            options={
+                "MC": {"bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},
+                "ILQL": {"tau": 0.9, "bc": 0.0, "scale": 2.0, "cql": 0.01, "width": 4.0},
+            },
+            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=60.0,
+            paper={
+                "dataset": 0.26, "reference": 1.0, "BC": 0.39, "%BC": 0.54, "MC": 0.63, "ILQL": 0.88, "PPO": 0.81,
+                "online %BC": 0.62,
+            },
+        ),
+        Small(
+            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "size": 16}, episodes=3000,
+            context="full", new_tokens=4, window=128, low=-6.0, tests=16, k=10, turns=6, layers=2, batch=16,
+            epochs={"BC": 12, "%BC": 12, "MC": 12, "ILQL": 12}, filtered=ShareRule(top=0.3),
+            options={
+                "MC": {"bc": 0.0, "cql": 0.01, "width": 4.0},
+                "ILQL": {"tau": 0.7, "bc": 0.0, "cql": 0.01, "width": 4.0},
+            },
+            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=16.0,
+            paper={
+                "dataset": -4.12, "reference": -1.94, "BC": -2.81, "%BC": -2.85, "MC": -2.16, "ILQL": -2.04,
+                "PPO": -2.63, "online %BC": -2.15,
+            },
+        ),
+        Small(
+            name="endgames", data="endgames", setup={"pieces": "Q", "max_turns": 60}, episodes=3000, context="told", new_tokens=6,
+            window=256, low=-1.0, tests=60, k=1, turns=40, layers=2, batch=32,
+            phrase=r"[A-Z][a-z][^\n]*?[.](?!\S)|[1-8KQk](?: [1-8KQk])*",
+            epochs={"BC": 10, "%BC": 10, "MC": 15, "ILQL": 15},
+            options={
+                "MC": {"bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},
+                "ILQL": {"tau": 0.7, "bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},
+            },
+            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=16.0,
+            paper={
+                "dataset": 0.586, "reference": 1.0, "BC": 0.112, "%BC": -0.439, "MC": 0.588, "ILQL": 0.452,
+                "PPO": 0.814, "online %BC": 0.112,
             },
         ),
     )

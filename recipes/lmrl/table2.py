@@ -24,7 +24,7 @@ import common
 from common import METHODS, Row
 from small import TASKS, Small
 
-from sonde.metrics import Estimate, anchored_score, difference_over_seeds
+from sonde.metrics import Estimate, anchored_score, difference_over_seeds, estimate
 
 FOLDER = Path("runs/recipes/lmrl")
 
@@ -36,14 +36,22 @@ def mean_return(row: Row, how: str = "drawn") -> float:
 
 def scored(task: Small, known: Mapping[str, Row], found: Sequence[Row], how: str = "drawn") -> Estimate:
     """The normalised score of the mean return; the ends of its interval are scored as the mean is."""
-    tables = [row[how]["returns"] for row in found]
-    mean = difference_over_seeds(tables, [[[0.0] for _ in table] for table in tables])
+    mean = _mean([row[how]["returns"] for row in found])
     average, high = mean_return(known["dataset"]), mean_return(known["reference"])
 
     def score(raw: float) -> float:
         return anchored_score(raw, low=task.low, average=average, high=high)
 
     return Estimate(score(mean.mean), score(mean.low), score(mean.high), mean.n)
+
+
+def _mean(tables: Sequence[Sequence[Sequence[float]]]) -> Estimate:
+    """Over seeds and tests; over tests alone where there is one seed, or where no two returns differ, since of the
+    spread of seeds nothing is known then."""
+    whole = [[x for seed in test for x in seed] for test in zip(*tables, strict=True)]
+    if len(tables) == 1 or len({x for test in whole for x in test}) == 1:
+        return estimate(whole)
+    return difference_over_seeds(tables, [[[0.0] for _ in table] for table in tables])
 
 
 def table(task: Small, known: Mapping[str, Row], found: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
@@ -85,7 +93,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="BC is always there")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="one seed, a tenth of the episodes: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="one seed, less of everything: to see that it runs")
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of rows and models (default {FOLDER})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args()

@@ -52,6 +52,35 @@ def test_a_game_that_was_cut_has_the_replies_between_its_positions(tmp_path: Pat
     assert first.outcome is not None and first.outcome.truncated == "turns" and len(second.turns) == 1
 
 
+@pytest.mark.parametrize("spaced", [True, False])
+def test_a_line_may_hold_a_whole_game(spaced: bool, tmp_path: Path) -> None:
+    """As the loaders of value learning read it, with a space between any two characters or none."""
+
+    def told(text: str) -> str:
+        return " ".join(text) + "\n" if spaced else text
+
+    def state(fen: str, san: str, reward: float, done: bool = False) -> dict[str, object]:
+        return {"state": told(fen), "action": told(san), "reward": reward, "done": done}
+
+    cut = [state(START, "e4", 0), state(AFTER_E5, "Ke7", -1), state(AFTER_E5, "Nf3", 0)]
+    won = [state(MATE_IN_1, "Ra8#", 1, True)]
+    first, second = read("chess", tmp_path, json.dumps(cut), json.dumps(won)).run
+    assert [act.action.text.replace(" ", "").strip() for act in first.acts] == ["e4", "e5", "Ke7", "Nf3"]
+    assert [turn.rewards[AGENT] for turn in first.turns] == [0.0, -1.0, 0.0]
+    assert first.outcome is not None and first.outcome.truncated == "turns"
+    assert second.outcome is not None and second.outcome.success and second.tags == {"from": "line 2"}
+    with pytest.raises(UserError, match=r"line 1: game: got \[\], allowed: one move or more"):
+        load("chess", _file(tmp_path, "[]"), tmp_path / "none")
+    with pytest.raises(UserError, match="line 1: move 0: state: got 3, allowed: str"):
+        load("chess", _file(tmp_path, '[{"state": 3}]'), tmp_path / "three")
+
+
+def _file(folder: Path, text: str) -> Path:
+    file = folder / "one.jsonl"
+    file.write_text(text)
+    return file
+
+
 @pytest.mark.parametrize(("reward", "published"), [(-1, True), (0, False)])
 def test_a_lost_game_by_either_reward(reward: float, published: bool, tmp_path: Path) -> None:
     (first, f3), (second, g4) = FOOLS

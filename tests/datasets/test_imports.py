@@ -152,7 +152,9 @@ def test_sellers_get_the_reward_of_the_papers_code(tmp_path: Path) -> None:
         car_bought=True, msrp=24_000, buy_price=27_000,
     )  # fmt: skip
     unsold = talk(("Buyer", "Hi."), ("Seller", "Hello."), car_bought=False, msrp=20_000, buy_price=None)
-    first, second = replayed(read("car_dealer", tmp_path, sold, unsold).run)
+    cut = {"lines": unsold["lines"], "buyer_info": {"budget": 30_000}}
+    first, second, third = replayed(read("car_dealer", tmp_path, sold, unsold, cut).run)
+    assert rewards(third) == [0.0] and third.outcome is not None and third.outcome.truncated == "turns"
     assert [turn.text for turn in first.turns] == ["Hello. A car?", "$27,000."] and rewards(first) == [0.0, 1.0]
     assert rewards(second) == [-0.5] and second.outcome is not None and second.outcome.kind == "loss"
 
@@ -174,6 +176,7 @@ WRONG: Sequence[tuple[str, Any, str]] = (
     ("twenty_questions", {**QUESTIONS, "correct": "yes"}, 'line 2: correct: got "yes", allowed: bool'),
     ("guess_my_city", {**QUESTIONS, "lines": []}, "line 2: lines: got"),
     ("car_dealer", talk(("Judge", "No.")), r'line 2: lines\[0\].role: got "Judge", allowed: Seller'),
+    ("car_dealer", {**talk(("Seller", "Hi.")), "output": 2}, "line 2: output: got 2, allowed: dict"),
     ("car_dealer", talk(("Seller", "Hi."), car_bought=1), "line 2: output: car_bought: got 1, allowed: bool"),
 )
 FINE = {

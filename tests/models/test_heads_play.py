@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from sonde import Message, Sampling, UserError
+from sonde import Message, Probe, Sampling, UserError
 from sonde.core.registry import build
 from sonde.models.hf import HF
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from sonde.models.heads import Heads, HeadSpec, perturbed, put_on  # noqa: E402 (needs torch)
+from sonde.models.heads import Heads, HeadSpec, perturbed, put_on, read  # noqa: E402 (needs torch)
 
 from .test_hf import WARM, play, run  # noqa: E402
-from .tiny import model, write  # noqa: E402
+from .tiny import model, tokenizer, write  # noqa: E402
 
 CHAT = (Message("user", "guess the secret code now"),)
 ALL = HeadSpec(v=True, q=2, target=True)
@@ -52,8 +52,6 @@ def load(folder: Path) -> Any:
 
 def by_hand(folder: Path, heads_at: Path, ids: list[int], n: int, **how: Any) -> list[float]:
     """Log-probabilities of the last `n` ids under the perturbed policy, by one plain pass of each model."""
-    from sonde.models.heads import read
-
     net, other = load(folder), load(heads_at)
     heads = read(heads_at, other)
     with torch.no_grad():
@@ -85,13 +83,41 @@ def test_what_is_drawn_from_is_the_policy_that_values_prefer(
 
 
 def test_scoring_is_the_policys_own(policy: Path, valued: Path) -> None:
-    from sonde import Probe
-
     probe = [Probe((*CHAT, Message("assistant", "no")))]
     plain, steered = HF(model=str(policy)), HF(model=str(policy), heads=str(valued), beta=3.0)
     assert run(steered.score(probe))[0] == pytest.approx(run(plain.score(probe))[0], abs=1e-5)
     for hf in (plain, steered):
         run(hf.close())
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_texts_are_ranked_by_policy_and_values_together(policy: Path, valued: Path, beside: bool) -> None:
+    """By one plain pass of each model: log pi + beta (min Q - V), summed over the text and the token that ends it;
+    `top_k` does not matter, what is listed does."""
+    folder = policy if beside else valued
+    texts = ("0 4 2 7", "Is it green?", "0 4")
+    hf = HF(model=str(folder), heads=str(valued), beta=0.7, top_k=1)
+    found = run(hf.rank([Probe((*CHAT, Message("assistant", text)), ending=True) for text in texts]))
+    words, told, net, other = tokenizer(), list[float](), load(folder), load(valued)
+    heads = read(valued, other)
+    prompt = words.apply_chat_template(
+        [{"role": "user", "content": CHAT[0].content}], add_generation_prompt=True, tokenize=False
+    )
+    for text in texts:
+        before, ids = (words.encode(t, add_special_tokens=False) for t in (prompt, f"{prompt}{text}<|im_end|>"))
+        with torch.no_grad():
+            log_pi = net(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
+            hidden = other.model(input_ids=torch.tensor([ids])).last_hidden_state[0]
+            worth = log_pi + 0.7 * (heads.least(hidden) - heads.value(hidden)[:, None])
+        told.append(sum(float(worth[t - 1, ids[t]]) for t in range(len(before), len(ids))))
+    assert found == pytest.approx(told, abs=1e-4)
+    run(hf.close())
+
+
+def test_without_values_texts_are_ranked_by_their_likelihood(policy: Path) -> None:
+    hf, probes = HF(model=str(policy)), [Probe((*CHAT, Message("assistant", text))) for text in ("no", "0 4 2 7")]
+    assert run(hf.rank(probes)) == pytest.approx([sum(row) for row in run(hf.score(probes))])
+    run(hf.close())
 
 
 def test_without_strength_the_policy_is_itself(policy: Path, valued: Path) -> None:

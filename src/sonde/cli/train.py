@@ -84,8 +84,8 @@ def train(
     as_json: JsonOpt = False,
 ) -> None:
     """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr; bc, filtered_bc; mc and ilql,
-    whose values are used by `-o agent.model.heads=FOLDER`), or while it plays (grpo, ppo; with all settings of a paper:
-    starpo, delta_belief, online_filtered_bc)."""
+    whose values are used by `-o seats.agent.model.heads=FOLDER`), or while it plays (grpo, ppo; with all settings of a
+    paper: starpo, delta_belief, online_filtered_bc)."""
     changes, model = changes_of(overrides), trained_model(model)
     objective, settings = _chosen(objective, settings)
     name = settings or OBJECTIVES[objective].settings

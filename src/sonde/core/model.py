@@ -127,6 +127,11 @@ class Model(Configured, ABC):
         """
         raise self.lacks("score")
 
+    async def rank(self, probes: Sequence[Probe]) -> list[float]:
+        """How much is to be said for the text of each probe: the sum of its log-probabilities and, where values steer
+        what this model says, of what they add to them."""
+        return [sum(logprobs) for logprobs in await self.score(probes)]
+
     def lacks(self, capability: str) -> CapabilityError:
         """The error for a capability this backend does not have."""
         have = ", ".join(CAPABILITIES[capability])

@@ -91,12 +91,16 @@ def _parsed(text: str, where: str) -> Any:
 
 
 def games(file: Path) -> Iterator[Row]:
-    """The moves of a file, game by game."""
+    """The moves of a file, game by game: a line is a move, or all moves of a game."""
     moves: list[Row] = []
     for number, line in enumerate(chain(_lines(file), [""]), 1):
         if line.strip():
             where = f"{file}: line {number}"
-            moves.append(Row(_parsed(line, where), where))
+            value = _parsed(line, where)
+            if isinstance(value, list):
+                yield Row([Row(move, f"{where}: move {i}") for i, move in enumerate(value)], where)
+                continue
+            moves.append(Row(value, where))
         if moves and (not line.strip() or moves[-1].get("done", bool, int)):
             yield Row(moves, moves[0].where)
             moves = []

@@ -13,7 +13,8 @@ One object per line (`.jsonl`), or one list of them:
     car_dealer          {"lines": [{"role": "Seller", "text": ...}, ...], "buyer_info": {"budget": ...}, "output":
                         {"car_bought": true, "msrp": ..., "buy_price": ...}}
     chess, endgames     {"from_state": FEN, "action": SAN, "reward": 0, "done": false} per move, an empty line after
-                        a game that did not end
+                        a game that did not end; or, of value learning, a line per game, as maze, its states and actions
+                        with spaces between the characters or without
 
 Maze, wordle and chess are played again by our rules: an episode is kept if every reply gets the reward, and leads to
 the place, the marks or the position, that the file says, and its texts are then those of our environment. Whoever walks
@@ -196,15 +197,21 @@ def _guessed(env: Env[Any], word: str, turns: Sequence[tuple[str, str, float]]) 
 
 
 def _chess(row: Row, task: str) -> Episode:
-    moves = [
-        (move.get("from_state", str), move.get("action", str), float(move.get("reward", int, float)))
-        for move in row.value
-    ]
+    moves = [(_fen(move), move.get("action", str), float(move.get("reward", int, float))) for move in row.value]
+    if not moves:
+        row.wrong("game", row.value, "one move or more")
     preset = "full" if task == "chess" else "endgames"
     for published in (False, True):
         with suppress(Contradiction):
             return _game(preset, moves, published)
     raise Contradiction("the moves lead to other positions or rewards")
+
+
+def _fen(move: Row) -> str:
+    """A position, whose characters may have a space between each two."""
+    name = "state" if isinstance(move.value, Mapping) and "state" in move.value else "from_state"
+    told = move.get(name, str).strip()
+    return told[::2] if len(told) > 1 and not told[1::2].strip() else told
 
 
 def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool) -> Episode:
@@ -305,7 +312,7 @@ def _questions(row: Row, task: str) -> Episode:
 
 def _car_dealer(row: Row, task: str) -> Episode:
     """The reward is that of the paper's code: the price over the mean of budget and list price, or, where nothing is
-    sold, what the budget lacks of the list price, as a share of it."""
+    sold, what the budget lacks of the list price, as a share of it. A talk without output is one that did not end."""
     lines = [(line.get("role", str), line.get("text", str).strip()) for line in row.within("lines")]
     opening, turns = ["Beginning of Conversation"], list[list[str]]()
     for i, (role, text) in enumerate(lines):
@@ -319,8 +326,10 @@ def _car_dealer(row: Row, task: str) -> Episode:
             turns.append([text])
     if not turns:
         row.wrong("lines", row.value["lines"], "one line of the seller or more")
-    bought, reward = _sold(row)
     done = [(said, 0.0, "\n".join(heard)) for said, *heard in turns]
+    if "output" not in row.value:
+        return transcript("\n".join(opening), done, "timeout")
+    bought, reward = _sold(row)
     done[-1] = (done[-1][0], reward, done[-1][2])
     return transcript("\n".join(opening), done, "win" if bought else "loss")
 

@@ -90,6 +90,9 @@ class Cached(Model):
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
         return await self.model.score(probes)
 
+    async def rank(self, probes: Sequence[Probe]) -> list[float]:
+        return await self.model.rank(probes)
+
     def _store(self) -> Store:
         if not self._stores:
             self._stores.append(Store(Path(self.path).expanduser()))

@@ -25,7 +25,7 @@ from .batching import Ticket
 from .chat import common
 from .draw import draw
 from .requests import Feed, Generate, Generated, Score, Stats, mark
-from .score import Scorer, out_of_memory
+from .score import Scorer, Steer, out_of_memory
 from .slots import Beside, Deck, Slots, layers
 
 SHARED_MIN = 32
@@ -33,9 +33,6 @@ SHARED_MIN = 32
 
 PREFILL_TOKENS = 4096
 """Most tokens in one prefill pass."""
-
-Steer = Callable[[Tensor, Tensor], Tensor]
-"""From the last hidden states (rows, hidden size) and logits (rows, vocabulary) to the logits that are drawn from."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,7 +65,8 @@ class Engine:
 
     `context` is the most tokens the model can hold; `ends` are the ids that end a message; `decode` gives their text.
     `lock_step`: whoever waits when serving begins is served together, and nobody joins in between. `beside`: a model
-    of the same tokens that reads along, whose hidden states `steer` is given instead.
+    of the same tokens that reads along, whose hidden states `steer` is given instead. `rank`, as `steer`: what `Score`
+    requests that are `valued` are told.
     """
 
     def __init__(
@@ -82,6 +80,7 @@ class Engine:
         max_batch: int,
         kv_bytes: int,
         steer: Steer | None = None,
+        rank: Steer | None = None,
         beside: Any | None = None,
         lock_step: bool = False,
     ) -> None:
@@ -90,15 +89,19 @@ class Engine:
         self.stats = Stats()
         self.steer = steer
         self.slots = Slots(kv_bytes)
-        self.deck = Deck(n_layers if beside is None else n_layers + layers(beside))
-        self.scorer = Scorer(model, n_layers=n_layers, stats=self.stats)
+        every = n_layers if beside is None else n_layers + layers(beside)
+        self.deck = Deck(every)
+        self.scorer = self.ranker = Scorer(model, n_layers=n_layers, stats=self.stats)
+        valuer = model if beside is None else beside
+        if rank is not None:
+            self.ranker = Scorer(self.model, n_layers=every, stats=self.stats, steer=rank, valuer=valuer)
         self.rows: list[_Row] = []
         self._most = max_batch  # rows at once, less where memory did not suffice for more
         self._again: list[Ticket[Any, Any]] = []  # those that did not fit
         self._wave: list[Ticket[Any, Any]] = []  # in lock-step: those that waited when serving began, without a row yet
         self._hidden: Tensor | None = None
         if steer is not None:
-            (model if beside is None else beside).get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
+            valuer.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, feed: Feed) -> None:
         """Serve until nothing is under way. Whoever waits then is served by the next call, with all that come along.
@@ -189,7 +192,9 @@ class Engine:
 
     def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         longest = (max((row.ids for row in t.request.rows), key=len, default=()) for t in tickets)
-        self.scorer.serve([t for t, ids in zip(tickets, longest, strict=True) if self._fits(t, ids)])
+        fitting = [t for t, ids in zip(tickets, longest, strict=True) if self._fits(t, ids)]
+        for scorer, valued in ((self.scorer, False), (self.ranker, True)):
+            scorer.serve([t for t in fitting if t.request.valued == valued])
 
     def _fits(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:
         fits = len(ids) < self.context

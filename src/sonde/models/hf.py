@@ -62,7 +62,7 @@ class HF(Model):
     of ours that keeps history (`models.templates`). `threads` sets the number of threads of
     torch for the whole process; None leaves it alone. `steer(hidden, logits)` returns the logits to draw from, given
     the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step; recorded
-    log-probabilities are those of the steered distribution; `score` is not steered.
+    log-probabilities are those of the steered distribution; `score` is not steered, and `rank` by `heads` alone.
 
     `heads`: the folder of a model that was trained with values of tokens (`sonde train mc`, `ilql`); what is drawn from
     is then log pi + `beta` (min Q - V) (`models.heads`), which can be saved as any other configuration. Where that
@@ -196,6 +196,13 @@ class HF(Model):
         request = Score(tuple(loaded.chat.scored(probe) for probe in probes))
         return cast("list[list[float]]", await feed.submit(request))
 
+    async def rank(self, probes: Sequence[Probe]) -> list[float]:
+        if not self.heads:
+            return await super().rank(probes)
+        loaded, feed = await self._ready()
+        request = Score(tuple(loaded.chat.scored(probe) for probe in probes), valued=True)
+        return [sum(row) for row in cast("list[list[float]]", await feed.submit(request))]
+
     @property
     def stats(self) -> Stats:
         """Counts of tokens computed and saved since loading; see `requests.Stats`."""
@@ -321,8 +328,9 @@ def _checked_weights(name: str, wanted: str | None) -> str | None:
     return found
 
 
-def _valued(hf: HF, model: Any) -> tuple[Steer, Any]:
-    """How values steer, and the model whose states they are of, where that is another one."""
+def _valued(hf: HF, model: Any) -> tuple[Steer, Steer, Any]:
+    """How values steer, how they rank whole texts, and the model whose states they are of, where that is another
+    one."""
     from . import heads
 
     _checked_weights(hf.heads, hf.heads_weights)
@@ -332,7 +340,8 @@ def _valued(hf: HF, model: Any) -> tuple[Steer, Any]:
     if beside is not None and heads.sizes(beside)[1] != heads.sizes(model)[1]:
         got, wanted = heads.sizes(beside)[1], heads.sizes(model)[1]
         raise UserError(f"hf: heads: {hf.heads} values {got} tokens, allowed: {wanted}, the vocabulary of {hf.model}")
-    return heads.steering(values, beta=hf.beta, minus_v=hf.minus_v, top_k=hf.top_k), beside
+    steer, rank = (heads.steering(values, beta=hf.beta, minus_v=hf.minus_v, top_k=k) for k in (hf.top_k, None))
+    return steer, rank, beside
 
 
 def _hold(hf: HF, held: _Held) -> _Loaded:
@@ -348,7 +357,7 @@ def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool
     from .decode import Engine
     from .slots import layers
 
-    steer, beside = _valued(hf, model) if hf.heads else (hf.steer, None)
+    steer, rank, beside = _valued(hf, model) if hf.heads else (hf.steer, None, None)
     config = model.config.get_text_config()
     ends = _ends(model.generation_config.eos_token_id)
     chat = Chat(tokenizer, label=hf.model, template=hf.template, ends=ends)
@@ -361,6 +370,7 @@ def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool
         max_batch=hf.max_batch,
         kv_bytes=hf.kv_bytes,
         steer=steer,
+        rank=rank,
         beside=beside,
         lock_step=lock_step,
     )

@@ -55,9 +55,10 @@ def mark(ids: array[int], logprobs: array[float]) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Score:
-    """Log-probabilities of the tokens at the places of every row."""
+    """Log-probabilities of the tokens at the places of every row; `valued`: with what values add to them."""
 
     rows: tuple[Scored, ...]
+    valued: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,7 @@ not known here: there every run of the tree is a pass of its own, plain and caus
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, cast
@@ -41,6 +41,9 @@ LOGITS = 1 << 26
 """Most logits of one pass (256 MiB in float32)."""
 MASKED = ("eager", "sdpa")
 KINDS = ("full_attention", "sliding_attention")
+
+Steer = Callable[[Tensor, Tensor], Tensor]
+"""From the last hidden states (rows, hidden size) and logits (rows, vocabulary) to the logits that are drawn from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,22 @@ class _Path:
 
 
 class Scorer:
-    """Serves `Score` requests with `model`, whose cache has `n_layers` layers."""
+    """Serves `Score` requests with `model`, whose cache has `n_layers` layers. `steer`: from the hidden states that the
+    head of `valuer` is given and the logits to what is told of every token in place of its log-probability."""
 
-    def __init__(self, model: Any, *, n_layers: int, stats: Stats) -> None:
-        self.model, self.n_layers, self.stats = model, n_layers, stats
+    def __init__(
+        self, model: Any, *, n_layers: int, stats: Stats, steer: Steer | None = None, valuer: Any | None = None
+    ) -> None:
+        self.model, self.n_layers, self.stats, self.steer = model, n_layers, stats, steer
         self.most = TOKENS.get(model.device.type, MOST_TOKENS)
         self.windows = _windows(model.config)
         self._tokens = self.most  # of a pass, less where memory did not suffice
+        self._hidden: Tensor | None = None
+        if steer is not None:
+            assert valuer is not None
+            if _windows(valuer.config) != self.windows:
+                self.windows = None  # no mask is right for both
+            valuer.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         """Settle these tickets. Where memory does not suffice, passes get shorter; every call tries twice as long."""
@@ -130,7 +142,7 @@ class Scorer:
                       for at, found in targets.get(run, {}).items()]  # fmt: skip
             before = _path(past, block.base) if past and block.base else None
             logits_TV, kv = self._forward(block, before, [column for column, _ in wanted])
-            yield from _gathered(logits_TV, [found for _, found in wanted])
+            yield from _gathered(*self._told(logits_TV), [found for _, found in wanted])
             if block.after:
                 past = _Past(kv, starts, before)
                 stack += [(child, past) for child in block.after]
@@ -141,7 +153,7 @@ class Scorer:
         ids = torch.tensor([i for run in block.runs for i in run.ids], device=device)
         positions_T = torch.cat([torch.arange(run.start, run.end, device=device) for run in block.runs])
         n_before = block.runs[0].start
-        cache = self._cache(before) if before or block.after else None
+        cache = self._cache(before) if before or block.after or self.steer is not None else None
         self.stats.fed += len(ids)
         self.stats.passes += 1
         out = self.model(
@@ -158,6 +170,17 @@ class Scorer:
         layers = cast("list[DynamicLayer]", cache.layers)
         kept = [cast("Tensor", t) for layer in layers for t in (layer.keys, layer.values)]
         return logits_TV, [t[..., n_before:, :].clone() if n_before else t for t in kept]
+
+    def _told(self, logits_TV: Tensor) -> tuple[Tensor, Tensor]:
+        """Of each token a number, and what is to be taken away from all of a position."""
+        if self.steer is None:
+            logits_TV = logits_TV.float()
+            return logits_TV, logits_TV.logsumexp(-1)
+        assert self._hidden is not None
+        return self.steer(self._hidden[: len(logits_TV)], logits_TV), torch.zeros_like(logits_TV[:, 0])
+
+    def _catch_hidden(self, module: Any, args: tuple[Tensor, ...]) -> None:
+        self._hidden = args[0][0]
 
     def _cache(self, before: _Path | None) -> Cache:
         """A cache that holds all that leads to a block."""
@@ -232,16 +255,14 @@ def _path(past: _Past, base: Run) -> _Path:
     return _Path(past, torch.cat(columns))
 
 
-def _gathered(logits_TV: Tensor, targets: Sequence[Sequence[_Target]]) -> Iterator[tuple[_Target, float]]:
-    """The log-probabilities of the targets at each row of logits."""
+def _gathered(told_TV: Tensor, less_T: Tensor, targets: Sequence[Sequence[_Target]]) -> Iterator[tuple[_Target, float]]:
+    """What is told of the targets at each row, less what is to be taken away there."""
     if not targets:
         return
-    logits_TV = logits_TV.float()
     pairs = [(i, target) for i, found in enumerate(targets) for target in found]
-    at = torch.tensor([i for i, _ in pairs], device=logits_TV.device)
-    tokens = torch.tensor([target.token for _, target in pairs], device=logits_TV.device)
-    logprobs = (logits_TV[at, tokens] - logits_TV.logsumexp(-1)[at]).tolist()
-    yield from zip((target for _, target in pairs), logprobs, strict=True)
+    at = torch.tensor([i for i, _ in pairs], device=told_TV.device)
+    tokens = torch.tensor([target.token for _, target in pairs], device=told_TV.device)
+    yield from zip((target for _, target in pairs), (told_TV[at, tokens] - less_T[at]).tolist(), strict=True)
 
 
 def out_of_memory(error: RuntimeError) -> bool:

@@ -348,7 +348,7 @@ class Beside(torch.nn.Module):
     def __init__(self, first: Any, second: Any) -> None:
         super().__init__()
         self.first, self.second, self._cut = first, second, layers(first)
-        self.device = first.device
+        self.device, self.dtype, self.config = first.device, first.dtype, first.config
 
     def forward(self, *, past_key_values: Cache, **inputs: Any) -> Any:
         own, others = past_key_values.layers[: self._cut], past_key_values.layers[self._cut :]

@@ -1,0 +1,220 @@
+"""What the data of `table2.py` holds for each method: the same rules on tables, played on the same tests. No network.
+
+    python recipes/lmrl/tabular.py [--tasks maze ...] [--discount .95] [--tau .9] [--memory 1] [--json]
+
+A table has a row for every place that the dataset comes to and a number for what was said there; places are
+
+    maze          where the walker is
+    maze_partial  the last moves, `memory` of them, and the ways that are open now
+    text_nav      the whole world: where things are, what is open, what is carried
+    wordle        the words that are still possible
+
+and methods are
+
+    BC      what was said there, as often as it was said; filtered BC: in the episodes that are kept
+    MC      what was followed by the highest mean return, `discount` between turns, a limit ending an episode
+    ILQL    what is worth most by Q = r + discount V', V the `tau` expectile of Q over what was said there, iterated to
+            the end, a limit on turns being no end
+    best    the same with the maximum in place of the expectile: the best that can be put together of the data
+
+BC draws, the others take the best. Where the table has no row, a legal answer is drawn. Endgames have no table: few
+positions come twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import common
+from small import TASKS, Small
+from table2 import FOLDER, scored, written
+
+from sonde.core import AGENT, Action, AnyPolicy, Episode, EpisodePolicy, Rng, Trajectory
+from sonde.envs._rules.grids import MAPS, opened
+from sonde.train.selection import best_share
+
+Place = Hashable
+Table = Mapping[Place, Mapping[str, float]]
+SWEEPS = 400
+
+
+def _remembered(memory: int, ep: Any) -> Place:
+    return opened(MAPS["double_t"], ep.state.place), *(turn.info["move"] for turn in ep.turns[-memory:])
+
+
+def _words(ep: Episode) -> Place:
+    known = ep.view().filter
+    assert known is not None
+    return tuple(map(str, known.belief().hypotheses))
+
+
+PLACES: Mapping[str, Callable[[int, Any], Place]] = {
+    "maze": lambda memory, ep: ep.state.place,
+    "maze_partial": _remembered,
+    "text_nav": lambda memory, ep: ep.state.world,
+    "wordle": lambda memory, ep: _words(ep),
+}
+"""By task: from how many moves are remembered, and an episode."""
+
+
+class Move(NamedTuple):
+    """Said in a place: what it earned, the place after it (None at an end), and the return from there on."""
+
+    place: Place
+    said: str
+    reward: float
+    after: Place | None
+    to_go: float
+
+
+def moves(task: Small, played: Sequence[Trajectory], discount: float, place_of: Callable[[Any], Place]) -> list[Move]:
+    """All that was said, episode by episode. A limit ends none: the place after its last move is the one before."""
+    env, found = task.game(), list[Move]()
+    for t in played:
+        places = [place_of(ep) for ep in Episode.stages(env, t) if ep.to_act == AGENT]
+        cut = t.outcome is not None and t.outcome.kind == "timeout"
+        after = [*places[1:], places[-1] if cut else None]
+        rows = [(turn.text, turn.rewards.get(AGENT, 0.0)) for turn in t.turns]
+        to_go, mine = 0.0, list[Move]()
+        for place, (said, reward), next_place in reversed(list(zip(places, rows, after, strict=True))):
+            to_go = reward + discount * to_go
+            mine.append(Move(place, said, reward, next_place, to_go))
+        found += reversed(mine)
+    return found
+
+
+# --- methods ---------------------------------------------------------------------------------------------------------
+
+
+def cloned(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
+    """How often each was said."""
+    found = defaultdict[Place, Counter[str]](Counter)
+    for row in rows:
+        found[row.place][row.said] += 1
+    return {place: dict(counts) for place, counts in found.items()}
+
+
+def returns(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
+    """The mean return after each."""
+    found = defaultdict[Place, defaultdict[str, list[float]]](lambda: defaultdict(list))
+    for row in rows:
+        found[row.place][row.said].append(row.to_go)
+    return {place: {said: sum(all_) / len(all_) for said, all_ in mine.items()} for place, mine in found.items()}
+
+
+def implicit(rows: Sequence[Move], discount: float, tau: float) -> dict[Place, dict[str, float]]:
+    """Q, where V is the expectile of Q over what was said, at `tau` 1 its maximum."""
+    counts = cloned(rows)
+    after = defaultdict[tuple[Place, str], list[Move]](list)
+    for row in rows:
+        after[row.place, row.said].append(row)
+    value: dict[Place, float] = dict.fromkeys(counts, 0.0)
+    q: dict[Place, dict[str, float]] = {}
+    for _ in range(SWEEPS):
+        q = {
+            place: {said: _mean(after[place, said], value, discount) for said in mine}
+            for place, mine in counts.items()
+        }  # fmt: skip
+        value = {place: expectile(mine, counts[place], tau) for place, mine in q.items()}
+    return q
+
+
+def _mean(rows: Sequence[Move], value: Mapping[Place, float], discount: float) -> float:
+    return sum(r.reward + (0.0 if r.after is None else discount * value[r.after]) for r in rows) / len(rows)
+
+
+def expectile(values: Mapping[str, float], weights: Mapping[str, float], tau: float) -> float:
+    """Where what is above weighs tau and what is below 1 - tau: the maximum for tau 1, the mean for 1/2."""
+    if tau == 1.0:
+        return max(values.values())
+    found = max(values.values())
+    for _ in range(60):
+        pull = {said: weights[said] * (tau if value >= found else 1 - tau) for said, value in values.items()}
+        new = sum(pull[said] * value for said, value in values.items()) / sum(pull.values())
+        if abs(new - found) < 1e-9:
+            break
+        found = new
+    return found
+
+
+# --- playing ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tabled(EpisodePolicy):
+    """Says what the table has most of, or draws in proportion; where it has no row, a legal answer."""
+
+    table: Table = field(metadata={"config": False})
+    place_of: Callable[[Any], Place] = field(metadata={"config": False})
+    draws: bool = False
+
+    async def choose(self, ep: Episode, policies: Mapping[str, AnyPolicy]) -> Action:
+        view = ep.view()
+        rng, row = Rng(view.seed), self.table.get(self.place_of(ep))
+        if row is None:
+            return Action(view.say(rng.choice(list(view.legal or ()))))
+        if not self.draws:
+            return Action(max(row, key=row.__getitem__))
+        return Action(rng.choices(list(row), list(row.values()))[0])
+
+
+def tables(
+    task: Small, played: Sequence[Trajectory], discount: float, tau: float, place_of: Callable[[Any], Place]
+) -> dict[str, tuple[Table, bool]]:
+    """Every method's table, and whether it is drawn from."""
+    rows = moves(task, played, discount, place_of)
+    kept = moves(task, best_share(played, task.filtered).trajectories, discount, place_of)
+    return {
+        "BC": (cloned(rows), True),
+        "%BC": ({**cloned(rows), **cloned(kept)}, True),
+        "MC": (returns(rows), False),
+        "ILQL": (implicit(rows, discount, tau), False),
+        "best": (implicit(rows, discount, 1.0), False),
+    }
+
+
+def measured(task: Small, out: Path, discount: float, tau: float, memory: int) -> list[dict[str, Any]]:
+    known, place_of = common.known(task, out), partial(PLACES[task.name], memory)
+    rows: list[dict[str, Any]] = []
+    for name, (table, draws) in tables(task, common.dataset(task, out), discount, tau, place_of).items():
+        policy = Tabled(table=table, place_of=place_of, draws=draws)
+        found = common.returns(task, policy, task.k)
+        raw = [sum(mine) / len(mine) for mine in found["returns"]]
+        row = {"drawn": found, "cpu_seconds": 0.0}
+        rows.append({
+            "method": name, "score": scored(task, known, [row]), "return": sum(raw) / len(raw),
+            "success": found["success"], "paper": task.paper.get(name),
+        })  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", choices=PLACES, default=list(PLACES))
+    parser.add_argument("--discount", type=float, default=0.95)
+    parser.add_argument("--tau", type=float, default=0.9)
+    parser.add_argument("--memory", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of datasets (default {FOLDER})")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    found = {name: measured(TASKS[name], args.out, args.discount, args.tau, args.memory) for name in args.tasks}
+    if args.json:
+        print(json.dumps(found, default=vars))
+        return
+    for name, rows in found.items():
+        print(f"\n**{name}**, tables\n")
+        for row in rows:
+            paper = "" if row["paper"] is None else f"{row['paper']:.2f}"
+            cells = [row["method"], written(row["score"]), f"{row['return']:.2f}", paper, f"{row['success']:.2f}"]
+            print(f"| {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()

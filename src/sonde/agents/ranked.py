@@ -1,0 +1,63 @@
+"""A language model that says one of the legal answers: each is ranked whole, and the best is said, or one is drawn.
+
+    worth(answer) = sum over its tokens, and the one that ends it, of  log pi + beta (min Q - V)
+
+with the second part where the model is one with values (`models:hf`, `heads`); else it is how likely the model is to
+say just that. At temperature 0 the answer that is worth most is said, else one is drawn with probabilities in
+proportion to exp(worth / temperature). Nothing else can be said, so nothing is ever illegal; and the model is asked
+once, for all answers together, which have what comes before them in common.
+
+Source: LMRL-Gym (arXiv 2311.18232): its code so chooses among the four moves of a maze, the best one or by lot; values
+are not divided by the length of a text there either. For environments that list what is legal now (`View.legal`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sonde.core import Action, Message, Probe, Rng, UserError, View, invalid
+
+from .llm import LLM
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranked(LLM):
+    """See the module. Settings are those of `agents:llm`; those of sampling that cut something off have no use here."""
+
+    min_p: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.model.require("score")
+        for name, whole in (("min_p", 0.0), ("top_p", 1.0), ("stop", ()), ("max_new_tokens", None)):
+            if getattr(self, name) != whole:
+                raise invalid(f"agents:ranked: {name}", getattr(self, name), f"{whole}: whole answers are ranked")
+
+    async def act(self, view: View) -> Action:
+        said = [view.say(answer) for answer in view.legal or ()]
+        if not said:
+            raise UserError(f"agents:ranked: {view.spec.name} lists no legal answers")
+        prompt = self.prompt(view)
+        worth = await self.model.rank([Probe((*prompt, Message("assistant", text)), ending=True) for text in said])
+        return Action(said[chosen(worth, self.temperature, Rng(view.seed).random())])
+
+
+def chosen(worth: Sequence[float], temperature: float, u: float) -> int:
+    """The number of the greatest, the first of equal ones; above temperature 0, of the one that `u`, 0 to 1, falls to.
+
+    >>> worth = [math.log(x) for x in (0.1, 0.3, 0.6)]
+    >>> chosen(worth, 0.0, 0.05), chosen(worth, 1.0, 0.05), chosen(worth, 1.0, 0.35)
+    (2, 0, 1)
+    """
+    best = max(range(len(worth)), key=worth.__getitem__)
+    if temperature == 0.0:
+        return best
+    weights = [math.exp((x - worth[best]) / temperature) for x in worth]
+    left = u * sum(weights)
+    for i, weight in enumerate(weights):
+        left -= weight
+        if left < 0:
+            return i
+    return best
