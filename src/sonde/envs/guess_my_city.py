@@ -224,7 +224,8 @@ class GuessMyCity(Dialogue):
         city = self.city(state)
         if city is None:
             name, _, country = str(state.world).rpartition(", ")
-            return Names(lookup({name_key(x): 1 for x in (name, f"{name} {country}", f"{name} in {country}")}), 40, 1)
+            ways = (name, f"{name} {country}", f"{name} in {country}")
+            return Names(lookup({name_key(way): 1 for way in ways}), len(f"{name} in {country}".split()) + 2, 1)
         land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
         beside = cities_named(name_key(land))
         for word in name_key(land).split():
