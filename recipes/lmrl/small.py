@@ -134,8 +134,8 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="endgames", data="endgames", setup={"pieces": "Q", "max_turns": 60}, episodes=3000, context="told", new_tokens=6,
-            window=256, low=-1.0, tests=60, k=1, turns=40, layers=2, batch=32,
+            name="endgames", data="endgames", setup={"pieces": "Q", "max_turns": 60}, episodes=3000,
+            context="told", new_tokens=6, window=256, low=-1.0, tests=60, k=1, turns=40, layers=2, batch=32,
             phrase=r"[A-Z][a-z][^\n]*?[.](?!\S)|[1-8KQk](?: [1-8KQk])*",
             epochs={"BC": 10, "%BC": 10, "MC": 15, "ILQL": 15},
             options={
