@@ -219,11 +219,12 @@ class Index:
         self.refresh()
         if not self._unsaved:
             return
-        data = bytearray(self._db.serialize())
-        data[_SUM] = _sum(data)
+        data = memoryview(self._db.serialize())  # of a long run it is large: no copies
         temporary = self.folder / f".{NAME}-{uuid4().hex}"
         try:
-            temporary.write_bytes(data)  # not made durable: what a loss of power leaves of it fails the checksum
+            with temporary.open("wb") as file:  # not made durable: what a loss of power leaves of it fails the checksum
+                for part in (data[: _SUM.start], _sum(data), data[_SUM.stop :]):
+                    file.write(part)
             temporary.replace(self.path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -258,7 +259,7 @@ def _load(path: Path) -> sqlite3.Connection:
     db = _connected()
     try:
         data = path.read_bytes()
-        if data[_SUM] == _sum(data):
+        if data[_SUM] == _sum(memoryview(data)):
             db.deserialize(data)
             db.execute("SELECT 1 FROM logs")
             return db
@@ -267,7 +268,7 @@ def _load(path: Path) -> sqlite3.Connection:
     return _empty()
 
 
-def _sum(data: bytes | bytearray) -> bytes:
+def _sum(data: memoryview) -> bytes:
     """The checksum of an index, its own place left out; an index of another schema has another one."""
     return crc32(data[_SUM.stop :], crc32(data[: _SUM.start], crc32(_SCHEMA.encode()))).to_bytes(4, "big")
 
