@@ -176,13 +176,14 @@ class Dialogue(Env[Talk]):
     def foreign(self, hidden: Json) -> Task | None:
         """The task of a scenario, `{"scenario": ..., "solution": ...}`, that only a language model can play; None if it
         is none."""
-        if not isinstance(hidden, Mapping) or hidden.keys().isdisjoint(_FOREIGN):
+        given: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        if given.keys().isdisjoint(_FOREIGN):
             return None
         for field in _FOREIGN:
-            text = hidden.get(field)
+            text = given.get(field)
             if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SCENARIO:
                 raise invalid(f"{self.name}: hidden: {field}", text, f"a text of 1 to {LONGEST_SCENARIO} characters")
-        setup = {field: hidden[field] for field in _FOREIGN}
+        setup: Mapping[str, Json] = {field: given[field] for field in _FOREIGN}
         return self.listed("custom", 0, Frozen[Json](foreign=True, scenario=setup["scenario"]), Frozen[Json](setup))
 
     # --- seats -------------------------------------------------------------------------------------------------------

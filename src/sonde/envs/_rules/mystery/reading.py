@@ -10,7 +10,7 @@ understood does nothing, and costs a turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -182,7 +182,10 @@ def _asked(here: Context, teller: str, words: Words, told: bool = False) -> Read
     return Reading("act", Act("ask", teller, found)) if found else Reading("talk", person=int(teller[1:]))
 
 
-_OWN = dict.fromkeys(("he", "she", "they", "him", "them"), "you") | dict.fromkeys(("his", "her", "their"), "your")
+_OWN: Mapping[str, str] = {
+    **dict.fromkeys(("he", "she", "they", "him", "them"), "you"),
+    **dict.fromkeys(("his", "her", "their"), "your"),
+}
 
 
 def _as_asked(here: Context, words: Words, teller: str, told: bool) -> tuple[str, ...]:
