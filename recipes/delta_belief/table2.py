@@ -28,11 +28,15 @@ from sonde.core import Policy
 from sonde.metrics import Estimate
 
 RULES = "rules"
+LONGEST_REPLY = 24
+"""Tokens. A reply is one of a few words; one that goes on cannot be used, and is asked for again."""
 
 
 def user(name: str, url: str | None) -> Policy | None:
     """Who replies; None is the environment's own user."""
-    return None if name == RULES else sonde.build(model_seats(name, None, url, None)["user"])
+    return (
+        None if name == RULES else sonde.build(model_seats(name, None, url, None, max_new_tokens=LONGEST_REPLY)["user"])
+    )
 
 
 def met(lab: Lab, arm: str, seed: int, name: str, url: str | None) -> Row:
