@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
 from itertools import combinations, product
 from pathlib import Path
@@ -24,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = files("sonde") / "envs" / "data" / "customer_service.json"
 PRODUCTS: list[Product] = json.loads(SHIPPED.read_text(encoding="ascii"))
 PAIRS: list[tuple[Product, Cause]] = [(p, c) for p in PRODUCTS for c in p["causes"]]
-each_product = pytest.mark.parametrize("entry", PRODUCTS, ids=lambda p: p["id"])
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +63,7 @@ def test_the_file_loads_quickly() -> None:
     assert min(seconds() for _ in range(5)) < 0.1
 
 
-@each_product
-def test_schema(entry: Product) -> None:
+def schema(entry: Product) -> None:
     assert list(entry) == ["id", "product", "symptom", "openings", "findings", "causes"]
     assert re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry["id"])
     assert len(set(entry["openings"])) >= 3
@@ -82,8 +80,7 @@ def test_schema(entry: Product) -> None:
         assert c["fix"]["done"] != c["fix"]["failed"]
 
 
-@each_product
-def test_likelihoods_are_distributions_over_the_values(entry: Product) -> None:
+def likelihoods_are_distributions_over_the_values(entry: Product) -> None:
     sizes = {f["id"]: len(f["values"]) for f in entry["findings"]}
     for c in entry["causes"]:
         assert {name: len(chances) for name, chances in c["likelihood"].items()} == sizes
@@ -105,8 +102,7 @@ def test_names_and_texts_are_unique() -> None:
         assert repeated(c["fix"]["id"] for c in p["causes"]) == []
 
 
-@each_product
-def test_no_cue_serves_two(entry: Product) -> None:
+def no_cue_serves_two(entry: Product) -> None:
     owners: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for f in entry["findings"]:
         for cue in f["cues"]:
@@ -117,8 +113,7 @@ def test_no_cue_serves_two(entry: Product) -> None:
     assert {cue: names for cue, names in owners.items() if len(names) > 1} == {}
 
 
-@each_product
-def test_questions_point_at_what_they_ask_by_their_cues(entry: Product) -> None:
+def questions_point_at_what_they_ask_by_their_cues(entry: Product) -> None:
     """The words of all cues found in a question speak most for its own finding, or fix."""
     for group in (entry["findings"], [c["fix"] for c in entry["causes"]]):
         for own in group:
@@ -128,8 +123,7 @@ def test_questions_point_at_what_they_ask_by_their_cues(entry: Product) -> None:
                 assert [name for name, score in scores.items() if score == best] == [own["id"]], question
 
 
-@each_product
-def test_questions_are_not_mistaken_for_suggestions_nor_suggestions_for_questions(entry: Product) -> None:
+def questions_are_not_mistaken_for_suggestions_nor_suggestions_for_questions(entry: Product) -> None:
     for c in entry["causes"]:
         for suggestion in c["fix"]["questions"]:
             rivals = [said(suggestion, f["cues"]) for f in entry["findings"]]
@@ -140,15 +134,13 @@ def test_questions_are_not_mistaken_for_suggestions_nor_suggestions_for_question
             assert max(rivals) < said(question, f["cues"]), question
 
 
-@each_product
-def test_a_cause_is_known_by_its_own_words(entry: Product) -> None:
+def a_cause_is_known_by_its_own_words(entry: Product) -> None:
     for c in entry["causes"]:
         scores = {x["id"]: said(c["what"], x["cues"]) for x in entry["causes"]}
         assert all(scores[c["id"]] > score for name, score in scores.items() if name != c["id"])
 
 
-@each_product
-def test_a_question_about_a_finding_names_no_cause_and_no_fix(entry: Product) -> None:
+def a_question_about_a_finding_names_no_cause_and_no_fix(entry: Product) -> None:
     cues = [cue for c in entry["causes"] for cue in c["cues"] + c["fix"]["cues"]]
     questions = [question for f in entry["findings"] for question in f["questions"]]
     assert [(question, cue) for question in questions for cue in cues if has(question, cue)] == []
@@ -171,15 +163,13 @@ def fits(entry: Product, cause: Cause, values: tuple[int, ...]) -> bool:
     return all(cause["likelihood"][f["id"]][i] for f, i in zip(entry["findings"], values, strict=True))
 
 
-@each_product
-def test_full_evidence_leaves_one_cause_in_every_draw(entry: Product) -> None:
+def full_evidence_leaves_one_cause_in_every_draw(entry: Product) -> None:
     for cause in entry["causes"]:
         for values in draws(entry, cause):
             assert [c["id"] for c in entry["causes"] if fits(entry, c, values)] == [cause["id"]]
 
 
-@each_product
-def test_a_certain_value_separates_any_two_causes(entry: Product) -> None:
+def a_certain_value_separates_any_two_causes(entry: Product) -> None:
     for a, b in combinations(entry["causes"], 2):
         pairs = [zip(a["likelihood"][f["id"]], b["likelihood"][f["id"]], strict=True) for f in entry["findings"]]
         assert any({x, y} == {0, 1} for pair in pairs for x, y in pair), (a["id"], b["id"])
@@ -195,8 +185,7 @@ def test_the_opening_never_decides() -> None:
 # --- nothing gives the cause away ------------------------------------------------------------------------------------
 
 
-@each_product
-def test_openings_and_answers_name_no_cause_and_no_fix(entry: Product) -> None:
+def openings_and_answers_name_no_cause_and_no_fix(entry: Product) -> None:
     texts = entry["openings"] + [answer for f in entry["findings"] for answer in f["answers"]]
     cues = [cue for c in entry["causes"] for cue in c["cues"] + c["fix"]["cues"]]
     assert [(text, cue) for text in texts for cue in cues if has(text, cue)] == []
@@ -291,3 +280,23 @@ def test_more_words_are_read_and_belong_to_something(build: ModuleType) -> None:
     raw = next(iter(build.read(build.SOURCE / "phones.toml")))
     with pytest.raises(ValueError, match=r"words\.txt: .*unknown.*c:magic"):
         build.product(raw, {"c:magic": ["wand"]})
+
+
+RULES = (
+    schema,
+    likelihoods_are_distributions_over_the_values,
+    no_cue_serves_two,
+    questions_point_at_what_they_ask_by_their_cues,
+    questions_are_not_mistaken_for_suggestions_nor_suggestions_for_questions,
+    a_cause_is_known_by_its_own_words,
+    a_question_about_a_finding_names_no_cause_and_no_fix,
+    full_evidence_leaves_one_cause_in_every_draw,
+    a_certain_value_separates_any_two_causes,
+    openings_and_answers_name_no_cause_and_no_fix,
+)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_product(rule: Callable[[Product], None]) -> None:
+    for entry in PRODUCTS:
+        rule(entry)
