@@ -2,7 +2,7 @@
 
 HELPERS = (
     *("batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint", "fetch", "heads", "hub"),
-    *("masking", "pool", "reply", "requests", "retry", "saving", "score", "shipped"),
+    *("masking", "pool", "quiet", "reply", "requests", "retry", "saving", "score", "shipped"),
     *("slots", "templates", "tokens", "tree", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

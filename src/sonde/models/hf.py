@@ -21,8 +21,7 @@ Departure: models that keep anything but keys and values per token (recurrent or
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +36,7 @@ from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from . import fetch
 from .hub import locate, unloadable
+from .quiet import no_bars
 from .requests import Generate, Score, Stats, mark
 from .weights import weights_of
 
@@ -375,20 +375,6 @@ def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool
         lock_step=lock_step,
     )
     return _Loaded(engine, chat, weights)
-
-
-@contextmanager
-def no_bars() -> Iterator[None]:
-    """Without transformers' progress bars, which would cross the caller's own."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def _ends(ids: int | Sequence[int] | None) -> tuple[int, ...]:

@@ -26,8 +26,9 @@ from sonde.core.extras import need
 from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.models.chat import Chat
-from sonde.models.hf import HF, no_bars
+from sonde.models.hf import HF
 from sonde.models.hub import locate, unloadable
+from sonde.models.quiet import no_bars
 from sonde.models.weights import weights_of
 
 from .algos import learning_from

@@ -16,7 +16,7 @@ from typing import Any
 from sonde.core.errors import UserError
 from sonde.core.extras import need
 from sonde.core.seeding import derive
-from sonde.models.hf import no_bars
+from sonde.models.quiet import no_bars
 from sonde.models.saving import saving
 
 from .settings import LoraSettings

@@ -38,7 +38,7 @@ from transformers.trainer import TRAINER_STATE_NAME
 from sonde.core.errors import StoreError, UserError, invalid
 from sonde.core.seeding import derive
 from sonde.models.heads import Heads, put_on
-from sonde.models.hf import no_bars
+from sonde.models.quiet import no_bars
 from sonde.models.saving import saving
 
 from . import lora
