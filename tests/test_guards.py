@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +115,7 @@ def test_a_meter_begins_few_episodes_until_it_knows_what_one_costs() -> None:
         begun.append(job)
     assert len(begun) == 10, "one has cost 100 of 1000, nine run"
     unlimited = Meter(iter(range(100)), None)
-    unlimited.spend(replace(spend, completions=(sonde.Completion(text="x"),)))
+    unlimited.spend(spend._replace(completions=(sonde.Completion(text="x"),)))
     assert [unlimited.next() for _ in range(101)] == [*range(100), None]
 
 

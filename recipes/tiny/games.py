@@ -18,7 +18,7 @@ import twenty
 import sonde
 from sonde.core import Env, Frozen, Message, Rng
 from sonde.core.env import pick
-from sonde.users import answerer
+from sonde.users.answerer import Answerer
 
 Teacher = Callable[[Any, Rng], str]
 """What to say in a state."""
@@ -202,7 +202,7 @@ def twenty_game() -> Game:
         ),
         phrases=twenty.phrases(env),
         splits=("train", "test"),
-        reply=answerer.reply,
+        reply=Answerer().reply,
         drill=drill,
         statement="statement",
     )

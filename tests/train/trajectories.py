@@ -62,5 +62,5 @@ def played(n_turns: int, outcome: Outcome = WIN, *, info: Mapping[str, Any] | No
 def with_tokens(t: Trajectory, n: int) -> Trajectory:
     """The same record, with one completion of a row of `n` tokens in its first turn."""
     first = t.turns[0]
-    spoken = replace(first.acts[0], action=Action("said", completions=(call([7], [5] * (n - 1)),)))
+    spoken = first.acts[0]._replace(action=Action("said", completions=(call([7], [5] * (n - 1)),)))
     return replace(t, turns=(Turn(0, (spoken, *first.acts[1:])), *t.turns[1:]))

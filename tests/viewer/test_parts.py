@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,7 +63,7 @@ def test_losses_are_means_per_episode_and_add_up_to_what_was_on_offer() -> None:
 def test_a_turn_that_broke_off_is_shown_without_a_gain() -> None:
     asked = Turn(0, (Act("agent", Action("A?"), Frozen(), Frozen(), Frozen()),))
     broken = row("a", "error", turns=2, gains=(gain(1.0, 1.0, 1.0),), entropy=(2.0, 1.0))
-    shown = [_turn(replace(asked, index=i), broken, None) for i in (0, 1)]
+    shown = [_turn(asked._replace(index=i), broken, None) for i in (0, 1)]
     assert [(t.gain, t.before, t.after) for t in shown] == [(gain(1.0, 1.0, 1.0), 2.0, 1.0), (None, None, None)]
     found = losses([broken], {"a": ["counts", ""]}, 2)
     assert found is not None and found.taken == (1.0, 0.0)
