@@ -8,11 +8,11 @@ Listing imports nothing.
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import importlib
 import importlib.util
 import pkgutil
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
@@ -32,6 +32,7 @@ SOURCES = {
     "textarena": "sonde.interop.textarena",
 }
 """Other libraries whose environments can be made here, and the adapters that do it."""
+_DOCSTRING = re.compile(r'(?:\s|#.*\n)*+"""\s*(.*?)\s*(?:"""|\n|\Z)')
 
 
 @cache
@@ -53,8 +54,9 @@ def summary(kind: str, name: str) -> str:
     spec = importlib.util.find_spec(f"sonde.{kind}.{name}")
     if spec is None or spec.origin is None:
         return ""
-    text = ast.get_docstring(ast.parse(Path(spec.origin).read_text("utf-8"))) or ""
-    return text.partition("\n")[0]
+    # Not by `ast`: Python 3.11 may fail where two threads parse at once (CPython issue 106905).
+    found = _DOCSTRING.match(Path(spec.origin).read_text("utf-8"))
+    return found[1] if found else ""
 
 
 def find(name: str) -> type[Configured]:
