@@ -10,12 +10,16 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))
+from rows import Row, kept
 
 import sonde
 from sonde.core import AGENT, Policy, Task, Trajectory
@@ -33,15 +37,12 @@ from sonde.train.rewards import RewardMix
 FOLDER = Path("runs/delta_belief")
 BASE = "runs/tiny/twenty_questions-more"
 """Made by recipes/tiny; see the README."""
-STORE = "results.jsonl"
 LONGEST = 12
 """Tokens of the longest question, and some."""
 END = {"success": 2.0, "extra_turns": -0.05}
 PENALTIES = {"invalid": -5.0, "repeated": -1.0}
 """ΔBelief-RL, appendix A.1 and its code."""
 HISTORY = ("step", "success", "reward", "turns", "invalid", "repeated", "belief", "truth_gain", "grad_norm")
-
-Row = Mapping[str, Any]
 
 
 def game(**changes: Any) -> sonde.Env[Any]:
@@ -155,23 +156,6 @@ def lab_of(args: argparse.Namespace) -> Lab:
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
-
-
-def kept(folder: Path, key: Mapping[str, Any], make: Callable[[], Mapping[str, Any]]) -> Row:
-    """The row with this key, made where it is missing."""
-    for row in rows(folder):
-        if all(row.get(name) == value for name, value in key.items()):
-            return row
-    row = {**key, **make()}
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / STORE).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-    return row
-
-
-def rows(folder: Path) -> list[Row]:
-    file = folder / STORE
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
 
 
 def trained(lab: Lab, arm: str, training: Training, seed: int, tasks: Sequence[Task] | None = None) -> Row:

@@ -6,7 +6,7 @@ and clones are shared by the methods of a seed.
 
 from __future__ import annotations
 
-import json
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +17,9 @@ from typing import Any
 import network
 from small import Small
 
+sys.path.append(str(Path(__file__).parents[1]))
+from rows import Row, kept
+
 from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
 from sonde.rollout import Plan, collect
@@ -26,30 +29,11 @@ from sonde.train.learn import learn, learn_online
 from sonde.train.presets import Training, preset
 from sonde.train.rewards import RewardMix
 
-STORE = "results.jsonl"
-Row = dict[str, Any]
 
-
-# --- rows ------------------------------------------------------------------------------------------------------------
-
-
-def kept(out: Path, key: Mapping[str, Any], make_row: Callable[[], Mapping[str, Any]]) -> Row:
-    """The row with this key, made where it is missing, and with its CPU seconds."""
-    for row in rows(out):
-        if all(row.get(name) == value for name, value in key.items()):
-            return row
+def timed(job: Callable[[], Row]) -> Row:
+    """A row with its CPU seconds."""
     begun = time.process_time()
-    row = {**key, **make_row()}
-    row["cpu_seconds"] = round(time.process_time() - begun, 1)
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / STORE).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-    return row
-
-
-def rows(out: Path) -> list[Row]:
-    file = out / STORE
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
+    return {**job(), "cpu_seconds": round(time.process_time() - begun, 1)}
 
 
 # --- what all methods of a seed share --------------------------------------------------------------------------------
@@ -187,14 +171,15 @@ METHODS: Mapping[str, Callable[[Small, int, Path], dict[str, Any]]] = {
 def cell(task: Small, method: str, seed: int, out: Path) -> Row:
     """The row of one method on one task with one seed."""
     key = {"task": task.name, "method": method, "seed": seed, "episodes": task.episodes, "k": task.k}
-    return kept(out, key, lambda: METHODS[method](task, seed, out))
+    return kept(out, key, lambda: timed(lambda: METHODS[method](task, seed, out)))
 
 
 def known(task: Small, out: Path) -> dict[str, Row]:
     """Floor, reference, and what the dataset holds."""
 
-    def of(name: str, job: Callable[[], Mapping[str, Any]]) -> Row:
-        return kept(out, {"task": task.name, "method": name, "episodes": task.episodes, "k": task.k}, job)
+    def of(name: str, job: Callable[[], Row]) -> Row:
+        key = {"task": task.name, "method": name, "episodes": task.episodes, "k": task.k}
+        return kept(out, key, lambda: timed(job))
 
     env = task.game()
     return {

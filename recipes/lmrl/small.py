@@ -75,6 +75,11 @@ class Small:
 
 
 _SLOWLY = {"lr": 1e-3, "schedule": "linear"}
+_WALKS = {
+    "MC": {"bc": 0.0, "scale": 0.2, "cql": 0.05, "width": 4.0},
+    "ILQL": {"tau": 0.9, "bc": 0.0, "scale": 0.2, "cql": 0.005, "width": 4.0},
+}
+"""Of both mazes."""
 
 TASKS: Mapping[str, Small] = {
     task.name: task
@@ -82,11 +87,7 @@ TASKS: Mapping[str, Small] = {
         Small(
             name="maze", data="maze", episodes=150, context="told", new_tokens=4, window=192, low=-100.0, tests=25,
             k=4, turns=40, batch=2, epochs={"BC": 5, "%BC": 10, "MC": 40, "ILQL": 40},
-            options={
-                "MC": {"bc": 0.0, "scale": 0.2, "cql": 0.05, "width": 4.0},
-                "ILQL": {"tau": 0.9, "bc": 0.0, "scale": 0.2, "cql": 0.005, "width": 4.0},
-            },
-            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=100.0, scale=0.05,
+            options=_WALKS, settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=100.0, scale=0.05,
             paper={
                 "dataset": -83.0, "reference": -6.84, "BC": -72.1, "%BC": -56.4, "MC": -48.1, "ILQL": -6.97,
                 "PPO": -37.7, "online %BC": -71.7,
@@ -96,11 +97,7 @@ TASKS: Mapping[str, Small] = {
             name="maze_partial", data="maze_partial", episodes=100, context="full", new_tokens=4, window=2048,
             low=-100.0, tests=25, k=4, turns=40, layers=2, batch=2,
             epochs={"BC": 15, "%BC": 25, "MC": 30, "ILQL": 40},
-            options={
-                "MC": {"bc": 0.0, "scale": 0.2, "cql": 0.05, "width": 4.0},
-                "ILQL": {"tau": 0.9, "bc": 0.0, "scale": 0.2, "cql": 0.005, "width": 4.0},
-            },
-            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=100.0, scale=0.05,
+            options=_WALKS, settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=100.0, scale=0.05,
             paper={
                 "dataset": -83.0, "reference": -25.75, "BC": -79.5, "%BC": -82.9, "MC": -80.3, "ILQL": -52.9,
                 "PPO": -91.7, "online %BC": -79.5,

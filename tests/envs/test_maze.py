@@ -355,5 +355,6 @@ def test_moves_by_preset() -> None:
         {"preset": "generated", "observed": "partial", "size": 7}, {"preset": "pairs", "observed": "partial"},
     ],
 )  # fmt: skip
-def test_other_configurations_keep_the_contract(config: dict[str, Any]) -> None:
-    check_env(Maze(**config), episodes=4)
+@pytest.mark.parametrize("episodes", [4, pytest.param(40, marks=pytest.mark.slow)])
+def test_other_configurations_keep_the_contract(config: dict[str, Any], episodes: int) -> None:
+    check_env(Maze(**config), episodes=episodes)

@@ -51,9 +51,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("file", "left"), [("model.safetensors", 0.9), ("optimizer.pt", 0.0), ("scheduler.pt", 0.9), ("config.json", 0.0)]
-)
+@pytest.mark.parametrize("file", ["model.safetensors", "optimizer.pt", "scheduler.pt", "config.json"])
+@pytest.mark.parametrize("left", [pytest.param(0.0, marks=pytest.mark.slow), 0.9])
 def test_a_truncated_checkpoint_is_told_and_the_one_before_is_taken(
     file: str, left: float, finished: Path, tmp_path: Path
 ) -> None:

@@ -51,7 +51,13 @@ FAST = ILQL(cql=0.1, bc=0.5, polyak=0.2, discount=0.9)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("objective", [FAST, ILQL(trunk="frozen")], ids=["ilql", "frozen"])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        pytest.param(FAST, id="ilql"), pytest.param(ILQL(trunk="frozen"), id="frozen"),
+        pytest.param(MC(cql=0.1), id="mc", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
 def test_how_a_step_is_cut_changes_nothing(objective: Objective, tmp_path: Path) -> None:
     whole, first = trained(tmp_path / "4", objective, micro_batch=4)
     cuts: dict[str, dict[str, Any]] = {
