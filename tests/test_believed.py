@@ -17,9 +17,9 @@ from sonde import believed
 from sonde.beliefs import summarise
 from sonde.core import AGENT, Episode, Probe, Trajectory, UserError
 from sonde.elicit import ANSWER, Elicitation
-from sonde.envs._rules.arms import nodes_for, posterior
 from sonde.models.fake import Fake
 from sonde.rollout import Plan, record
+from sonde.rules.arms import nodes_for, posterior
 from sonde.store import Annotator, Run, read_annotations
 
 ENV = sonde.make("best_arm", preset="small")

@@ -18,14 +18,14 @@ import sonde
 from sonde.agents import _calls, _episodes
 from sonde.agents.llm import split_reasoning
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
-from sonde.envs._rules.answer import read_answer
-from sonde.envs._rules.checks import CHECKS, gives_away, plain
-from sonde.envs._rules.dialogue import JUDGE, USER, claimed, spoken, verdict
-from sonde.envs._rules.grids import read_move
-from sonde.envs._rules.movies import read_stars, read_verdict
 from sonde.people.language.letters import apostrophes, unaccented
 from sonde.people.language.naming import Names, reported, verdict_on
 from sonde.people.language.numbers import amount, ungrouped
+from sonde.rules.answer import read_answer
+from sonde.rules.checks import CHECKS, gives_away, plain
+from sonde.rules.dialogue import JUDGE, USER, claimed, spoken, verdict
+from sonde.rules.grids import read_move
+from sonde.rules.movies import read_stars, read_verdict
 
 SHORT = 15_000
 NO_TIME = 0.03

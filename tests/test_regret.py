@@ -10,7 +10,7 @@ import pytest
 import sonde
 from sonde import regret
 from sonde.core import Action, Completion, Episode, Rng, Trajectory, Usage, UserError
-from sonde.envs._rules.river import chain
+from sonde.rules.river import chain
 
 BANDIT = sonde.make("bernoulli_bandit", max_turns=4)
 RIVER = sonde.make("river_swim", caves=2, horizon=2, sub_episodes=3)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sonde.core import Task, TaskList
-from sonde.envs._rules.words import lmrl_answers
 from sonde.envs.wordle import Wordle
+from sonde.rules.words import lmrl_answers
 
 
 @dataclass(frozen=True, kw_only=True)

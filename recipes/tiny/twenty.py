@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal
 
 from sonde.core import AGENT, Env, Frozen, Rng
-from sonde.envs._rules.topics.answering import TEXTS
+from sonde.rules.topics.answering import TEXTS
 from sonde.users.answerer import truth
 
 SKILLS: Mapping[str, float] = Frozen(careless=0.8, attentive=0.2)

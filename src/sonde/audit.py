@@ -22,9 +22,9 @@ from . import metrics
 from .core import AGENT, Env, Episode, Message, Outcome, Policy, Trajectory, UserError, build
 from .core.sync import run_sync
 from .core.types import Json
-from .envs._rules.checks import gives_away
-from .envs._rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, verdict
 from .metrics import Estimate
+from .rules.checks import gives_away
+from .rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, verdict
 from .store import Annotator
 
 VERSION = "1"

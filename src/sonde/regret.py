@@ -12,7 +12,7 @@ not on record, its actions are, and both estimates below have that regret as the
 An answer that named no action costs `V*_h(s_h) - r_h - V*_{h+1}(s_{h+1})`. An episode that ended because it was solved
 has no regret from there on; one that ended by a format failure has all of V* as regret in everything that it missed. A
 last sub-episode that `max_turns` cut short counts the steps that were played.
-Environments are those with `model` and `world` (`envs/_rules/finite.py`); truth comes from replaying the reset.
+Environments are those with `model` and `world` (`rules/finite.py`); truth comes from replaying the reset.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .core import AGENT, Env, Rng, Trajectory, UserError, unknown
-from .envs._rules.finite import FiniteEnv, Floats, Problem, World
+from .rules.finite import FiniteEnv, Floats, Problem, World
 
 Kind = Literal["expected", "realised"]
 _KINDS = ("expected", "realised")

@@ -9,7 +9,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs._rules.bandits import Counts, Game
+from sonde.rules.bandits import Counts, Game
 
 AGENT = sonde.make("agents:bayes_bandit")
 

@@ -6,8 +6,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs._rules.dealing import limit, read_pitch
 from sonde.rollout import collect
+from sonde.rules.dealing import limit, read_pitch
 
 
 def test_sells_close_to_the_limit() -> None:

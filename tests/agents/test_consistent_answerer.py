@@ -6,9 +6,9 @@ import pytest
 
 from sonde.agents.consistent_answerer import ConsistentAnswerer
 from sonde.core import Episode, Outcome, ProgramPolicy, UserError
-from sonde.envs._rules.taxonomy import nouns
 from sonde.envs.mastermind import Mastermind
 from sonde.envs.twenty_questions_answerer import TwentyQuestionsAnswerer
+from sonde.rules.taxonomy import nouns
 from sonde.users.trapper import Trapper
 
 ENV = TwentyQuestionsAnswerer()

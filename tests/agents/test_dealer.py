@@ -9,8 +9,8 @@ import pytest
 import sonde
 from sonde.agents.dealer import STYLES, Dealer, message
 from sonde.core import Episode, UserError
-from sonde.envs._rules.dealing import CHARACTERS, FEATURES, Buyer, Pitch, buyers, offer, react, read_pitch
 from sonde.rollout import collect
+from sonde.rules.dealing import CHARACTERS, FEATURES, Buyer, Pitch, buyers, offer, react, read_pitch
 
 LISTED = 30_000
 

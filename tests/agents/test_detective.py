@@ -10,10 +10,10 @@ import pytest
 import sonde
 from sonde.agents.detective import Detective, best_act, phrase, phrases
 from sonde.core import Episode, ProgramPolicy, UserError, default_policies
-from sonde.envs._rules.mystery.belief import MysteryFilter
-from sonde.envs._rules.mystery.cases import Act, case
-from sonde.envs._rules.mystery.filter import MARK
-from sonde.envs._rules.mystery.reading import read
+from sonde.rules.mystery.belief import MysteryFilter
+from sonde.rules.mystery.cases import Act, case
+from sonde.rules.mystery.filter import MARK
+from sonde.rules.mystery.reading import read
 
 ENV = sonde.make("murder_mystery")
 

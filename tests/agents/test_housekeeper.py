@@ -9,12 +9,12 @@ import pytest
 
 from sonde.agents.housekeeper import Housekeeper
 from sonde.core import Episode, Task, UserError
-from sonde.envs._rules.house.commands import read_command
-from sonde.envs._rules.house.plan import first_world, house_of, setups
-from sonde.envs._rules.house.search import alike, steps_left, total_steps
-from sonde.envs._rules.house.world import World, admissible, obey, seen
 from sonde.envs.mastermind import Mastermind
 from sonde.envs.text_nav import State, TextNav
+from sonde.rules.house.commands import read_command
+from sonde.rules.house.plan import first_world, house_of, setups
+from sonde.rules.house.search import alike, steps_left, total_steps
+from sonde.rules.house.world import World, admissible, obey, seen
 
 WALKER = Housekeeper()
 FO, PO, MADE = (TextNav(preset=preset) for preset in TextNav.presets)

@@ -8,9 +8,9 @@ import pytest
 
 from sonde.agents.hunter import Hunter, best_shot
 from sonde.core import Episode, UserError
-from sonde.envs._rules.ships import ShipFilter
 from sonde.envs.battleship import Battleship
 from sonde.envs.mastermind import Mastermind
+from sonde.rules.ships import ShipFilter
 
 ENV = Battleship()
 

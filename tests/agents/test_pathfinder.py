@@ -8,9 +8,9 @@ import pytest
 
 from sonde.agents.pathfinder import Pathfinder, Places, best_move, first_sets, total_moves
 from sonde.core import Episode, Task, UserError
-from sonde.envs._rules.grids import MAPS, STEPS, Cell, Layout, distances, free_cells, moved, opened
 from sonde.envs.mastermind import Mastermind
 from sonde.envs.maze import Maze
+from sonde.rules.grids import MAPS, STEPS, Cell, Layout, distances, free_cells, moved, opened
 
 WALKER = Pathfinder()
 

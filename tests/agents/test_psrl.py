@@ -10,8 +10,8 @@ from sonde import regret
 from sonde.agents._episodes import finite
 from sonde.agents.psrl import optimal, posterior
 from sonde.core import Episode, Rng, UserError
-from sonde.envs._rules.finite import Conjugate, World
 from sonde.rollout import Plan, collect
+from sonde.rules.finite import Conjugate, World
 
 ENV = sonde.make("river_swim")
 

@@ -9,10 +9,10 @@ import pytest
 import sonde
 from sonde.agents.technician import next_move, wordings
 from sonde.core import Episode, UserError
-from sonde.envs._rules.causes import CaseFilter, prior, turns_left
 from sonde.people.service.products import products
 from sonde.people.service.reading import read
 from sonde.rollout import collect
+from sonde.rules.causes import CaseFilter, prior, turns_left
 
 ENV = sonde.make("customer_service")
 

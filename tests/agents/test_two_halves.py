@@ -10,9 +10,9 @@ import sonde
 from sonde.agents.housekeeper import Housekeeper
 from sonde.agents.two_halves import TwoHalves, near_rooms
 from sonde.core import Action, Episode, UserError
-from sonde.envs._rules.house.plan import LMRL, house_of
 from sonde.envs.mastermind import Mastermind
 from sonde.envs.text_nav import TextNav
+from sonde.rules.house.plan import LMRL, house_of
 
 FO, PO = TextNav(), TextNav(preset="po")
 NEAR = {"kitchen", "dining room", "garden", "backyard", "living room"}

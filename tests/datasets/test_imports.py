@@ -12,8 +12,8 @@ import pytest
 from sonde.core import AGENT, Episode, Trajectory, UserError, build
 from sonde.datasets import Read, card, dataset, load, statistics
 from sonde.datasets.transcripts import Transcript
-from sonde.envs._rules.grids import MAPS, walls
 from sonde.envs.wordle import Wordle
+from sonde.rules.grids import MAPS, walls
 from sonde.store import Run
 
 GOAL = "The goal is at position 8, 6."

@@ -8,10 +8,10 @@ import pytest
 
 import sonde
 from sonde.core import Episode, advance, default_policies, run_sync
-from sonde.envs._rules.dealing import read_pitch
 from sonde.people.language.numbers import amount
 from sonde.people.language.words import tokens as words
 from sonde.people.service.reading import read as service
+from sonde.rules.dealing import read_pitch
 
 
 def reply(env: str, hidden: Any, said: str, **config: Any) -> str:

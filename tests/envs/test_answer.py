@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._rules.answer import read_answer, tagged
+from sonde.rules.answer import read_answer, tagged
 
 
 @pytest.mark.parametrize(

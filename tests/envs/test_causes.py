@@ -9,10 +9,10 @@ from itertools import product as every
 import pytest
 
 from sonde.core import entropy
-from sonde.envs._rules.causes import cause_gain, chances, finding_gain, moves, prior, seen, turns_left, without
 from sonde.people.service.answering import GOAL, reply, told
 from sonde.people.service.products import products
 from sonde.people.service.reading import Query
+from sonde.rules.causes import cause_gain, chances, finding_gain, moves, prior, seen, turns_left, without
 
 FRIDGE = products()["fridge_warm"]
 SEAL = FRIDGE.cause("seal")

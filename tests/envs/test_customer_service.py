@@ -10,14 +10,14 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, Seated, Task, UserError
-from sonde.envs._rules.causes import CaseFilter, finding_gain, prior, seen
-from sonde.envs._rules.checks import mentions
-from sonde.envs._rules.dialogue import JUDGE, RETRIES, USER
 from sonde.envs.customer_service import CustomerService
 from sonde.people.service.answering import denied, reply
 from sonde.people.service.products import products
 from sonde.people.service.reading import Query, read
 from sonde.rollout import collect
+from sonde.rules.causes import CaseFilter, finding_gain, prior, seen
+from sonde.rules.checks import mentions
+from sonde.rules.dialogue import JUDGE, RETRIES, USER
 
 ENV = CustomerService()
 DELTA = CustomerService(preset="delta_belief")

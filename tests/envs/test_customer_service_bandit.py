@@ -12,9 +12,9 @@ import pytest
 import sonde
 from sonde import regret
 from sonde.core import Completion, Message, Model, Sampling, Seated, UserError
-from sonde.envs._rules.service import legal
 from sonde.people.service.products import products
 from sonde.rollout import Plan, collect
+from sonde.rules.service import legal
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ import pytest
 
 from sonde.audit import audit
 from sonde.core import AGENT, Episode, Frozen, Spec, Task, TaskList, UserError, default_policies, make
-from sonde.envs._rules.checks import CHECKS, mentions, plain
-from sonde.envs._rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claimed, spoken, verdict
+from sonde.rules.checks import CHECKS, mentions, plain
+from sonde.rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claimed, spoken, verdict
 
 COLOURS = ("red", "green", "blue")
 

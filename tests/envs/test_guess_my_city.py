@@ -9,11 +9,11 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, UserError
-from sonde.envs._rules.checks import gives_away, mentions
-from sonde.envs._rules.dialogue import RETRIES, USER, Talk
-from sonde.envs._rules.partition import PartitionFilter
 from sonde.envs.guess_my_city import GuessMyCity
 from sonde.people.cities.resident import canonical, knowledge, reply
+from sonde.rules.checks import gives_away, mentions
+from sonde.rules.dialogue import RETRIES, USER, Talk
+from sonde.rules.partition import PartitionFilter
 from sonde.users.resident import Resident, replied
 
 ENV = GuessMyCity()

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._rules.house.commands import WORDS, Command, read_command
-from sonde.envs._rules.house.generate import FURNITURE, ROOMS, THINGS
-from sonde.envs._rules.house.plan import HOUSES, LMRL, checked_plan, house_of
-from sonde.envs._rules.house.words import WORDINGS, answered, listed, style
-from sonde.envs._rules.house.world import World, admissible, begin, obey, seen
-from sonde.envs._rules.prompts import pieces
+from sonde.rules.house.commands import WORDS, Command, read_command
+from sonde.rules.house.generate import FURNITURE, ROOMS, THINGS
+from sonde.rules.house.plan import HOUSES, LMRL, checked_plan, house_of
+from sonde.rules.house.words import WORDINGS, answered, listed, style
+from sonde.rules.house.world import World, admissible, begin, obey, seen
+from sonde.rules.prompts import pieces
 
 HOUSE = house_of(LMRL)
 NAMES = st.sampled_from(sorted({*HOUSE.things, *(f.name for f in HOUSE.furniture)}))

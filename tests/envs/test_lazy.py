@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._rules.lazy import Lazy, fitting, head, opened
+from sonde.rules.lazy import Lazy, fitting, head, opened
 
 PATTERNS = (
     "is C (?:on|by) (?:sea|ocean|the coast)$",

@@ -6,8 +6,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Outcome, UserError
-from sonde.envs._rules import words
 from sonde.envs.letter_wordle import LetterWordle
+from sonde.rules import words
 
 ENV = LetterWordle()
 

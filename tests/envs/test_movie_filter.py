@@ -13,9 +13,9 @@ import pytest
 import sonde
 from sonde.core import Episode, Rng, gains
 from sonde.core.belief import entropy
-from sonde.envs._rules import movies as rules
-from sonde.envs._rules.preferences import PreferenceFilter
 from sonde.envs.movie_recommendation import ATTRIBUTES, MovieRecommendation
+from sonde.rules import movies as rules
+from sonde.rules.preferences import PreferenceFilter
 from sonde.users.movie_fan import MovieFan
 
 ENV = MovieRecommendation()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import Episode, Rng, UserError
-from sonde.envs._rules import movies as rules
 from sonde.envs.movie_recommendation import ATTRIBUTES, MovieRecommendation
+from sonde.rules import movies as rules
 from sonde.users.movie_fan import MovieFan
 
 ENV = MovieRecommendation()

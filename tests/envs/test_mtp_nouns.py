@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from sonde.envs._rules import taxonomy
+from sonde.rules import taxonomy
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "src" / "sonde" / "envs" / "data" / "mtp" / "nouns.json"

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from sonde.core import Rng, UnknownName
-from sonde.envs._rules.mystery import cases as mystery
-from sonde.envs._rules.mystery import filter as rules
-from sonde.envs._rules.mystery import telling as mystery_case
-from sonde.envs._rules.mystery.cases import Act, Case, case, settings
-from sonde.envs._rules.mystery.filter import CHANNELS, CLEARS, IMPLICATES, MARK, OPEN, SOLID, Model, Slot, Truth
+from sonde.rules.mystery import cases as mystery
+from sonde.rules.mystery import filter as rules
+from sonde.rules.mystery import telling as mystery_case
+from sonde.rules.mystery.cases import Act, Case, case, settings
+from sonde.rules.mystery.filter import CHANNELS, CLEARS, IMPLICATES, MARK, OPEN, SOLID, Model, Slot, Truth
 
 ROOT = Path(__file__).resolve().parents[2]
 FIVE = CHANNELS[:5]

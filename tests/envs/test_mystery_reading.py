@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from sonde.agents.detective import phrases
 from sonde.core import AGENT, Episode, make
-from sonde.envs._rules.mystery.accusing import is_accusation
-from sonde.envs._rules.mystery.cases import TASKS, Act, case
-from sonde.envs._rules.mystery.names import sentences
-from sonde.envs._rules.mystery.reading import Reading, read
-from sonde.envs._rules.mystery.replies import sentence
+from sonde.rules.mystery.accusing import is_accusation
+from sonde.rules.mystery.cases import TASKS, Act, case
+from sonde.rules.mystery.names import sentences
+from sonde.rules.mystery.reading import Reading, read
+from sonde.rules.mystery.replies import sentence
 
 SHIP = case("train", 4).frame
 """Suspects: Sven Jovanovic, cook; Zofia Ferreira, ship's doctor; Nikhil Nguyen, winch operator. Witness: Wanda

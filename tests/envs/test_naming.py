@@ -11,11 +11,11 @@ import pytest
 import sonde
 from sonde.audit import audit
 from sonde.core import Episode, Outcome, Task
-from sonde.envs._rules.dialogue import USER
-from sonde.envs._rules.mystery.cases import case
-from sonde.envs._rules.topics.knowledge import knowledge
 from sonde.people.language.naming import Names, Verdict, reported, verdict_on
 from sonde.people.service.products import products
+from sonde.rules.dialogue import USER
+from sonde.rules.mystery.cases import case
+from sonde.rules.topics.knowledge import knowledge
 
 N = 12
 Fill = Callable[[Task], Mapping[str, str]]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.envs._rules.topics.answering import guess, verdict_on
-from sonde.envs._rules.topics.knowledge import knowledge
-from sonde.envs._rules.topics.room import read, repeats, room
 from sonde.people.language.acts import LONGEST
+from sonde.rules.topics.answering import guess, verdict_on
+from sonde.rules.topics.knowledge import knowledge
+from sonde.rules.topics.room import read, repeats, room
 
 
 def text_of(message: str) -> str | None:

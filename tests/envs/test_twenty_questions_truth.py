@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._rules.topics import asking
-from sonde.envs._rules.topics.answering import article, verdict_on
-from sonde.envs._rules.topics.knowledge import knowledge
-from sonde.envs._rules.topics.regions import regions, within
-from sonde.envs._rules.topics.room import declared, read, sense
-from sonde.envs._rules.topics.rules import ruled, rules
-from sonde.envs._rules.topics.world import SLOTS, Topics
 from sonde.envs.twenty_questions import TwentyQuestions
 from sonde.people.language.acts import heard
 from sonde.people.language.clauses import Subject
 from sonde.people.meaning.grammar import Grammar
 from sonde.people.meaning.lexicon import Lexicon, lines
+from sonde.rules.topics import asking
+from sonde.rules.topics.answering import article, verdict_on
+from sonde.rules.topics.knowledge import knowledge
+from sonde.rules.topics.regions import regions, within
+from sonde.rules.topics.room import declared, read, sense
+from sonde.rules.topics.rules import ruled, rules
+from sonde.rules.topics.world import SLOTS, Topics
 
 
 def reply(topic: str, question: str) -> str:

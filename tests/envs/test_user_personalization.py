@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Seated, UserError
-from sonde.envs._rules.personas import LOST, NOTHING, dimensions, requests
 from sonde.rollout import collect
+from sonde.rules.personas import LOST, NOTHING, dimensions, requests
 
 PREFERENCES = {"diet": "vegetarian", "budget": "tight", "company": "partner", "family": "dog"}
 HIDDEN = {"request": "dinner", "preferences": PREFERENCES}

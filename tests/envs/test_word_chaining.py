@@ -12,8 +12,8 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, Outcome, Rng, Seated, UserError
 from sonde.core.types import Json
-from sonde.envs._rules import chain
 from sonde.envs.word_chaining import OPPONENT, WordChaining
+from sonde.rules import chain
 
 ROOT = Path(__file__).resolve().parents[2]
 ENV = WordChaining()

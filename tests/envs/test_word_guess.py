@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
 from sonde.core.types import Json
-from sonde.envs._rules import feedback, words
-from sonde.envs._rules.guessing import encode
 from sonde.envs.word_guess import WordGuess
+from sonde.rules import feedback, words
+from sonde.rules.guessing import encode
 
 ENV = WordGuess()
 KINDS = tuple(feedback.N_NUMBERS)

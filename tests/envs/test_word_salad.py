@@ -11,11 +11,11 @@ import pytest
 
 import sonde
 from sonde.core import Episode
-from sonde.envs._rules.topics.room import read as read_answerer
 from sonde.people.cities.resident import heard_as
 from sonde.people.language.lists import word_list
 from sonde.people.service.products import products
 from sonde.people.service.reading import read as read_customer
+from sonde.rules.topics.room import read as read_answerer
 
 GLUE = re.findall(
     r"\S+",

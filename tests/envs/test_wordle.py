@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Filter, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
-from sonde.envs._rules import marks, words
-from sonde.envs._rules.guessing import encode
 from sonde.envs.wordle import Wordle
+from sonde.rules import marks, words
+from sonde.rules.guessing import encode
 from sonde.testing import check_env
 
 ENV = Wordle()

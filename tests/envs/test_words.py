@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from sonde.core.errors import UserError
-from sonde.envs._rules import words
+from sonde.rules import words
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "src" / "sonde" / "envs" / "data" / "words"

@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from sonde.envs._rules.partition import bits
-from sonde.envs._rules.topics.knowledge import knowledge
-from sonde.envs._rules.topics.room import declared
+from sonde.rules.partition import bits
+from sonde.rules.topics.knowledge import knowledge
+from sonde.rules.topics.room import declared
 
 COMMON = 0.03
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.envs._rules.topics.answering import verdict_on
-from sonde.envs._rules.topics.knowledge import knowledge
 from sonde.people.language.words import name_key
+from sonde.rules.topics.answering import verdict_on
+from sonde.rules.topics.knowledge import knowledge
 
 
 def topic_of(item: Mapping[str, Any]) -> int | None:

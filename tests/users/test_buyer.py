@@ -6,7 +6,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs._rules.dealing import Buyer, buyers
+from sonde.rules.dealing import Buyer, buyers
 
 
 def test_likelihood_is_behaviour() -> None:

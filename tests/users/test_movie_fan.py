@@ -6,7 +6,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs._rules.movies import read_stars, read_verdict
+from sonde.rules.movies import read_stars, read_verdict
 from sonde.users.movie_fan import MovieFan, sentence
 
 ENV = sonde.make("movie_recommendation")

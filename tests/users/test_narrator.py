@@ -9,10 +9,10 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs._rules.dialogue import GOAL
-from sonde.envs._rules.mystery.cases import Case, case
-from sonde.envs._rules.mystery.replies import reply, sentence
-from sonde.envs._rules.mystery.telling import observe
+from sonde.rules.dialogue import GOAL
+from sonde.rules.mystery.cases import Case, case
+from sonde.rules.mystery.replies import reply, sentence
+from sonde.rules.mystery.telling import observe
 from sonde.users.narrator import Narrator
 
 ENV = sonde.make("murder_mystery")

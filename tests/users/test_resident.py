@@ -9,9 +9,9 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError, View
-from sonde.envs._rules.checks import mentions
 from sonde.envs.guess_my_city import GuessMyCity
 from sonde.people.cities.resident import canonical, knowledge
+from sonde.rules.checks import mentions
 from sonde.users.resident import Resident, replied
 
 ENV = GuessMyCity()

@@ -13,8 +13,8 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, Rng, UserError, View
 from sonde.core.registry import build
-from sonde.envs._rules.boards import START
 from sonde.rollout import Plan, collect
+from sonde.rules.boards import START
 from sonde.users import stockfish
 from sonde.users.stockfish import Line, find_binary, weakened
 

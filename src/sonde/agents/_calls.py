@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeVar
 
 from sonde.core import Completion, Message, Model, Policy, Sampling, View, derive, invalid
 from sonde.core.types import Json
-from sonde.envs._rules.answer import read_answer
+from sonde.rules.answer import read_answer
 
 from .llm import split_reasoning
 

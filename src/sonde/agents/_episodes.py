@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from sonde.core import AGENT, Rng, Turn, UserError, View
 from sonde.core.types import Json
-from sonde.envs._rules.answer import read_answer
-from sonde.envs._rules.finite import Explored, Problem
+from sonde.rules.answer import read_answer
+from sonde.rules.finite import Explored, Problem
 
 from ._needs import needs
 

@@ -20,9 +20,9 @@ from math import perm
 
 from sonde.core import UserError, View
 from sonde.core.types import Json
-from sonde.envs._rules.causes import prior
-from sonde.envs._rules.finite import Problem
 from sonde.people.service.products import products
+from sonde.rules.causes import prior
+from sonde.rules.finite import Problem
 
 from ._calls import block, pieces
 from ._episodes import explored, possible

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sonde.core import Action, Rng, View
 from sonde.core.types import Json
-from sonde.envs._rules.finite import Problem
+from sonde.rules.finite import Problem
 
 from ._calls import Calls, Role, action, block, pieces
 from ._episodes import (

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, View
-from sonde.envs._rules.dealing import Pitch, limit, offer, read_pitch
-from sonde.envs._rules.dealing_filter import DealFilter
+from sonde.rules.dealing import Pitch, limit, offer, read_pitch
+from sonde.rules.dealing_filter import DealFilter
 
 from ._needs import needs
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sonde.core import Action, Episode, EpisodePolicy, Policy, Rng, UserError, invalid
-from sonde.envs._rules.grids import MAPS, STEPS, Cell, distances, free_cells, moved, opened
+from sonde.rules.grids import MAPS, STEPS, Cell, distances, free_cells, moved, opened
 
 _MAP = MAPS["double_t"]
 LEFT = frozenset((row, col) for row, col in free_cells(_MAP) if row <= 4 and col <= 5) | {(5, 3)}

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, unknown
-from sonde.envs._rules.dealing import FEATURES
+from sonde.rules.dealing import FEATURES
 
 STYLES = ("discounts", "features", "concise")
 _CHOICES = (*STYLES, "drawn")

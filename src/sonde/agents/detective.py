@@ -22,10 +22,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
-from sonde.envs._rules.mystery.belief import MysteryFilter
-from sonde.envs._rules.mystery.cases import Act, Frame
-from sonde.envs._rules.mystery.filter import MARK, Slot
-from sonde.envs._rules.mystery.replies import thing
+from sonde.rules.mystery.belief import MysteryFilter
+from sonde.rules.mystery.cases import Act, Frame
+from sonde.rules.mystery.filter import MARK, Slot
+from sonde.rules.mystery.replies import thing
 
 _TINY = 1e-9
 _SHARE = 0.8

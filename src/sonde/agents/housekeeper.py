@@ -3,7 +3,7 @@
 Where everything is told, it plays a shortest plan. Else it keeps the worlds that it may be in: the setups that the
 exact posterior (`View.filter`) leaves, moved along with what it did. It then plays the command after which the fewest
 commands are needed on average, until the goal is reached: exact, by a fixed point over the sets of worlds that can come
-up (`envs/_rules/house/search.py`, which says what a plan consists of). So it looks into a container, or goes out of its
+up (`rules/house/search.py`, which says what a plan consists of). So it looks into a container, or goes out of its
 way to find out where it is, only where that pays.
 """
 
@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, UserError, View
-from sonde.envs._rules.house.search import best_command
-from sonde.envs._rules.house.track import at_first, possible
+from sonde.rules.house.search import best_command
+from sonde.rules.house.track import at_first, possible
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, View
-from sonde.envs._rules.persona_filter import PersonaFilter
+from sonde.rules.persona_filter import PersonaFilter
 
 from ._needs import needs
 

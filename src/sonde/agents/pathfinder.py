@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sonde.core import Action, ProgramPolicy, UserError, View
-from sonde.envs._rules.grids import MAPS, Cell, Layout, distances, moved, opened, read_move
+from sonde.rules.grids import MAPS, Cell, Layout, distances, moved, opened, read_move
 
 Places = frozenset[Cell]
 """The cells that a walker may be in; all of them look alike."""

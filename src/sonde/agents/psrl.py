@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.core import Action, ProgramPolicy, Rng, View, invalid, unknown
-from sonde.envs._rules.finite import Conjugate, Problem, World
+from sonde.rules.finite import Conjugate, Problem, World
 
 from ._episodes import explored, finite, now, state_of
 

@@ -1,9 +1,9 @@
 """The reference chess player: exact where Black has the bare king, a search elsewhere.
 
 In the endgames of `chess` it plays a move after which mate comes soonest against any defence, from the tables
-(`envs/_rules/endgames.py`), so no player needs fewer moves; in the seat of the bare king, one after which it comes
+(`rules/endgames.py`), so no player needs fewer moves; in the seat of the bare king, one after which it comes
 latest. Elsewhere it looks ahead with alpha-beta
-(`envs/_rules/chess_search.py`); there a stronger player exists. Among equal moves it draws by lot.
+(`rules/chess_search.py`); there a stronger player exists. Among equal moves it draws by lot.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
-from sonde.envs._rules import boards
-from sonde.envs._rules.chess_search import best_moves
+from sonde.rules import boards
+from sonde.rules.chess_search import best_moves
 
 DEEPEST = 6
 

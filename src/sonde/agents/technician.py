@@ -1,6 +1,6 @@
 """The reference support agent: what is worth asking, asked in plain English, and the fix as soon as that is quicker.
 
-Exact: looking ahead to the end (`envs/_rules/causes.py`), it takes the message after which the fewest
+Exact: looking ahead to the end (`rules/causes.py`), it takes the message after which the fewest
 messages are needed on average, a question or a fix; among messages that are equally good, the one with the highest
 expected gain on the posterior (`View.filter`). The wording is drawn from `View.seed` among those that the customer
 understands.
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sonde.core import Action, ProgramPolicy, Rng, View
-from sonde.envs._rules.causes import CaseFilter, cause_gain, finding_gain, moves
 from sonde.people.service.products import products
 from sonde.people.service.reading import read
+from sonde.rules.causes import CaseFilter, cause_gain, finding_gain, moves
 
 from ._needs import needs
 

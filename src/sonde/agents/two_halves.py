@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, unknown
-from sonde.envs._rules.house.search import best_command
-from sonde.envs._rules.house.track import at_first, possible
-from sonde.envs._rules.house.world import House
+from sonde.rules.house.search import best_command
+from sonde.rules.house.track import at_first, possible
+from sonde.rules.house.world import House
 
 HALVES = ("near", "far")
 _CHOICES = (*HALVES, "drawn")

@@ -165,7 +165,7 @@ class Env(Configured, ABC, Generic[S]):
 
     def model(self, public: Mapping[str, Json]) -> Any:
         """The decision problem of tasks with this public part, for agents that plan over several sub-episodes
-        (`envs/_rules/finite.py`); None where there is no finite one."""
+        (`rules/finite.py`); None where there is no finite one."""
         return None
 
 

@@ -38,8 +38,8 @@ from typing import Any
 
 from sonde.core import AGENT, Env, Episode, Task, UserError, make, unknown
 from sonde.core.types import Json
-from sonde.envs._rules.grids import MAPS, Cell, Layout, free_cells, moved, read_move, walls
-from sonde.envs._rules.words import lmrl_answers
+from sonde.rules.grids import MAPS, Cell, Layout, free_cells, moved, read_move, walls
+from sonde.rules.words import lmrl_answers
 from sonde.store import Run, RunWriter
 
 from .files import Row, games, rows, sha256
@@ -215,7 +215,7 @@ def _fen(move: Row) -> str:
 
 
 def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool) -> Episode:
-    from sonde.envs._rules import boards
+    from sonde.rules import boards
 
     def play(limit: int | None) -> Episode:
         env = make("chess", preset=preset, as_published=published, max_turns=limit)
@@ -238,7 +238,7 @@ def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool)
 
 def _answered(ep: Episode, wanted: str | None) -> Episode:
     """The opponent's move that leads to a position, or, after the last one, ends the game if one does."""
-    from sonde.envs._rules import boards
+    from sonde.rules import boards
 
     for san in ep.env.actions(ep.state) or ():
         after = ep.step(ep.env.say(san))

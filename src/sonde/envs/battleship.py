@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.ships import Fleets, ShipFilter
+    from ..rules.ships import Fleets, ShipFilter
 
 Layout = tuple[int, int, int]
 """The cells of carrier, battleship and destroyer as bitboards: bit `row * size + column`, both from 0."""
@@ -305,7 +305,7 @@ def _indices(size: int) -> Mapping[str, int]:
 
 @cache
 def _fleets(size: int) -> Fleets:
-    from ._rules.ships import Fleets
+    from ..rules.ships import Fleets
 
     return Fleets(size, tuple(SHIPS), layouts(size), cells(size), _aim, describe)
 

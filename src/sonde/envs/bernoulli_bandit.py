@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json
 
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
-from ._rules.rounds import checked_turns, fact
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
+from ..rules.rounds import checked_turns, fact
 
 if TYPE_CHECKING:
-    from ._rules.bandits import BanditFilter, Game
-    from ._rules.finite import Problem, World
+    from ..rules.bandits import BanditFilter, Game
+    from ..rules.finite import Problem, World
 
 
 class _Preset(NamedTuple):
@@ -266,7 +266,7 @@ class BernoulliBandit(TabularEnv[State]):
 
     def world(self, state: State) -> World:
         """The mean rewards behind a state of an episode."""
-        from ._rules.finite import bandit
+        from ..rules.finite import bandit
 
         return bandit(state.means)
 
@@ -280,7 +280,7 @@ class BernoulliBandit(TabularEnv[State]):
 
 @lru_cache(maxsize=4096)
 def _problem(env: BernoulliBandit, arms: tuple[str, ...]) -> Problem:
-    from ._rules.finite import Problem
+    from ..rules.finite import Problem
 
     certain = env.preset == "informative"
     pays = (0.0, *(1.0 / (2.0 * i) for i in range(env.n - 1, 0, -1)), 1.0) if certain else (0.0, 1.0)
@@ -289,7 +289,7 @@ def _problem(env: BernoulliBandit, arms: tuple[str, ...]) -> Problem:
 
 @lru_cache(maxsize=4096)
 def _prior(env: BernoulliBandit, arms: tuple[str, ...]) -> BanditFilter:
-    from ._rules.bandits import BernoulliFilter, Game, InformativeFilter
+    from ..rules.bandits import BernoulliFilter, Game, InformativeFilter
 
     best, rest = env._chances  # pyright: ignore[reportPrivateUsage]
 

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid
 from sonde.core.types import Json
 
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.arms import ArmsFilter
+    from ..rules.arms import ArmsFilter
 
 _N_TEST = 100
 _N_SMALL = 500
@@ -234,7 +234,7 @@ class BestArm(TabularEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> ArmsFilter:
-        from ._rules.arms import Game
+        from ..rules.arms import Game
 
         arms: tuple[str, ...] = public["arms"]
         return Game(arms, self.n_pulls, partial(_named, arms)).start()

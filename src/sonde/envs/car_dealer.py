@@ -7,7 +7,7 @@ of dollars. Its code has that too, but by default earns price / ((budget + list 
 (list price - budget) / list price, so that a poor buyer who leaves is worth something: `reward="fancy"`, its own name.
 Ours, and the default, is `reward="ratio"`: the same for a sale, and nothing without one.
 
-Ours: brands, prices, features and the buyers' rules (`_rules/dealing.py`); the paper's buyer is a fine-tuned language
+Ours: brands, prices, features and the buyers' rules (`rules/dealing.py`); the paper's buyer is a fine-tuned language
 model, whose weights decide. A message makes an offer if it puts forward one price; to state the list price, or what the
 buyer would pay, offers nothing. A buyer ends the talk with `<Deal>yes</Deal>`, which accepts the last offer, or
 `<Deal>no</Deal>`; the agent does not see these tags. A deal without an offer on the table is no deal, whatever a buyer
@@ -32,10 +32,10 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import EMPTY, Json
 
-from ._rules.dealing import CHARACTERS, FEATURES, SHARES, Buyer, Pitch, buyers, described, offer, read_pitch
-from ._rules.dealing_filter import DealFilter
-from ._rules.dialogue import LONGEST_REPLY, USER, spoken
-from ._rules.prompts import pieces
+from ..rules.dealing import CHARACTERS, FEATURES, SHARES, Buyer, Pitch, buyers, described, offer, read_pitch
+from ..rules.dealing_filter import DealFilter
+from ..rules.dialogue import LONGEST_REPLY, USER, spoken
+from ..rules.prompts import pieces
 
 _NAME = "car_dealer"
 _SIZES = {"train": 500, "test": 200}

@@ -38,8 +38,8 @@ from sonde.core import (
 )
 from sonde.core.types import Json
 
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
 
 _SIZES = {"train": 1000, "test": 500}
 _N_ROWS, _LENGTHS = 3, (3, 10)

@@ -8,8 +8,8 @@ for an illegal one, after which it moves again, 0 for any other. Presets:
     endgames   Black has the bare king, White a queen, queen and rook, a rook, or two rooks; test: 645 positions with
                mate in 15 plies or later; train: 30,000 starts of each class, none a mirror image of a test position
 
-`pieces` (`Q`, `QR`, `R` or `RR`) leaves one class of endgames; its test positions are in `_rules/endgame_starts.py`.
-In endgames the distance to mate is exact (`_rules/endgames.py`), and so is what a move costs (`_rules.boards.regret`).
+`pieces` (`Q`, `QR`, `R` or `RR`) leaves one class of endgames; its test positions are in `rules/endgame_starts.py`.
+In endgames the distance to mate is exact (`rules/endgames.py`), and so is what a move costs (`rules.boards.regret`).
 
 The opponent is a policy in the seat `opponent`: the small search `users:minimax`, or an engine such as
 `users:stockfish`, the paper's. The rules come from the library `chess` (GPL-3), which the extra `[chess]` brings.
@@ -34,9 +34,9 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, 
 from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
-from ._rules import boards
-from ._rules.boards import CLASSES
-from ._rules.prompts import pieces as prompt
+from ..rules import boards
+from ..rules.boards import CLASSES
+from ..rules.prompts import pieces as prompt
 
 OPPONENT = "opponent"
 GAMES = {"test": 1000, "train": 625_000}
@@ -118,7 +118,7 @@ class Chess(Env[State]):
         if self.preset == "full":
             before = 0 if split == "test" else GAMES["test"]
             return TaskList(GAMES[split], lambda i: self._task(boards.START, before + i, "full", split, i))
-        from ._rules.endgame_starts import TESTED, TRAINED
+        from ..rules.endgame_starts import TESTED, TRAINED
 
         if split == "train":
             classes = (self.pieces,) if self.pieces else CLASSES
@@ -126,20 +126,20 @@ class Chess(Env[State]):
         return TaskList(TESTED, self._tested)
 
     def _trained(self, pieces: str, index: int, classes: int) -> Task:
-        from ._rules.endgame_starts import starts
+        from ..rules.endgame_starts import starts
 
         return self._placed(pieces, starts(pieces, "train")[index // classes].tolist(), "train", index)
 
     def _tested(self, index: int) -> Task:
-        from ._rules.endgame_starts import mixed_tests, starts
+        from ..rules.endgame_starts import mixed_tests, starts
 
         if self.pieces:
             return self._placed(self.pieces, starts(self.pieces, "test")[index].tolist(), "test", index)
         return self._placed(*mixed_tests()[index], "test", index)
 
     def _placed(self, pieces: str, squares: Sequence[int], split: str, index: int) -> Task:
-        from ._rules.endgame_starts import fen_of
-        from ._rules.endgames import table
+        from ..rules.endgame_starts import fen_of
+        from ..rules.endgames import table
 
         plies = table(pieces).plies(True, squares[0], squares[1], squares[2:])
         return self._task(fen_of(pieces, squares), None, pieces, split, index, plies)

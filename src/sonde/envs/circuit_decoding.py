@@ -5,7 +5,7 @@ one output each, built layer by layer from a fixed total of AND, OR and NOT gate
 each one input for one circuit, then the joint truth table on turn 19; the score is the share of circuits whose whole
 table is right; 300 test configurations. The HTML text of the paper has lost the constants, and gives no syntax.
 Ours: 3 circuits of 3 inputs, 3 AND, 3 OR and 3 NOT gates in all (so 24 table bits for 18 probes); how gates are dealt
-and placed (`_rules/circuits.py`); the answers `probe 2 101` and `1: 01101001 ; 2: ... ; 3: ...`; tables may be given on
+and placed (`rules/circuits.py`); the answers `probe 2 101` and `1: 01101001 ; 2: ... ; 3: ...`; tables may be given on
 any turn and end the episode; the agent is told at the end how many were right; 300 training configurations; no two
 tasks have the same tables. A win is all tables right; the reward of the last turn is the score.
 Every circuit has exactly inputs - 1 AND and OR gates together, because each of them uses up two signals and gives one,
@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ._rules import circuits as rules
-from ._rules.answer import read_answer, tagged
-from ._rules.circuits import Gates, Shape, Tables
-from ._rules.prompts import pieces
+from ..rules import circuits as rules
+from ..rules.answer import read_answer, tagged
+from ..rules.circuits import Gates, Shape, Tables
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.circuit_filter import CircuitFilter
+    from ..rules.circuit_filter import CircuitFilter
 
 _SIZES = {"train": 300, "test": 300}
 _MOST_NOTS, _MOST_ROWS, _MOST_LISTED = 6, 48, 10_000
@@ -273,7 +273,7 @@ class CircuitDecoding(CertainEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> CircuitFilter:
-        from ._rules.circuit_filter import start
+        from ..rules.circuit_filter import start
 
         return start(self.shape, _gates(public), self.max_turns)
 

@@ -19,7 +19,7 @@ from typing import ClassVar
 from sonde.core import Frozen, Spec, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ._rules.symbols import Spelling
+from ..rules.symbols import Spelling
 
 _DIGITS = "0123456789"
 

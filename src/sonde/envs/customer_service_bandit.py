@@ -6,7 +6,7 @@ asks or proposes in free text; a simulated customer; reward 1 when the issue is 
 what may be wrong that either contains the truth (well-specified) or may not (misspecified), both written by a language
 model; regret.
 
-Ours: the data, rules and customer of `customer_service` (`_rules/service.py`), so that the truth, the optimal
+Ours: the data, rules and customer of `customer_service` (`rules/service.py`), so that the truth, the optimal
 value and the posterior are exact. Every period is a sub-episode of one step. The case ends when it is solved: from
 there on optimal play costs no regret. Optimal play in the true world proposes the right fix in the first period, so the
 regret of a trial is the number of periods before the one that solved it. `told_prior` puts a prior into the first
@@ -20,7 +20,7 @@ message:
                      paper makes its prior well-specified without giving the answer away
 
 With `hint` the private facts of the agent's seat name the truth, for the writer of its prior and nobody else. The exact
-filter always reckons with all causes. `turn.info` has the keys of problems with sub-episodes (`_rules/rounds.py`;
+filter always reckons with all causes. `turn.info` has the keys of problems with sub-episodes (`rules/rounds.py`;
 `action` is the canonical message, None where nothing was understood) besides those of `customer_service`.
 """
 
@@ -35,12 +35,12 @@ from sonde.core import AGENT, Frozen, Rng, Spec, Step, UserError, invalid
 from sonde.core.types import Json
 from sonde.people.service.products import products
 
-from ._rules.causes import prior
-from ._rules.dialogue import Talk
-from ._rules.finite import Problem, World, bandit, best_value
-from ._rules.prompts import pieces
-from ._rules.rounds import fact
-from ._rules.service import Service, case_of, legal
+from ..rules.causes import prior
+from ..rules.dialogue import Talk
+from ..rules.finite import Problem, World, bandit, best_value
+from ..rules.prompts import pieces
+from ..rules.rounds import fact
+from ..rules.service import Service, case_of, legal
 
 _NAME = "customer_service_bandit"
 _STATE = "start"

@@ -37,8 +37,8 @@ from sonde.core.types import Json
 from sonde.people.language.acts import sentences
 from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
 
-from ._rules.dialogue import USER, Dialogue, Talk
-from ._rules.partition import PartitionFilter
+from ..rules.dialogue import USER, Dialogue, Talk
+from ..rules.partition import PartitionFilter
 
 if TYPE_CHECKING:
     from sonde.people.cities.atlas import City

@@ -19,8 +19,8 @@ from sonde.core import Frozen, Spec, Task, TaskList, invalid
 from sonde.core.env import Split
 from sonde.core.types import Json
 
-from ._rules import words
-from ._rules.symbols import Spelling
+from ..rules import words
+from ..rules.symbols import Spelling
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, derive, invalid
 from sonde.core.types import Json
 
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.guessing import Codes, GuessFilter, Guessing, Parts, Rows, Verdicts
+    from ..rules.guessing import Codes, GuessFilter, Guessing, Parts, Rows, Verdicts
 
 _SIZES = {"train": 1000, "test": 500}
 _WIN = Frozen({AGENT: 1.0})
@@ -211,7 +211,7 @@ def _shuffled(length: int, digits: int) -> tuple[str, ...]:
 
 @cache
 def _guessing(env: Mastermind) -> Guessing:
-    from ._rules.guessing import Guessing
+    from ..rules.guessing import Guessing
 
     def distinct(guesses: frozenset[str]) -> Rows:
         return _distinct(env.length, env.digits, frozenset("".join(guesses)))
@@ -228,7 +228,7 @@ def _distinct(length: int, digits: int, named: frozenset[str]) -> Rows:
     is one of these with such digits renamed, which the uniform prior does not see."""
     import numpy as np
 
-    from ._rules.guessing import encode
+    from ..rules.guessing import encode
 
     fresh = [d for d in range(digits) if str(d) not in named]
     rank = np.full(digits, -1)
@@ -260,7 +260,7 @@ def _parts(digits: int, codes: Codes) -> Parts:
     """A guess as what it has in common with the secret, whatever the places, and as every one of its places."""
     import numpy as np
 
-    from ._rules.guessing import Parts
+    from ..rules.guessing import Parts
 
     length = codes.shape[1]
     which, shared = _shared(length, digits)
@@ -279,7 +279,7 @@ def _shared(length: int, digits: int) -> tuple[Rows, Codes]:
     """Which collection of digits each code is, and how many digits every two collections have in common."""
     import numpy as np
 
-    from ._rules.guessing import encode
+    from ..rules.guessing import encode
 
     sorted_codes = np.sort(encode(_all(length, digits)), axis=1)
     collections, which = np.unique(sorted_codes, axis=0, return_inverse=True)

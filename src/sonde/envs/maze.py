@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json, content_hash
 
-from ._rules.grids import (
+from ..rules.grids import (
     MAPS,
     MOVES,
     Cell,
@@ -54,7 +54,7 @@ from ._rules.grids import (
     read_move,
     walls,
 )
-from ._rules.prompts import pieces
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
     from sonde.core import Filter

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ._rules.answer import read_answer, tagged
-from ._rules.bitgrid import Grid, grid
-from ._rules.prompts import pieces
+from ..rules.answer import read_answer, tagged
+from ..rules.bitgrid import Grid, grid
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.mines import MineFilter
+    from ..rules.mines import MineFilter
 
 _SIZES = {"train": 1000, "test": 200}
 _SIDES = range(4, 8)
@@ -40,7 +40,6 @@ _MOST_FILTERED = 250_000
 _MOST_LISTED = 10_000
 """Layouts that a filter may hold, and that `prior` may list."""
 _WIN = Frozen({AGENT: 1.0})
-_MARKS = "*12345678"
 _SPACED = str.maketrans("(),", "   ")
 _NUMBER = pattern(r"-?[0-9]{1,6}")
 
@@ -74,10 +73,7 @@ def show(state: State) -> tuple[str, ...]:
     >>> show(State(rows=4, cols=4, layout=1, mines=1, opened=0xFFFE))
     ('#1**', '11**', '****', '****')
     """
-    size = grid(state.rows, state.cols)
-    mines, opened, cols = state.mines, state.opened, state.cols
-    marks = "".join([_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in size.places])
-    return tuple([marks[i : i + cols] for i in range(0, size.size, cols)])
+    return grid(state.rows, state.cols).shown(state.mines, state.opened)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +238,7 @@ class Minesweeper(CertainEnv[State]):
     def filter(self, public: Mapping[str, Json]) -> MineFilter | None:
         if _n_layouts(public) > _MOST_FILTERED:
             return None
-        from ._rules.mines import layouts
+        from ..rules.mines import layouts
 
         return layouts(*_sizes(public), _read_reveal).start
 

@@ -15,7 +15,7 @@ places, so a random pick has 0.5; a last turn that picks nothing has 0.
 
 The hypothesis is the vector of weights, which is what questions are about; the best unseen movie is another function of
 it, of movies not shown yet. The prior is uniform over the whole grid, as the agent is told. Six attributes of seven
-levels keep it short enough to be listed (see `_rules/preferences.py`): more attributes would leave only samples, and a
+levels keep it short enough to be listed (see `rules/preferences.py`): more attributes would leave only samples, and a
 listed population of users would be a prior that nobody tells the agent. Larger grids are played without a filter.
 
 The user has a seat of its own (default `users:movie_fan`, who is truthful). Its words reach the agent as they are, cut
@@ -33,13 +33,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
 from sonde.core.types import Json
 
-from ._rules import movies as rules
-from ._rules.answer import read_answer, tagged
-from ._rules.movies import MovieSet
-from ._rules.prompts import pieces
+from ..rules import movies as rules
+from ..rules.answer import read_answer, tagged
+from ..rules.movies import MovieSet
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.preferences import Game, Grid, PreferenceFilter
+    from ..rules.preferences import Game, Grid, PreferenceFilter
 
 ATTRIBUTES = ("action", "comedy", "romance", "suspense", "music", "history", "effects", "horror")
 USER = "user"
@@ -371,7 +371,7 @@ class MovieRecommendation(Env[State]):
         return self._game(public["movies"]).start() if self._listed else None
 
     def _game(self, name: str) -> Game:
-        from ._rules.preferences import Game
+        from ..rules.preferences import Game
 
         found = self.movies(name)
         units = (10 ** self.decimals[0], 10 ** self.decimals[1])
@@ -389,7 +389,7 @@ class MovieRecommendation(Env[State]):
 @lru_cache(maxsize=8)
 def _grid(env: MovieRecommendation) -> Grid:
     """All users, and what was found out about them, shared by equal environments."""
-    from ._rules.preferences import Grid
+    from ..rules.preferences import Grid
 
     low, high = env.weights
     return Grid(env.attributes, round(10 * low), round(10 * high))

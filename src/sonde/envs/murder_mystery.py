@@ -9,8 +9,8 @@ Sources and presets:
                   20 turns, no message is checked. Only the right accusation ends the game; a wrong one is neither
                   confirmed nor denied, uses up its turn, and the investigation goes on; 200 new tokens
 
-Ours: the cases, what can be found out in them and what it means (`_rules/mystery/cases.py`,
-`_rules/mystery/filter.py`), and how free text is read (`_rules/mystery/reading.py`). A program narrates; a language
+Ours: the cases, what can be found out in them and what it means (`rules/mystery/cases.py`,
+`rules/mystery/filter.py`), and how free text is read (`rules/mystery/reading.py`). A program narrates; a language
 model may, with all facts of the case. By the rules an accusation is judged by who is accused, with `judge="seat"` by
 whoever sits there. ΔBelief-RL only tests on this game: the tasks of its preset are those of `paprika`. Where the game
 goes on, an accusation is a question too: whoever was accused for nothing did not do it, and the filter knows.
@@ -19,7 +19,7 @@ The hypothesis is the culprit's name; the posterior is exact for `users:narrator
 elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and without a
 seated judge nobody decides (`judged` is None): it is won if the narrator says that the goal is reached.
 
-`turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what `_rules/dialogue.py`
+`turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what `rules/dialogue.py`
 adds.
 """
 
@@ -34,18 +34,18 @@ from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, 
 from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
 
-from ._rules.checks import Candidates
-from ._rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
-from ._rules.mystery.accusing import accused, is_accusation, may_accuse
-from ._rules.mystery.belief import MysteryFilter
-from ._rules.mystery.cases import TASKS, Case, Frame, case, is_name
-from ._rules.mystery.filter import Truth
-from ._rules.mystery.names import sentences as marked
-from ._rules.mystery.reading import LONGEST, read
-from ._rules.mystery.replies import evidence, revealed, sentence, sentences
-from ._rules.mystery.telling import briefing, clues, ending, lies
-from ._rules.mystery.units import Reading
-from ._rules.prompts import pieces
+from ..rules.checks import Candidates
+from ..rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
+from ..rules.mystery.accusing import accused, is_accusation, may_accuse
+from ..rules.mystery.belief import MysteryFilter
+from ..rules.mystery.cases import TASKS, Case, Frame, case, is_name
+from ..rules.mystery.filter import Truth
+from ..rules.mystery.names import sentences as marked
+from ..rules.mystery.reading import LONGEST, read
+from ..rules.mystery.replies import evidence, revealed, sentence, sentences
+from ..rules.mystery.telling import briefing, clues, ending, lies
+from ..rules.mystery.units import Reading
+from ..rules.prompts import pieces
 
 _NAME = "murder_mystery"
 _SOURCES = {"paprika": "PAPRIKA, appendices B.4.4 and D", "delta_belief": "ΔBelief-RL, appendices B.2.3 and C.4"}
@@ -74,7 +74,7 @@ class World(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MurderMystery(Dialogue):
-    """See the module, and `_rules/dialogue.py` for the arguments. `error_rate` must be 0: what is revealed is read from
+    """See the module, and `rules/dialogue.py` for the arguments. `error_rate` must be 0: what is revealed is read from
     the words of the rules, which do not err."""
 
     name_of_prompts: ClassVar[str] = _NAME

@@ -34,14 +34,14 @@ from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task
 from sonde.core.env import pick
 from sonde.core.types import Json
 
-from ._rules.answer import read_answer, tagged
-from ._rules.currents import ENDS, GREAT, REWARDS, SMALL, TUNNELS, Labels, current, pay
-from ._rules.prompts import pieces
-from ._rules.rounds import checked_turns, fact
+from ..rules.answer import read_answer, tagged
+from ..rules.currents import ENDS, GREAT, REWARDS, SMALL, TUNNELS, Labels, current, pay
+from ..rules.prompts import pieces
+from ..rules.rounds import checked_turns, fact
 
 if TYPE_CHECKING:
-    from ._rules.finite import Problem, World
-    from ._rules.river import Game, RiverFilter
+    from ..rules.finite import Problem, World
+    from ..rules.river import Game, RiverFilter
 
 
 class _Preset(NamedTuple):
@@ -155,7 +155,7 @@ class RiverSwim(TabularEnv[State]):
         """What is public about a river with these labels."""
         public: dict[str, Any] = {"caves": self.labels, "start": labels.order[0]}
         if self.downstream_known:
-            from ._rules.river import known_downstream
+            from ..rules.river import known_downstream
 
             public["known"] = known_downstream(labels)
         return Frozen(public)
@@ -186,7 +186,7 @@ class RiverSwim(TabularEnv[State]):
         return [(1.0 / len(rows), _hidden(labels)) for labels in rows]
 
     def _fitting(self, public: Mapping[str, Json]) -> Sequence[Labels]:
-        from ._rules.river import known_downstream, labellings
+        from ..rules.river import known_downstream, labellings
 
         rows = labellings(self.labels, public["start"])
         return [r for r in rows if known_downstream(r) == public["known"]] if "known" in public else rows
@@ -280,7 +280,7 @@ class RiverSwim(TabularEnv[State]):
 
     def world(self, state: State) -> World:
         """The tables behind a state of an episode, in the order of `model`'s labels."""
-        from ._rules.river import labelled
+        from ..rules.river import labelled
 
         return labelled(self.model({"start": state.labels.order[0]}), self.ends, state.labels)
 
@@ -290,19 +290,19 @@ class RiverSwim(TabularEnv[State]):
 
     @cached_property
     def _best(self) -> float:
-        from ._rules.river import chain
+        from ..rules.river import chain
 
         return float(chain(self.n, self.ends, self._by_next).values(self.h)[0, 0].max())
 
     def filter(self, public: Mapping[str, Json]) -> RiverFilter:
-        from ._rules.river import RiverFilter
+        from ..rules.river import RiverFilter
 
         return RiverFilter.prior(_game(self, Frozen(public)))
 
 
 @lru_cache(maxsize=256)
 def _problem(env: RiverSwim, start: str, known: tuple[tuple[str, str, str], ...]) -> Problem:
-    from ._rules.finite import Problem
+    from ..rules.finite import Problem
 
     by_next = env.rewards == "transition"
     return Problem("tabular", env.labels, TUNNELS, env.h, env.rounds, start, (0.0, SMALL, GREAT), known, by_next)
@@ -310,7 +310,7 @@ def _problem(env: RiverSwim, start: str, known: tuple[tuple[str, str, str], ...]
 
 @lru_cache(maxsize=64)
 def _game(env: RiverSwim, public: Frozen[Any]) -> Game:
-    from ._rules.river import game
+    from ..rules.river import game
 
     return game(env.model(public), env.ends, env._fitting(public), _named)  # pyright: ignore[reportPrivateUsage]
 
@@ -357,7 +357,7 @@ def _clock(piece: str, cave: str, round_: int, rounds: int, step: int, steps: in
 
 
 def _sentences(labels: Labels) -> str:
-    from ._rules.river import known_downstream
+    from ..rules.river import known_downstream
 
     line = pieces("river_swim")["known_line"]
     rows = known_downstream(labels)

@@ -14,10 +14,10 @@ walking or by training. Else the first message describes it, and the hypothesis 
 where the thing was. The prior is uniform over the setups that show what is seen first, which is public. A generated
 house tells the start, unless `observed="partial"`.
 
-How things are told varies with the task and from turn to turn (`_rules/house/words.py`); what a command does is drawn
+How things are told varies with the task and from turn to turn (`rules/house/words.py`); what a command does is drawn
 nowhere. A text that is no command, and a command that nothing here obeys, costs a turn and is answered.
 
-Departures: the paper does not list its rooms (`_rules/house/plan.py` says what is ours) nor the limit of turns, which
+Departures: the paper does not list its rooms (`rules/house/plan.py` says what is ours) nor the limit of turns, which
 is the 15 of its code's data; it trains on the starts it tests, so only the wording tells training and test tasks of its
 house apart; every answer tells the whole scene. Its code has eight rooms, wants the fridge closed at the end, ends the
 game when the stale food is eaten, and lists the admissible commands in every answer.
@@ -35,12 +35,12 @@ from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, Tas
 from sonde.core.frozen import freeze
 from sonde.core.types import EMPTY, Json, content_hash
 
-from ._rules.house.commands import Command, read_command
-from ._rules.house.generate import FEWEST, MOST, ROOMS, generate
-from ._rules.house.plan import HOUSES, Setup, checked_plan, first_world, named, place_in, setups
-from ._rules.house.words import WORDINGS, answered, goal_in_words, plan_in_words, scene_in_words, style
-from ._rules.house.world import REFUSED, World, admissible, obey, seen
-from ._rules.prompts import pieces
+from ..rules.house.commands import Command, read_command
+from ..rules.house.generate import FEWEST, MOST, ROOMS, generate
+from ..rules.house.plan import HOUSES, Setup, checked_plan, first_world, named, place_in, setups
+from ..rules.house.words import WORDINGS, answered, goal_in_words, plan_in_words, scene_in_words, style
+from ..rules.house.world import REFUSED, World, admissible, obey, seen
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
     from sonde.core import Filter
@@ -157,7 +157,7 @@ class TextNav(CertainEnv[State]):
 
     def task(self, hidden: Json) -> Task:
         """`{"start": "garden"}`, with `wording` (a number), with `plan` for a house of one's own (see
-        `_rules/house/plan.py`), and with `place` where the goal's thing may be in several."""
+        `rules/house/plan.py`), and with `place` where the goal's thing may be in several."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else EMPTY
         keys = {"start", "house", "plan", "place", "wording"}
         if "start" not in setup or set(setup) - keys or {"house", "plan"} <= set(setup):

@@ -31,14 +31,14 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, invalid
 from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict
 
-from ._rules.checks import mentions
-from ._rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
-from ._rules.partition import PartitionFilter
-from ._rules.topics.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
-from ._rules.topics.difficulty import difficulty
-from ._rules.topics.knowledge import knowledge
-from ._rules.topics.regions import people
-from ._rules.topics.room import read
+from ..rules.checks import mentions
+from ..rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
+from ..rules.partition import PartitionFilter
+from ..rules.topics.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
+from ..rules.topics.difficulty import difficulty
+from ..rules.topics.knowledge import knowledge
+from ..rules.topics.regions import people
+from ..rules.topics.room import read
 
 _NAME = "twenty_questions"
 _LONGEST_TOPIC = 100

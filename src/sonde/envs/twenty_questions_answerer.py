@@ -44,9 +44,9 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
-from ._rules.taxonomy import Question, contradiction, lexicon, narrowed, nouns, pool
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
+from ..rules.taxonomy import Question, contradiction, lexicon, narrowed, nouns, pool
 
 USER = "user"
 

@@ -4,7 +4,7 @@ Source: ΔBelief-RL, appendix B.2.4 and C.5, after STaR-GATE. Published: an ambi
 persona, 3 turns of clarifying questions, then a final answer in a phase of its own, scored from 1 to 10 by a language
 model that has the persona and may have a gold response; one question per message (single inquiry); 1,000 test tasks.
 
-Ours: personas, requests and rules (`_rules/personas.py`). Without a judge the answer is scored by rule: the share of
+Ours: personas, requests and rules (`rules/personas.py`). Without a judge the answer is scored by rule: the share of
 the person's four preferences that it takes up, less the same for every preference that it invents. So an answer that
 lists everything scores nothing. With `judge="seat"` the judge's number n gives (n - 1) / 9; `gold=True` shows it a gold
 response. A score of at least 0.5 is a win. A message with several questions costs its turn.
@@ -27,11 +27,11 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ._rules.checks import several_questions
-from ._rules.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, decided, spoken
-from ._rules.persona_filter import LONGEST, PersonaFilter
-from ._rules.personas import GENERAL, PREFERENCES, Persona, data, requests
-from ._rules.prompts import pieces
+from ..rules.checks import several_questions
+from ..rules.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, decided, spoken
+from ..rules.persona_filter import LONGEST, PersonaFilter
+from ..rules.personas import GENERAL, PREFERENCES, Persona, data, requests
+from ..rules.prompts import pieces
 
 _NAME = "user_personalization"
 _N_TASKS = 1000

@@ -25,10 +25,10 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, 
 from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
-from ._rules import chain
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
-from ._rules.words import are_words
+from ..rules import chain
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
+from ..rules.words import are_words
 
 OPPONENT = "opponent"
 N_TASKS, N_WORDS = 400, 500

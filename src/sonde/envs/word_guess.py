@@ -5,7 +5,7 @@ word once the secret (400 configurations), 40 turns, and a score that is the num
 
 Ours, because the paper's text does not say: the vocabularies are slices of the Wordle words (SCOWL, curated; test and
 training vocabularies share no word); all 40 words are shown; `feedback` is that of Wordle unless another kind is chosen
-(`envs/_rules/feedback.py`); a guess outside the vocabulary costs a turn. The score of a win with attempt a of T is
+(`rules/feedback.py`); a guess outside the vocabulary costs a turn. The score of a win with attempt a of T is
 
     1 - (a - 1) / T
 
@@ -24,12 +24,12 @@ from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, Tas
 from sonde.core.env import Split
 from sonde.core.types import Json
 
-from ._rules import feedback, words
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
+from ..rules import feedback, words
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.guessing import GuessFilter, Guessing
+    from ..rules.guessing import GuessFilter, Guessing
 
 N_VOCABULARIES, SIZE = 10, 40
 _LARGEST = 200
@@ -179,7 +179,7 @@ def _is_vocabulary(value: Json) -> bool:
 # 20 vocabularies ship; custom ones may be many.
 @lru_cache(maxsize=64)
 def _guessing(kind: str, vocabulary: tuple[str, ...]) -> Guessing:
-    from ._rules.guessing import Guessing
+    from ..rules.guessing import Guessing
 
     def read(turn: Turn) -> tuple[str, int] | None:
         info = turn.info

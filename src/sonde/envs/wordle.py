@@ -24,12 +24,12 @@ from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Ta
 from sonde.core.env import Split
 from sonde.core.types import Json
 
-from ._rules import marks, words
-from ._rules.answer import read_answer, tagged
-from ._rules.prompts import pieces
+from ..rules import marks, words
+from ..rules.answer import read_answer, tagged
+from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ._rules.guessing import GuessFilter, Guessing
+    from ..rules.guessing import GuessFilter, Guessing
 
 
 class _Preset(NamedTuple):
@@ -220,7 +220,7 @@ def _listed() -> frozenset[str]:
 
 @cache
 def _guessing(env: Wordle, length: int) -> Guessing:
-    from ._rules.guessing import Guessing
+    from ..rules.guessing import Guessing
 
     def read(turn: Turn) -> tuple[str, int] | None:
         info = turn.info

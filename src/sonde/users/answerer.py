@@ -2,7 +2,7 @@
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1: yes, no, or the goal is reached; ΔBelief-RL, appendix B.1: invalid and
 repeated as well. Departure: where the truth is not known, or the question is not understood, it says so. What it says
-follows from the topic and from what the question asks (`envs/_rules/topics/room.py`); nothing else in a
+follows from the topic and from what the question asks (`rules/topics/room.py`); nothing else in a
 message matters, so it cannot be talked into anything, and it never names its topic.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sonde.core import View
-from sonde.envs._rules.dialogue import GOAL
-from sonde.envs._rules.topics.answering import TEXTS, verdict_on
-from sonde.envs._rules.topics.knowledge import knowledge
-from sonde.envs._rules.topics.room import repeats
+from sonde.rules.dialogue import GOAL
+from sonde.rules.topics.answering import TEXTS, verdict_on
+from sonde.rules.topics.knowledge import knowledge
+from sonde.rules.topics.room import repeats
 
 from ._ruled import Ruled
 

@@ -1,7 +1,7 @@
 """A car buyer of known character: loves discounts, wants features, or is impatient.
 
 Source: LMRL-Gym, appendix D.8 (the three characters). How each of them takes an offer is stated in
-`envs/_rules/dealing.py`; words cannot change it. The decision is a tag that the environment reads and the seller does
+`rules/dealing.py`; words cannot change it. The decision is a tag that the environment reads and the seller does
 not see.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.envs._rules import dealing
+from sonde.rules import dealing
 
 from ._ruled import Ruled
 

@@ -1,7 +1,7 @@
 """A chess player without an engine: alpha-beta over a small evaluation, the default opponent of `chess`.
 
 Published: Stockfish of Elo 1200 (LMRL-Gym, appendix D.4), which `users:stockfish` comes close to. This one needs no
-binary and plays the same games everywhere. How it looks ahead is in `envs/_rules/chess_search.py`; among moves that it
+binary and plays the same games everywhere. How it looks ahead is in `rules/chess_search.py`; among moves that it
 holds to be equally good it draws by lot.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
-from sonde.envs._rules.chess_search import best_moves
+from sonde.rules.chess_search import best_moves
 
 DEEPEST = 6
 

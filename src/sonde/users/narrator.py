@@ -1,7 +1,7 @@
 """The narrator of a murder mystery: shows what there is to be seen and lets people speak, by the rules of the case.
 
 Source: PAPRIKA, appendix B.4.4, where a language model plays the world. Here answers follow from what the message does
-(`envs/_rules/mystery/reading.py`) and from the facts of the case; nothing else in a message matters, so nobody can be
+(`rules/mystery/reading.py`) and from the facts of the case; nothing else in a message matters, so nobody can be
 talked into a confession. To an accusation the answer is that the goal is reached, as the paper has it: whether it is
 right is not the narrator's to say. Where only the right one ends the game (ΔBelief-RL, appendix C.4), a wrong one is
 noted, and neither confirmed nor denied.
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sonde.core import UNKNOWN, View
-from sonde.envs._rules.dialogue import GOAL
-from sonde.envs._rules.mystery.cases import Case, Frame
-from sonde.envs._rules.mystery.reading import read
-from sonde.envs._rules.mystery.replies import empty, reply, revealed
+from sonde.rules.dialogue import GOAL
+from sonde.rules.mystery.cases import Case, Frame
+from sonde.rules.mystery.reading import read
+from sonde.rules.mystery.replies import empty, reply, revealed
 
 from ._ruled import Ruled
 

@@ -1,7 +1,7 @@
 """A person with hidden preferences, who tells them when asked and nothing else.
 
 Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). What is told follows from the preferences
-and from what the question is about (`envs/_rules/personas.py`); nothing else in a message matters.
+and from what the question is about (`rules/personas.py`); nothing else in a message matters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sonde.core import View
-from sonde.envs._rules.personas import LOST, requests
+from sonde.rules.personas import LOST, requests
 
 from ._ruled import Ruled
 

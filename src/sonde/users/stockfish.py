@@ -25,7 +25,7 @@ from typing import ClassVar, NamedTuple
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 from sonde.core.config import HOW
-from sonde.envs._rules import boards
+from sonde.rules import boards
 
 STRONGEST = 20
 LINES = 4

@@ -136,7 +136,7 @@ def canonical() -> Sequence[str]:
 
 
 class Knowledge:
-    """The cities of a preset and their replies: `Answers` of `envs/_rules/partition.py`."""
+    """The cities of a preset and their replies: `Answers` of `rules/partition.py`."""
 
     def __init__(self, preset: str) -> None:
         self.cities: tuple[City, ...] = tuple(c for c in atlas().cities if preset == "paprika" or c.lmrl)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
-from sonde.envs.minesweeper import show
+from sonde.rules.bitgrid import grid
 
 from .pen import Pen
 
@@ -23,7 +23,7 @@ def _place(row: int, col: int) -> tuple[float, float]:
 def minesweeper(ep: Episode, reveal: bool) -> Pen:
     """Closed cells, numbers, and the mine that was hit."""
     state: Any = ep.state
-    board = show(state)
+    board = grid(state.rows, state.cols).shown(state.mines, state.opened)
     last = ep.turns[-1].info if ep.turns else {}
     hit = last.get("cell") if last.get("result") == "mine" else None
     n = sum(row.count("#") for row in board)

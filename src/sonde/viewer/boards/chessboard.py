@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from sonde.core import Episode
-from sonde.envs._rules.boards import squares
+from sonde.rules.boards import squares
 
 from .pen import Pen
 

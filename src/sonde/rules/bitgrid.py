@@ -13,6 +13,8 @@ from typing import Any
 Board = Any
 """An int, or a numpy array of uint64."""
 
+_MARKS = "*12345678"
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -66,6 +68,16 @@ class Grid:
         twos, fours = _add(up1, down1, beside1)
         more = twos & carry
         return ones & self.full, (twos ^ carry) & self.full, (fours ^ more) & self.full, fours & more & self.full
+
+    def shown(self, mines: int, opened: int) -> tuple[str, ...]:
+        """Minesweeper as rows: `#` where a cell is closed, else how many mines are around it (`*`: none).
+
+        >>> grid(2, 3).shown(mines=0b000001, opened=0b110110)
+        ('#1*', '#1*')
+        """
+        cols = self.cols
+        marks = "".join([_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in self.places])
+        return tuple([marks[i : i + cols] for i in range(0, self.size, cols)])
 
     def cells(self, board: int) -> tuple[tuple[int, int], ...]:
         """The set cells as (row, column), in reading order."""

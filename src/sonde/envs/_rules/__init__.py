@@ -1,1 +1,0 @@
-"""Rules shared by several environments: pure functions and data loaders, no protocol."""
