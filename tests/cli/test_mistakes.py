@@ -139,9 +139,7 @@ def test_version() -> None:
 def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
     config = write_config(tmp_path, n_tasks=50, concurrency=2)
     slow = ["eval", "--config", config, "-o", "seats.agent.model.latency=0.05"]
-    # Where the tests themselves run in the background of a script, they and their children ignore interrupts.
-    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{heed}; from sonde.cli import main; main()", *slow]
+    command = [sys.executable, "-m", "sonde", *slow]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         deadline = time.monotonic() + 60
         while not any(p.stat().st_size for p in Path().glob("runs/*/*.zst")) and time.monotonic() < deadline:
