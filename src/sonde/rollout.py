@@ -274,14 +274,15 @@ def collect(
     on_done: OnDone | None = None,
     keep_open: bool = False,
 ) -> list[Trajectory]:
-    """All trajectories of a plan, in memory, sorted by task and sample. Works inside a running event loop too.
+    """All trajectories of a plan, in memory, task by task in its order, sorted by sample. Works inside a running event
+    loop too.
 
     `keep_open` leaves it to the caller to close the policies, so that a local model stays loaded for the next call.
     """
-    order = {task.id: i for i, task in enumerate(tasks)}
+    plan = plan or Plan()
     rows: list[Trajectory] = []
-    receivers = [rows.append, on_done]
-    run_sync(_hand_out(env, policies, tasks, plan or Plan(), frozenset(), receivers, keep_open=keep_open))
+    run_sync(_hand_out(env, policies, tasks, plan, frozenset(), [rows.append, on_done], keep_open=keep_open))
+    order = {task: i for i, task in enumerate(dict.fromkeys(job.task.id for job in plan.jobs(tasks)))}
     return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
 
 
