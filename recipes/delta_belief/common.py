@@ -35,8 +35,8 @@ from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 
 FOLDER = Path("runs/delta_belief")
-BASE = "runs/tiny/twenty_questions-more"
-"""Made by recipes/tiny; see the README."""
+BASE = "sonde-tiny-twenty_questions"
+"""Made by recipes/tiny; comes with sonde."""
 LONGEST = 12
 """Tokens of the longest question, and some."""
 END = {"success": 2.0, "extra_turns": -0.05}

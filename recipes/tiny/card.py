@@ -85,8 +85,11 @@ def card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured]) -> str:
 
 
 def _lesson(lesson: Lesson) -> str:
-    teachers = ", ".join(f"{skill} {share:.0%}" for skill, share in lesson.skills.items())
-    return f"{lesson.share:.0%} of the steps: {teachers}{'; without the rules, to save time' if lesson.bare else ''}"
+    taught = ", ".join(f"{skill} {share:.0%}" for skill, share in lesson.skills.items())
+    said = [taught or "drill, beginnings of games without rules or teachers, and what is hidden stated"]
+    said += ["without the rules, to save time"] if lesson.bare else []
+    said += [f"what is hidden stated in {lesson.stated:.0%} of the episodes"] if lesson.stated else []
+    return f"{lesson.share:.0%} of the steps: {'; '.join(said)}"
 
 
 def ship(game: Game, folders: Sequence[Path], rows: Sequence[Measured], to: Path) -> None:

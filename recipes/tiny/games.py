@@ -186,10 +186,10 @@ def twenty_game() -> Game:
         env=env,
         context="full",
         window=512,
-        plan=Plan(steps=1300, tokens=2048, rate=2.5e-3, half=False),
+        plan=Plan(steps=3150, tokens=2048, rate=2.5e-3, half=False),
         lessons=(
-            Lesson(0.76, Frozen(), drill=True),
-            Lesson(0.24, twenty.SKILLS, stated=0.3),
+            Lesson(0.32, Frozen(), drill=True),
+            Lesson(0.68, twenty.SKILLS, stated=0.3),
         ),
         teacher=twenty.teacher,
         fine=lambda info: info.get("answer") != "invalid",

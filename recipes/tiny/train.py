@@ -12,7 +12,6 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import corpus
@@ -23,20 +22,16 @@ import torch
 import vocab
 from games import Game
 from learn import Trained
-from safetensors.torch import load_file
 
 from sonde.core import Rng
 
 
-def build(game: Game, seed: int, steps: int, begin: Path | None = None) -> tuple[Trained, corpus.Encoder]:
-    """Tokenizer, data and training: all lessons, or the last one alone where the weights of `begin` go on learning."""
+def build(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Encoder]:
+    """Tokenizer, data and training."""
     words = corpus.texts(game, Rng(0, "tiny", game.env.name, "words"))
     encoder = corpus.Encoder(vocab.tokenizer(words, game.window, game.phrases))
     tok = encoder.tokenizer
     model = learn.network(len(tok), game.window, tok.eos_token_id, tok.pad_token_id, seed)
-    if begin is not None:
-        model.load_state_dict(load_file(begin / "model.safetensors"), strict=False)  # tied embeddings are there once
-        game = replace(game, lessons=game.lessons[-1:])
     size = sum(p.numel() for p in model.parameters())
     print(f"{game.name}, seed {seed}: {len(tok)} words, {size:,} parameters, {steps} steps", flush=True)
     source = corpus.course(game, encoder, Rng(seed, "tiny", game.env.name, "data"), steps)
@@ -81,7 +76,6 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=None, help="updates (default: the plan's)")
     parser.add_argument("--episodes", type=int, default=500, help="test episodes of the gate")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the steps, and a gate of 50 episodes")
-    parser.add_argument("--begin", type=Path, help="go on with the last lesson from the weights in this folder")
     parser.add_argument("--no-gate", action="store_true", help="only train")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -89,7 +83,7 @@ def main() -> None:
     steps = args.steps or game.plan.steps
     steps, episodes = (max(1, steps // 20), 50) if args.quick else (steps, args.episodes)
     folder = args.to or Path("runs") / "tiny" / f"{args.env}-{args.seed}"
-    trained, encoder = build(game, args.seed, steps, args.begin)
+    trained, encoder = build(game, args.seed, steps)
     save(trained, encoder, folder, game, args.seed)
     print(f"written: {folder}", flush=True)
     if not args.no_gate:

@@ -53,6 +53,7 @@ SHIPPED: Mapping[str, Shipped] = Frozen(
                 name="sonde-tiny-maze", env="maze", preset="pairs", context="full",
                 also=("lmrl", "lmrl_partial", "umaze"),
             ),
+            Shipped(name="sonde-tiny-twenty_questions", env="twenty_questions", preset="small", context="full"),
         )
     }
 )  # fmt: skip
