@@ -1,5 +1,5 @@
-"""Some tests interrupt a process that they started. A shell starts what it runs in the background deaf to interrupts, and
-children inherit that: here they hear again."""
+"""Some tests interrupt a process that they started. A shell starts what it runs in the background deaf to interrupts,
+and children inherit that: here they hear again."""
 
 import signal
 

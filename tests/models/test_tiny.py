@@ -85,24 +85,25 @@ def test_is_known_by_name(model: Shipped) -> None:
 
 
 @each_model
-def test_knows_every_word_it_is_shown_in_test_episodes_and_gives_texts_back(model: Shipped) -> None:
-    chat, env, agent = chat_of(model), env_of(model), sonde.make("agents:random")
+def test_knows_every_word_it_is_shown_in_its_test_episodes_and_gives_texts_back(model: Shipped) -> None:
+    chat, env = chat_of(model), env_of(model)
     policy = sonde.make("agents:llm", model=sonde.make("models:fake", script=("?",)), context=model.context)
-    for task in env.tasks("test")[:40]:
-        ep = Episode.begin(env, task)
-        while ep.to_act is not None:
+    for t in collect(env, {AGENT: agent_of(model)}, env.tasks("test")[:24]):
+        for ep in islice(Episode.stages(env, t), len(t.turns)):
             for message in policy.prompt(ep.view()):
                 ids = chat.encode(message.content)
                 assert chat.tokenizer.unk_token_id not in ids, message.content
                 assert chat.decode(ids).replace(" ", "") == "".join(message.content.split())
-            ep = ep.step(agent.act_now(ep.view()))
 
 
 @each_model
 def test_what_it_says_is_read_as_it_was_meant(model: Shipped) -> None:
     chat, env = chat_of(model), env_of(model)
     ep = Episode.begin(env, env.tasks("test")[0])
-    for answer in ep.view().legal or ():
+    unknown = chat.tokenizer.unk_token_id
+    known = [answer for answer in ep.view().legal or () if unknown not in chat.encode(env.say(answer))]
+    assert known
+    for answer in known:
         said = chat.decode(chat.encode(env.say(answer)))
         assert ep.step(said).turns[-1].info == ep.step(env.say(answer)).turns[-1].info
 
@@ -125,7 +126,8 @@ def test_every_turn_extends_the_tokens_of_the_last_one(model: Shipped) -> None:
     ep = Episode.begin(env, played.task)
     prompts: list[Prompt] = []
     for act in played.acts:
-        prompts.append(chat.prompt(ep.view().messages))
+        if act.seat == AGENT:
+            prompts.append(chat.prompt(ep.view().messages))
         ep = ep.step(act.action)
     assert len(prompts) == len(played.turns) >= 2
     for prompt in prompts[1:]:
@@ -144,9 +146,9 @@ def test_plays_like_a_novice(model: Shipped) -> None:
     env = env_of(model)
     rows = collect(env, {AGENT: agent_of(model)}, env.tasks("test")[:100])
     wins = sum(row.outcome is not None and row.outcome.success for row in rows)
-    results = [act.info["result"] for row in rows for act in row.acts]
+    turns = [turn for row in rows for turn in row.turns]
     assert all(not row.error for row in rows)
-    assert sum(result in ("invalid", "format") for result in results) <= 0.02 * len(results)
+    assert sum(any(told in ("invalid", "format") for told in turn.info.values()) for turn in turns) <= 0.02 * len(turns)
     seed_0 = json.loads((model.folder / "training.json").read_text())["gate"][0]
     low, high = seed_0["floors"]["random legal play"]["success"]["high"], seed_0["top"]["success"]["low"]
     assert 100 * low < wins < 100 * high, "between the floor and the reference that the card gives"
