@@ -1,5 +1,5 @@
-"""What mkdocs makes while it builds the site, so that it is never out of date: the API reference, from docstrings, and
-the leaderboard, from the files in `results/`."""
+"""What mkdocs makes while it builds the site, so that it is never out of date: the navigation of folders, the API
+reference, from docstrings, and the leaderboard, from the files in `results/`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,19 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard", "sonde.interop.session")),
 }
 """The pages of the reference: what they are called, and the modules on them."""
+
+
+def on_config(config: Any) -> Any:
+    """Folders in the navigation become their pages, that of all of them first."""
+    config.nav = [{title: _inside(where) for title, where in entry.items()} for entry in config.nav]
+    return config
+
+
+def _inside(where: Any) -> Any:
+    if not (isinstance(where, str) and where.endswith("/")):
+        return where
+    pages = sorted((ROOT / "docs" / where).glob("*.md"), key=lambda page: (page.stem != "index", page.stem))
+    return [{"All" if page.stem == "index" else page.stem: f"{where}{page.name}"} for page in pages]
 
 
 def on_files(files: Any, config: Any) -> Any:
