@@ -17,10 +17,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid
+from sonde.core.folders import data_file
 from sonde.core.types import Json
 
 from ..rules.answer import read_answer, tagged
@@ -287,7 +287,7 @@ def _checked(hidden: Json) -> Mapping[str, float]:
 
 @cache
 def _scenarios(split: str) -> tuple[Scenario, ...]:
-    rows: list[dict[str, Any]] = json.loads(files("sonde.envs").joinpath("data", "best_arm.json").read_text("utf-8"))
+    rows: list[dict[str, Any]] = json.loads(data_file("best_arm.json").read_text("utf-8"))
     return tuple(Scenario(**row)._replace(arms=tuple(row["arms"])) for row in rows if row["split"] == split)
 
 
