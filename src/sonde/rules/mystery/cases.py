@@ -28,6 +28,7 @@ from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple, cast
 
 from sonde.core import Frozen, Rng, freeze, invalid, unknown
+from sonde.core.folders import data_file
 
 from .filter import CHANNELS, MARK, Channel, Model, Slot, Truth
 
