@@ -24,7 +24,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "numbers": (
         "Numbers",
         (
-            *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results"),
+            *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results", "sonde.board"),
             *("sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.audit"),
         ),
     ),
@@ -65,7 +65,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_post_build(config: Any) -> None:
     """The leaderboard beside its page."""
-    from sonde.results import board
+    from sonde.board import board
     from sonde.viewer.leaderboard import export
 
     export(board(ROOT / "results"), Path(config.site_dir) / "leaderboard" / "board")
