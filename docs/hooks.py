@@ -24,8 +24,8 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "numbers": (
         "Numbers",
         (
-            *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results", "sonde.board"),
-            *("sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.audit"),
+            *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results"),
+            *("sonde.board", "sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.audit"),
         ),
     ),
     "training": (
