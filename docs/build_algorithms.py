@@ -1,10 +1,11 @@
-"""Write a page per objective without one of its own: formula, when to use it, its curve, what it can be told.
+"""Write a page per objective that has none written by hand: formula, when to use it, its curve, what it can be told.
 
     python docs/build_algorithms.py
 
 Formula and departures are the module's docstring, the curve of the loss is drawn with the functions that training
-computes, that of learning is measured (`benchmarks/learning_curves.py`), and when to use it is said here.
-`tests/docs/test_catalogue.py` fails when a page is out of date.
+computes, that of learning is measured (`benchmarks/learning_curves.py`), and when to use it is said here (`PAGES`). An
+objective that is not among them gets a page of its formula and settings. `tests/docs/test_catalogue.py` fails when a
+page is out of date.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sonde.core import names
 from sonde.metrics import Estimate
-from sonde.train.algos import OBJECTIVES, objective
+from sonde.train.algos import found, objective
 from sonde.train.algos.dpo import ipo_loss, sigmoid_loss
 from sonde.train.algos.grpo import clipped_loss
 from sonde.train.algos.kto import kto_loss
 from sonde.train.algos.rwr import centred_weights, exponential_weights
 from sonde.train.algos.simpo import simpo_loss
+from sonde.train.types import Learns
 from sonde.viewer.loading import DASHES, MARKERS, Agent
 from sonde.viewer.plots import axes, curve, label_ends
 from sonde.viewer.svg import PALETTE, inline
@@ -37,6 +40,11 @@ FOLDER = DOCS / "algorithms"
 NOTE = "<!-- Written by `python docs/build_algorithms.py`; do not edit. -->"
 POINTS = 121
 
+LEARNS: Mapping[Learns, str] = {
+    "successes": "good episodes", "pairs": "pairs of episodes", "samples": "episodes",
+    "values": "rewards in episodes", "play": "its own play",
+}  # fmt: skip
+
 Curve = Callable[[Tensor], Tensor]
 
 
@@ -44,7 +52,7 @@ class Page(NamedTuple):
     """The objectives that a page is about, when they are of use, and its curve: axes, range, lines by name."""
 
     names: Sequence[str]
-    when: str
+    when: str = ""
     labels: tuple[str, str] = ("", "")
     span: tuple[float, float] = (0.0, 1.0)
     curves: Mapping[str, Curve] = {}
@@ -106,7 +114,18 @@ PAGES: Mapping[str, Page] = {
 
 def pages() -> dict[str, str]:
     """The pages by file name, and the one that leads to them."""
-    return {"index.md": overview(), **{f"{name}.md": _page(name, found) for name, found in PAGES.items()}}
+    return {"index.md": overview(), **{f"{name}.md": _page(name, page) for name, page in written().items()}}
+
+
+def written() -> dict[str, Page]:
+    """What has a page that is written here, by the page's name: whatever has none by hand."""
+    told = {name for page in PAGES.values() for name in page.names}
+    return {**PAGES, **{name: Page((name,)) for name in names("objectives") if name not in told and not _by_hand(name)}}
+
+
+def _by_hand(name: str) -> bool:
+    path = FOLDER / f"{name}.md"
+    return path.exists() and NOTE not in path.read_text("utf-8")
 
 
 def overview() -> str:
@@ -116,10 +135,10 @@ def overview() -> str:
         "every one is worked out by hand in the tests. What rewards, credit and data they get is said in "
         "[Training](../training.md) and [Learning with values](../offline-rl.md).\n\n"
     ]
-    where = {name: page for page, found in PAGES.items() for name in found.names}
+    where = {name: title for title, page in PAGES.items() for name in page.names}
     rows: list[tuple[str, str, str]] = []
-    for name in OBJECTIVES:
-        first, _ = WRITTEN["parted"](inspect.getdoc(type(objective(name))) or "")
+    for name in names("objectives"):
+        first, _ = WRITTEN["parted"](inspect.getdoc(found(name)) or "")
         rows.append((f"[{name}]({where.get(name, name)}.md)", first, _kind(name)))
     parts.append(WRITTEN["table"](("name", "what", "learns from"), rows))
     parts.append("\n`bc`, filtered and online, is `sft` on chosen episodes: [bc](bc.md).\n")
@@ -127,21 +146,19 @@ def overview() -> str:
 
 
 def _kind(name: str) -> str:
-    if name in ("grpo", "ppo"):
-        return "its own play"
-    made = objective(name)
-    return ("pairs of episodes" if made.unit == "pair" else "episodes") + ", a reference" * ("reference" in made.needs)
+    learned = LEARNS[found(name).learns]
+    return learned + ", a reference" * ("reference" in objective(name).needs)
 
 
 def _page(title: str, page: Page) -> str:
-    classes = {name: type(objective(name)) for name in page.names}
+    classes = {name: found(name) for name in page.names}
     module = sys.modules[next(iter(classes.values())).__module__]
     first, rest = WRITTEN["parted"](module.__doc__ or "")
     parts = [
         f"# {title}\n\n{NOTE}\n\n{first}\n",
-        f"## When to use it\n\n{page.when}\n",
+        f"## When to use it\n\n{page.when}\n" if page.when else "",
         f"## Formula\n\n{WRITTEN['prose'](rest)}\n",
-        f"## Curve\n\n![{title}: {page.labels[1]} over {page.labels[0]}]({title}.svg)\n",
+        f"## Curve\n\n![{title}: {page.labels[1]} over {page.labels[0]}]({title}.svg)\n" if page.curves else "",
         _learned(title, page),
         "## Settings\n",
     ]
@@ -157,18 +174,18 @@ def _page(title: str, page: Page) -> str:
 
 def _learned(title: str, page: Page) -> str:
     """What it made of a small model, where that was measured."""
-    found = [name for name in page.names if name in measured()]
-    if not found:
+    learned = [name for name in page.names if name in measured()]
+    if not learned:
         return ""
     how = (
         "the success of what it played in the ten steps before, 64 games a step"
-        if _kind(found[0]) == "its own play"
+        if found(learned[0]).learns == "play"
         else "success on 60 test tasks, having learned from 900 games of its own on others"
     )
     return (
         f"![{title}: success over steps]({title}-learning.svg)\n\nHow `sonde-tiny-maze` learns by it "
-        f"({', '.join(found)}): {how}, with 95 % intervals. One training seed, settings `tiny_*`, not tuned "
-        f"(`python benchmarks/learning_curves.py {' '.join(found)}`).\n"
+        f"({', '.join(learned)}): {how}, with 95 % intervals. One training seed, settings `tiny_*`, not tuned "
+        f"(`python benchmarks/learning_curves.py {' '.join(learned)}`).\n"
     )
 
 
@@ -185,16 +202,16 @@ def curves() -> dict[str, str]:
 
 def _steps(page: Page) -> str:
     """Success over the steps of a training."""
-    found = {name: points for name in page.names if (points := measured().get(name))}
+    learned = {name: points for name in page.names if (points := measured().get(name))}
     with axes(height=2.6, right=0.84) as ax:
         ends: list[tuple[float, Agent]] = []
-        for i, (name, points) in enumerate(found.items()):
+        for i, (name, points) in enumerate(learned.items()):
             agent = Agent(i, name, PALETTE[i], DASHES[i], MARKERS[i])
             curve(ax, agent, [Estimate(*rest, 1) for _, *rest in points], at=[step for step, *_ in points], scale=100)
             ends.append((100 * points[-1][1], agent))
         ax.set(xlabel="steps", ylabel="episodes won (%)", ylim=(-3, 103))
         label_ends(ax, ends)
-        return WRITTEN["standing"](inline(ax.figure, "learning", f"Success over steps: {', '.join(found)}"))
+        return WRITTEN["standing"](inline(ax.figure, "learning", f"Success over steps: {', '.join(learned)}"))
 
 
 def _drawn(title: str, page: Page) -> str:

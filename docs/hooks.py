@@ -1,5 +1,5 @@
-"""What mkdocs makes while it builds the site, so that it is never out of date: the API reference, from docstrings, and
-the leaderboard, from the files in `results/`."""
+"""What mkdocs makes while it builds the site, so that it is never out of date: the navigation of folders, the API
+reference, from docstrings, and the leaderboard, from the files in `results/`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         "Numbers",
         (
             *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results"),
-            *("sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.audit"),
+            *("sonde.board", "sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.audit"),
         ),
     ),
     "training": (
@@ -41,6 +41,19 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
 """The pages of the reference: what they are called, and the modules on them."""
 
 
+def on_config(config: Any) -> Any:
+    """Folders in the navigation become their pages, that of all of them first."""
+    config.nav = [{title: _inside(where) for title, where in entry.items()} for entry in config.nav]
+    return config
+
+
+def _inside(where: Any) -> Any:
+    if not (isinstance(where, str) and where.endswith("/")):
+        return where
+    pages = sorted((ROOT / "docs" / where).glob("*.md"), key=lambda page: (page.stem != "index", page.stem))
+    return [{"All" if page.stem == "index" else page.stem: f"{where}{page.name}"} for page in pages]
+
+
 def on_files(files: Any, config: Any) -> Any:
     """The pages of the API reference, beside those that are files."""
     from mkdocs.structure.files import File
@@ -52,7 +65,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_post_build(config: Any) -> None:
     """The leaderboard beside its page."""
-    from sonde.results import board
+    from sonde.board import board
     from sonde.viewer.leaderboard import export
 
     export(board(ROOT / "results"), Path(config.site_dir) / "leaderboard" / "board")

@@ -21,7 +21,7 @@ PLAYED: list[Any] = [
     pytest.param(e, id=f"{e.name}-{e.spec.preset}", marks=[pytest.mark.slow] if e.spec.max_turns > TURNS else [])
     for e in reference.environments()
 ]
-STALE = f"run `{COMMAND}` and commit envs/data/reference.json"
+STALE = f"run `{COMMAND}` and commit sonde/data/reference.json"
 
 
 def test_every_entry_belongs_to_an_environment_as_it_is() -> None:

@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 import sonde
 from sonde import results
+from sonde.board import Board
+from sonde.board import board as board_of
 from sonde.cli.app import app
 from sonde.core import UserError
 from sonde.metrics import Estimate
@@ -66,7 +68,7 @@ def test_a_part_of_a_suite_has_no_place_among_whole_ones() -> None:
     assert not few.headline.whole and few.headline.played == 1
     unscaled = result(*(played(name, score=None if name == "word_guess" else 90.0) for name in FORMS), agent="unscaled")
     assert not unscaled.headline.whole
-    board = results.Board([few, unscaled, whole("low", 1.0), whole("high", 80.0)], [])
+    board = Board([few, unscaled, whole("low", 1.0), whole("high", 80.0)], [])
     assert [one.agent for one in board.suites["mtp"]] == ["high", "low", "few", "unscaled"]
 
 
@@ -149,7 +151,7 @@ def test_a_result_of_other_rules_or_another_scale_is_out_of_date(tmp_path: Path)
     assert "attempts" in why
     results.write(result(played(version="0")), tmp_path / "old.json")
     results.write(whole("new", 5.0), tmp_path / "new.json")
-    board = results.board(tmp_path)
+    board = board_of(tmp_path)
     assert [one.agent for one in board.results] == ["new"] and board.stale[0][0].agent == "one"
     assert board.to_json()["stale"][0]["why"][0].startswith("word_guess mtp: played on version 0")
 
@@ -168,10 +170,10 @@ def test_an_agent_is_once_in_a_suite(tmp_path: Path) -> None:
     for name in ("a", "b"):
         results.write(result(), tmp_path / f"{name}.json")
     with pytest.raises(UserError, match=r"got a.json and b.json, both of one in mtp, allowed: one"):
-        results.board(tmp_path)
+        board_of(tmp_path)
     for folder in (tmp_path / "nothing", tmp_path.parent):
         with pytest.raises(UserError, match="a folder with files"):
-            results.board(folder)
+            board_of(folder)
 
 
 def test_results_that_are_kept_are_read() -> None:

@@ -37,6 +37,7 @@ from .core import (
     find,
     identity,
     invalid,
+    names,
     unknown,
 )
 from .core.checked import Checked
@@ -49,6 +50,7 @@ from .models.weights import weights_of
 from .rollout import OnDone, Plan
 from .run import RunConfig, execute, load_evaluation, missing, prepare
 from .store import Run
+from .train.algos import found, learning_from
 from .train.curriculum import BANDITS, Curriculum
 from .train.gather import Game, Picks, gather, groups_of, trajectories
 from .train.learn import POLICIES, learn
@@ -125,7 +127,7 @@ class Paprika(Checked):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         self._check_envs()
         if not self.stages:
-            raise invalid("paprika: stages", self.stages, ", ".join(POLICIES))
+            raise invalid("paprika: stages", self.stages, ", ".join(learning_from(*POLICIES)))
         for stage in self.stages:
             self.training(stage)
         self._check_unused()
@@ -147,8 +149,7 @@ class Paprika(Checked):
             if "folder" in changes:
                 raise UserError(f"paprika: changes.{stage}.folder: allowed: none, every stage has its own folder")
         for stage in self.presets:
-            if stage not in POLICIES:
-                raise unknown("paprika: presets", stage, POLICIES)
+            _check_stage("paprika: presets", stage)
         for part, own in (("agent", ("temperature", "min_p", "model")), ("hf", ("model", "weights"))):
             for name in own:
                 if name in getattr(self, part):
@@ -173,8 +174,7 @@ class Paprika(Checked):
 
     def training(self, stage: str) -> Training:
         """How a stage trains."""
-        if stage not in POLICIES:
-            raise unknown("paprika: stages", stage, POLICIES)
+        _check_stage("paprika: stages", stage)
         name = self.presets.get(stage)
         if name is None:
             raise UserError(f"paprika: presets: none for {stage!r}; known: {', '.join(PRESETS)}")
@@ -195,6 +195,12 @@ class Paprika(Checked):
     def from_json(cls, data: Mapping[str, Json]) -> Paprika:
         """From plain values, of a file say; unknown fields are named."""
         return cls(**data)
+
+
+def _check_stage(field: str, name: str) -> None:
+    """Raise unless this is an objective after which the model itself plays otherwise."""
+    if (":" not in name and name not in names("objectives")) or found(name).learns not in POLICIES:
+        raise unknown(field, name, learning_from(*POLICIES))
 
 
 def _plain(value: Any) -> Json:

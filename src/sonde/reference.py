@@ -5,7 +5,7 @@ play (`Spec.floor`), 100 the reference solver (`Spec.reference`). It is not clip
 overlap, because then there is no scale.
 
 `python -m sonde.reference [ENV ...]` measures every environment again, or these, and writes
-`envs/data/reference.json`. Each entry carries n, interval, seed, version, the fingerprints of everything it was
+`sonde/data/reference.json`. Each entry carries n, interval, seed, version, the fingerprints of everything it was
 measured with, and the first tasks' returns one by one, so that a test can tell a stale entry without measuring again.
 """
 
@@ -18,12 +18,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from . import metrics
 from .core import AGENT, EMPTY, Env, Spec, content_hash, default_policies, make, names, unknown
+from .core.folders import data_file
 from .core.types import Json
 from .metrics import Estimate
 from .rollout import Plan, collect
@@ -48,7 +48,7 @@ def fingerprint(env: Env[Any]) -> str:
 @cache
 def entries() -> Mapping[str, Mapping[str, Json]]:
     """The shipped measurements, by fingerprint."""
-    source = files("sonde.envs").joinpath("data", "reference.json")
+    source = data_file("reference.json")
     return json.loads(source.read_text("utf-8")) if source.is_file() else {}
 
 
@@ -132,7 +132,7 @@ def main(only: Sequence[str]) -> None:
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         measured = dict(zip(todo, pool.map(measure, todo.values()), strict=True))
     found = {**entries(), **measured}
-    path = Path(str(files("sonde.envs"))) / "data" / "reference.json"
+    path = Path(str(data_file("reference.json")))
     lines = [f"{json.dumps(key)}: {json.dumps(found[key])}" for key in all_envs if key in found]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     for entry in measured.values():

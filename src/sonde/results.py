@@ -1,13 +1,11 @@
-"""Results: what an agent came to in a suite, as one small file that says how to measure it again; and what a folder of
-such files says of agents.
+"""Results: what an agent came to in a suite, as one small file that says how to measure it again.
 
     sonde eval --suite mtp --agent reference --submit results/mtp--reference.json
-    sonde leaderboard results
 
 A file holds, for every environment of the suite that was played, its whole configuration and that of all players, its
 version, the seed, how many tasks of how many, the numbers with their intervals (by task), what it cost, and a hash of
 all episodes; besides them the command, that of the training where the model was trained here, the version of sonde
-and the commit. What is said over environments is computed when files are read, never stored:
+and the commit. What is said over environments is computed when files are read, never stored (`board`):
 
     headline   the mean reference score of a suite: 0 is random play, 100 the reference solver, every environment with
                the same weight; of all environments that have such a scale, or there is none
@@ -307,86 +305,3 @@ def _stale(played: Played) -> str:
     if env.spec.version != played.version:
         return f"{name}: played on version {played.version}, installed is {env.spec.version}"
     return "" if _scale(env) == played.scale else f"{name}: its floor or reference has changed since"
-
-
-class Board(NamedTuple):
-    """All results of a folder: those that hold, and those that do not any more, each with the reasons."""
-
-    results: Sequence[Result]
-    stale: Sequence[tuple[Result, Sequence[str]]]
-
-    @property
-    def suites(self) -> dict[str, list[Result]]:
-        """Whole ones by their headline, the best first; then parts of a suite, which are compared with nothing."""
-        found: dict[str, list[Result]] = {name: [] for name in sorted({r.suite for r in self.results})}
-        for one in sorted(self.results, key=_rank):
-            found[one.suite].append(one)
-        return found
-
-    @property
-    def agents(self) -> dict[str, list[Result]]:
-        """By agent, those with the most environments first, and of these those that ask best."""
-        found: dict[str, list[Result]] = {}
-        for one in self.results:
-            found.setdefault(one.agent, []).append(one)
-        return dict(sorted(found.items(), key=lambda item: (*_standing(item[1]), item[0])))
-
-    def to_json(self) -> dict[str, Json]:
-        """The numbers that are said over environments, and what is out of date."""
-        return {
-            "suites": {name: [_line(one) for one in of] for name, of in self.suites.items()},
-            "agents": {agent: {k: _number(*v) for k, v in profile(of).items()} for agent, of in self.agents.items()},
-            "stale": [{"suite": one.suite, "agent": one.agent, "why": list(why)} for one, why in self.stale],
-        }
-
-
-def _line(result: Result) -> dict[str, Json]:
-    headline, means = result.headline, ("success", *PROFILE.values())
-    return {
-        "agent": result.agent,
-        "score": _number(headline.score, headline.played),
-        "whole": headline.whole,
-        **{name: _number(*result.mean(name)) for name in means},
-        "tokens": result.tokens,
-        "seconds": result.seconds,
-        "command": result.command,
-        "training": result.training,
-    }
-
-
-def _number(value: Estimate | None, environments: int) -> Json:
-    return None if value is None else {**asdict(value), "environments": environments}
-
-
-def _standing(results: Sequence[Result]) -> tuple[int, float]:
-    asks, _ = profile(results)["asks"]
-    return -sum(len(one.environments) for one in results), -asks.mean if asks else 0.0
-
-
-def _rank(result: Result) -> tuple[bool, float, str]:
-    headline = result.headline
-    return not headline.whole, -headline.score.mean if headline.score else 0.0, result.agent
-
-
-def board(folder: Path) -> Board:
-    """The results in a folder of files. Raises `UserError` for a file that is none, or two of one agent and suite."""
-    if not folder.is_dir():
-        raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
-    found: dict[tuple[str, str], Path] = {}
-    good: list[Result] = []
-    old: list[tuple[Result, Sequence[str]]] = []
-    for path in sorted(folder.glob("*.json")):
-        one = read(path)
-        if (one.suite, one.agent) in found:
-            both = f"{found[one.suite, one.agent].name} and {path.name}"
-            raise UserError(
-                f"results: got {both}, both of {one.agent} in {one.suite}, allowed: one; see `-o label=NAME`"
-            )
-        found[one.suite, one.agent] = path
-        if reasons := stale(one):
-            old.append((one, reasons))
-        else:
-            good.append(one)
-    if not found:
-        raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
-    return Board(good, old)

@@ -21,7 +21,7 @@ def chance(agent: Any, env: BestArm, known: ArmsFilter) -> float:
     arms = known.game.arms
     view = SimpleNamespace(filter=known, legal=arms, turn=known.turn, spec=env.spec, say=lambda a: a)
     choice = agent.act_now(cast("Any", view)).text
-    if known.turn == env.pulls:
+    if known.turn == env.n_pulls:
         return known.prob(choice)
     pays = float(known.means()[arms.index(choice)])
     rows = ((pays, 1), (1.0 - pays, 0))
@@ -48,7 +48,7 @@ def optimum(n_arms: int, pulls: int) -> float:
 
 @pytest.mark.parametrize(("n_arms", "pulls", "expected"), [(3, 8, 0.8262), (5, 8, 0.6563)])
 def test_close_to_the_optimum_and_above_information_gain(n_arms: int, pulls: int, expected: float) -> None:
-    env = BestArm(pulls=pulls)
+    env = BestArm(max_turns=pulls + 1)
     public = {"scenario": "custom", "arms": tuple("abcdefg"[:n_arms])}
     best = optimum(n_arms, pulls)
     assert best == pytest.approx(expected, abs=1e-4)

@@ -74,7 +74,7 @@ def process(*args: str, **settings: Any) -> subprocess.CompletedProcess[str]:
 
 def test_list_names_everything() -> None:
     text = run("list")
-    for kind in ("envs", "agents", "models"):
+    for kind in ("envs", "agents", "models", "objectives"):
         for name in sonde.names(kind):
             assert re.search(rf"^{name} ", text, re.MULTILINE)
     assert set(as_json("list", "agents")["agents"]) == set(sonde.names("agents"))

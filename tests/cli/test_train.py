@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ pytest.importorskip("transformers")
 from typer.testing import CliRunner
 
 from sonde.cli.app import app
-from sonde.core import SondeError
+from sonde.core import SondeError, names
 from sonde.store import Run
+from sonde.train import algos
 
 from ..models.tiny import write
 from ..train.asking import WORDS, Asking
@@ -63,6 +65,60 @@ def play(folder: str = "played") -> str:
     ]
     run("rollout", GAME, folder, "--model", "model", "-k", "24", *sampling)
     return folder
+
+
+HALF = "Half of what imitation learns, from episodes of any kind."
+OWN = f'''"""{HALF}"""
+
+from dataclasses import dataclass
+
+from sonde.train.algos.sft import SFT
+from sonde.train.types import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Half(SFT):
+    """`share` of it."""
+
+    learns = "samples"
+    preset = "tiny_sft"
+
+    share: float = 0.5
+
+    def __call__(self, logprob_RT, batch):
+        loss = super().__call__(logprob_RT, batch)
+        return Loss(self.share * loss.total, loss.metrics)
+'''
+
+
+@pytest.mark.parametrize("name", ["half", "half:Half"])
+def test_an_objective_is_one_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder of the others or anywhere: it is listed, checked, trained with and told of."""
+    (tmp_path / "half.py").write_text(OWN)
+    if name == "half":
+        monkeypatch.setattr(algos, "__path__", [*algos.__path__, str(tmp_path)])
+        monkeypatch.delitem(sys.modules, "sonde.train.algos.half", raising=False)
+        names.cache_clear()
+        assert HALF.rstrip(".") in run("list", "objectives").replace("\n", " ")
+        assert algos.learning_from("samples") == ("half", "kto", "rwr")
+    else:
+        monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        trained(name)
+    finally:
+        names.cache_clear()
+
+
+def trained(name: str) -> None:
+    run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
+    own = ["train", name, "played", "--model", "model", "-o", "settings.epochs=1"]
+    assert "share: got 'all', allowed: a number" in mistake(*own, "--out", "no", "-o", "objective.share=all")
+    assert "--set rule: no part of" in mistake(*own, "--out", "no", "-o", "rule.within=1")
+    assert "written: o/model" in run(*own, "--out", "o", "-o", "objective.share=0.25", "--report", "o.html")
+    told = json.loads(Path("o/data.json").read_text())
+    assert (told["objective"], told["options"], told["preset"]) == (name, {"share": 0.25}, "tiny_sft")
+    words = f"half: {HALF.rstrip('.')}" if name == "half" else name
+    assert f"{words}, with share 0.25" in Path("o.html").read_text()
 
 
 @pytest.mark.thorough
@@ -148,7 +204,7 @@ def test_a_training_is_shown_in_80_columns_and_reported() -> None:
     assert told == [f"grpo: step {n} of 3" for n in (1, 2, 3)]
     assert "written: o/history.jsonl" in result.stdout
     page = Path("page.html").read_text()
-    assert "reinforcement learning by groups of episodes" in page and "<svg" in page
+    assert "grpo: Clipped policy gradient over whole trajectories" in page and "<svg" in page
 
 
 SMALL = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]

@@ -13,6 +13,7 @@ import pytest
 
 import sonde
 from sonde.core import Action, ProgramPolicy, UnknownName, UserError, View, build, content_hash, find, make, names
+from sonde.core.config import KINDS
 
 HERE = __name__
 
@@ -46,7 +47,7 @@ def test_files_are_names() -> None:
     assert {"mastermind", "wordle"} <= set(names())
     assert {"random", "entropy"} <= set(names("agents"))
     assert list(names()) == sorted(names())
-    assert not any(name.startswith("_") for kind in ("envs", "agents", "users", "models") for name in names(kind))
+    assert not any(name.startswith("_") for kind in KINDS for name in names(kind))
 
 
 def test_listing_imports_nothing() -> None:
@@ -94,7 +95,7 @@ def test_a_plug_in_that_is_not_there_is_an_error(name: str) -> None:
 
 
 def test_a_plug_in_must_be_something_that_can_be_configured() -> None:
-    with pytest.raises(UserError, match="not a dataclass derived from Env, Policy or Model"):
+    with pytest.raises(UserError, match="not a dataclass derived from Env, Policy, Model or Objective"):
         make(f"{HERE}:Plain")
 
 

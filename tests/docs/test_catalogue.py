@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 import runpy
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.train.algos import OBJECTIVES
+from sonde.train import algos
 
 DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN: dict[str, Any] = runpy.run_path(str(DOCS / "written.py"))
@@ -56,9 +57,26 @@ def test_objectives_are_up_to_date() -> None:
         ET.fromstring(picture)
 
 
+@pytest.mark.thorough
+def test_a_new_objective_gets_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file is enough: the page is of its docstrings and settings."""
+    lines = ['"""Likelihood, once more.', "", "Source: nobody.", '"""', "from sonde.train.algos.sft import SFT", ""]
+    (tmp_path / "anew.py").write_text("\n".join([*lines, "class Anew(SFT):", '    """As it was."""', ""]))
+    monkeypatch.setattr(algos, "__path__", [*algos.__path__, str(tmp_path)])
+    sonde.names.cache_clear()
+    try:
+        written = runpy.run_path(str(DOCS / "build_algorithms.py"))["pages"]()
+    finally:
+        sonde.names.cache_clear()
+        sys.modules.pop("sonde.train.algos.anew", None)
+    assert "| [anew](anew.md) | As it was. | good episodes |" in written["index.md"]
+    assert written["anew.md"].startswith("# anew\n") and "Source: nobody." in written["anew.md"]
+    assert "mean" in written["anew.md"].partition("## Settings")[2] and "## Curve" not in written["anew.md"]
+
+
 def test_every_objective_has_a_page() -> None:
     text = (DOCS / "algorithms" / "index.md").read_text("utf-8")
-    assert all(f"| [{name}](" in text for name in OBJECTIVES)
+    assert all(f"| [{name}](" in text for name in sonde.names("objectives"))
 
 
 def test_docstrings_become_markdown() -> None:

@@ -96,11 +96,10 @@ def test_bad_hidden_setups_are_refused(hidden: Any) -> None:
         ENV.task(hidden)
 
 
-def test_pulls_and_max_turns_say_the_same() -> None:
-    assert (ENV.pulls, ENV.spec.max_turns) == (20, 21)
-    assert BestArm(max_turns=41) == BestArm(pulls=40)
-    assert sonde.build(BestArm(pulls=4).config) == BestArm(pulls=4)
-    for wrong in ({"pulls": 0}, {"pulls": 201}, {"max_turns": 1}, {"pulls": 10, "max_turns": 5}, {"preset": "x"}):
+def test_the_last_turn_decides() -> None:
+    assert (ENV.n_pulls, ENV.spec.max_turns) == (20, 21)
+    assert sonde.build(BestArm(max_turns=5).config) == BestArm(max_turns=5)
+    for wrong in ({"max_turns": 1}, {"max_turns": 202}, {"preset": "x"}):
         with pytest.raises(UserError, match="best_arm"):
             BestArm(**wrong)  # type: ignore[arg-type]
 
@@ -120,19 +119,19 @@ def test_pulls_pay_and_are_counted() -> None:
 
 
 def test_the_right_decision_wins() -> None:
-    ep = play(BestArm(pulls=2), SURE, "red", "red", "blue")
+    ep = play(BestArm(max_turns=3), SURE, "red", "red", "blue")
     assert ep.outcome == sonde.Outcome("win", 1.0)
     assert ep.turns[-1].rewards == {"agent": 1.0} and ep.turns[-1].info["result"] == "win"
 
 
 def test_a_wrong_decision_loses_and_does_not_tell_the_right_one() -> None:
-    ep = play(BestArm(pulls=2), SURE, "red", "red", "green")
+    ep = play(BestArm(max_turns=3), SURE, "red", "red", "green")
     assert ep.outcome is not None and ep.outcome.kind == "loss"
     assert ep.turns[-1].info["result"] == "loss" and "blue" not in ep.turns[-1].told
 
 
 def test_a_wrong_name_costs_the_pull_and_the_decision_is_still_asked_for() -> None:
-    ep = play(BestArm(pulls=2), SURE, "blue", "pink")
+    ep = play(BestArm(max_turns=3), SURE, "blue", "pink")
     assert ep.turns[-1].info["result"] == "invalid" and ep.turns[-1].info["pulls"]["blue"] == (1, 1)
     assert "Now decide" in ep.turns[-1].told and ep.to_act == "agent"
     lost = ep.step("<Answer>pink</Answer>")
@@ -141,7 +140,7 @@ def test_a_wrong_name_costs_the_pull_and_the_decision_is_still_asked_for() -> No
 
 @pytest.mark.parametrize("turn", [0, 2])
 def test_no_answer_ends_the_episode(turn: int) -> None:
-    ep = play(BestArm(pulls=2), SURE, *["red"] * turn).step("blue")
+    ep = play(BestArm(max_turns=3), SURE, *["red"] * turn).step("blue")
     assert ep.outcome == sonde.Outcome("format") and ep.to_act is None
 
 
@@ -250,7 +249,7 @@ def tabular(env: BestArm, arms: tuple[str, ...]) -> TabularFilter:
 
 @pytest.mark.parametrize("last", ["tick", "tack", "nothing", None])
 def test_filter_equals_brute_force_through_a_whole_episode(last: str | None) -> None:
-    env, arms = BestArm(pulls=4), ("tick", "tack", "tock")
+    env, arms = BestArm(max_turns=5), ("tick", "tack", "tock")
     task = env.task({"means": {"tick": 0.65, "tack": 0.3, "tock": 0.2}})
     exact, table = env.filter(task.public), tabular(env, arms)
     ep = Episode.begin(env, task, seed=1)
@@ -269,7 +268,7 @@ def test_filter_equals_brute_force_through_a_whole_episode(last: str | None) -> 
 
 def test_posterior_agrees_with_the_simulator() -> None:
     """Among simulated episodes with the same rewards, each arm is the best as often as the posterior says."""
-    env = BestArm(pulls=3)
+    env = BestArm(max_turns=4)
     task = next(t for t in env.tasks("train") if len(t.public["arms"]) == 3)
     first, second, _ = task.public["arms"]
     seen: dict[tuple[int, ...], list[str]] = {}
@@ -318,7 +317,7 @@ SMALL = BestArm(preset="small")
 
 def test_small_has_500_worlds_of_the_same_three_arms_in_each_split() -> None:
     train, test = SMALL.tasks("train"), SMALL.tasks("test")
-    assert (len(train), len(test), SMALL.pulls, SMALL.spec.max_turns) == (500, 500, 10, 11)
+    assert (len(train), len(test), SMALL.n_pulls, SMALL.spec.max_turns) == (500, 500, 10, 11)
     assert {t.public for t in (*train, *test)} == {train[0].public}
     assert train[0].public["arms"] == ("amber", "coral", "indigo")
     worlds = {Episode.begin(SMALL, t).state.means for t in (*train, *test)}
@@ -329,7 +328,7 @@ def test_small_has_500_worlds_of_the_same_three_arms_in_each_split() -> None:
 
 def test_small_shows_tallies_and_tries_left() -> None:
     hidden = {"means": {"coral": 1.0, "amber": 0.0, "indigo": 0.0}}
-    ep = play(BestArm(preset="small", pulls=3), hidden, "coral", "indigo")
+    ep = play(BestArm(preset="small", max_turns=4), hidden, "coral", "indigo")
     tallies = "amber: tries 0, wins 0\ncoral: tries 1, wins 1\nindigo: tries 1, wins 0\nTries left: 1. Name a machine."
     assert ep.turns[-1].told == f"You try indigo. Reward: 0.\n{tallies}"
     begun = Episode.begin(ep.env, ep.task)
@@ -352,7 +351,5 @@ def test_small_takes_any_arms() -> None:
 
 
 def test_presets_have_their_own_number_of_pulls() -> None:
-    assert BestArm(preset="small", max_turns=4) == BestArm(preset="small", pulls=3)
+    assert (ENV.max_turns, SMALL.max_turns) == (21, 11)
     assert sonde.build(SMALL.config) == SMALL
-    with pytest.raises(UserError, match="best_arm: max_turns"):
-        BestArm(preset="small", pulls=20, max_turns=5)

@@ -4,15 +4,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from importlib.resources import files
 from itertools import permutations
 from typing import Any
 
 import pytest
 
-SCENARIOS: list[dict[str, Any]] = json.loads(
-    (files("sonde") / "envs" / "data" / "best_arm.json").read_text(encoding="utf-8")
-)
+from sonde.core.folders import data_file
+
+SCENARIOS: list[dict[str, Any]] = json.loads(data_file("best_arm.json").read_text(encoding="utf-8"))
 TRAIN = [s for s in SCENARIOS if s["split"] == "train"]
 TEST = [s for s in SCENARIOS if s["split"] == "test"]
 NUMBER_WORDS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "twenty"]

@@ -5,12 +5,13 @@ import re
 import time
 import unicodedata
 from collections import Counter
-from importlib.resources import files
 from typing import Any
 
 import pytest
 
-SOURCE = files("sonde") / "envs" / "data" / "cities.json"
+from sonde.core.folders import data_file
+
+SOURCE = data_file("cities.json")
 DATA: dict[str, Any] = json.loads(SOURCE.read_text(encoding="ascii"))
 COUNTRIES: dict[str, dict[str, Any]] = DATA["countries"]
 CITIES: list[dict[str, Any]] = [dict(zip(DATA["fields"], row, strict=True)) for row in DATA["cities"]]

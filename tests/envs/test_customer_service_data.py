@@ -9,7 +9,6 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from importlib.resources import files
 from itertools import combinations, product
 from pathlib import Path
 from types import ModuleType
@@ -17,18 +16,22 @@ from typing import Any
 
 import pytest
 
+from sonde.core.folders import data_file
+
 Product = dict[str, Any]
 Cause = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = files("sonde") / "envs" / "data" / "customer_service.json"
+SHIPPED = data_file("customer_service.json")
 PRODUCTS: list[Product] = json.loads(SHIPPED.read_text(encoding="ascii"))
 PAIRS: list[tuple[Product, Cause]] = [(p, c) for p in PRODUCTS for c in p["causes"]]
 
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_customer_service", ROOT / "data/build/customer_service.py")
+    spec = importlib.util.spec_from_file_location(
+        "build_customer_service", ROOT / "data/build/customer_service/compile.py"
+    )
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

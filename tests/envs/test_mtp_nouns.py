@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from importlib.resources import files
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from sonde.core.folders import data_file
 from sonde.rules import taxonomy
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = ROOT / "src" / "sonde" / "envs" / "data" / "mtp" / "nouns.json"
-
-
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"build_{name}", ROOT / "data" / "build" / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    # A dataclass looks its module up while its class is built.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "data" / "build"))
-        patch.setitem(__import__("sys").modules, spec.name, module)
-        spec.loader.exec_module(module)
-    return module
+SHIPPED = ROOT / "src" / "sonde" / "data" / "mtp" / "nouns.json"
 
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    return load("mtp_nouns")
+    path = ROOT / "data" / "build" / "twenty_questions_answerer" / "compile.py"
+    spec = importlib.util.spec_from_file_location("build_nouns", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    # A dataclass looks its module up while its class is built.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path])  # to which the script adds
+        patch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+    return module
 
 
 def test_the_criteria_of_the_paper_hold() -> None:
@@ -60,8 +58,8 @@ def test_the_halves_are_disjoint_and_follow_the_digests(build: ModuleType) -> No
     assert set(test) == set(sorted(taxonomy.nouns(), key=build.rank)[:245])
 
 
-def test_no_blocked_word_is_shown() -> None:
-    blocked = load("words").blocklist()
+def test_no_blocked_word_is_shown(build: ModuleType) -> None:
+    blocked = build.wordle.blocklist()
     shown = set(taxonomy.nouns()) | {kind for kinds in taxonomy.nouns().values() for kind in kinds}
     assert not {part for name in shown for part in name.lower().split()} & blocked
 
@@ -84,14 +82,14 @@ def test_criteria_are_named_where_they_fail(build: ModuleType) -> None:
 
 
 def test_rebuild_equals_the_shipped_file(build: ModuleType) -> None:
-    if not (build.WORDNET.is_dir() and build.SCOWL.is_dir()):
+    if not (build.WORDNET.is_dir() and build.wordle.SCOWL.is_dir()):
         pytest.skip("WordNet or SCOWL is not installed (Debian packages wordnet-base, scowl)")
-    assert build.dump(build.build(build.WORDNET, build.SCOWL)) == SHIPPED.read_text("ascii")
+    assert build.dump(build.build(build.WORDNET, build.wordle.SCOWL)) == SHIPPED.read_text("ascii")
 
 
 def test_the_licence_travels_with_the_words() -> None:
     notice = (ROOT / "NOTICE").read_text("utf-8")
-    assert "src/sonde/envs/data/mtp/nouns.json" in notice
+    assert "src/sonde/data/mtp/nouns.json" in notice
     assert "WordNet 3.0 Copyright 2006 by Princeton University" in notice
 
 
@@ -104,7 +102,7 @@ def test_masks_agree_with_the_lists() -> None:
     assert set(known.common()) >= {"entity", "physical entity"}
     assert known.members("kind", "no such kind") == known.members("word", "no such word") == 0
     assert len(known.lines().splitlines()) == 90
-    assert json.loads(files("sonde.envs").joinpath("data", "mtp", "nouns.json").read_text("ascii")).keys() == {
+    assert json.loads(data_file("mtp", "nouns.json").read_text("ascii")).keys() == {
         "test",
         "train",
     }

@@ -365,12 +365,12 @@ def test_a_briefing_names_everybody_and_every_place(cases: list[Case]) -> None:
 
 
 def test_the_build_script_gives_the_shipped_file() -> None:
-    path = ROOT / "data" / "build" / "murder_mystery.py"
+    path = ROOT / "data" / "build" / "murder_mystery" / "compile.py"
     spec = importlib.util.spec_from_file_location("build_murder_mystery", path)
     assert spec and spec.loader
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
-    shipped = ROOT / "src" / "sonde" / "envs" / "data" / "murder_mystery.json"
+    shipped = ROOT / "src" / "sonde" / "data" / "murder_mystery.json"
     assert build.dump(build.build()) == shipped.read_text("utf-8")
     with pytest.raises(ValueError, match="unknown"):
         build.check_sentence("here", "{nobody} was there")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 import tomllib
-from importlib.resources import files
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonde.core.folders import data_file
 from sonde.people.service.answering import GOAL, reply, small_talk
 from sonde.people.service.everyday import everyday
 from sonde.people.service.products import products
@@ -17,7 +17,7 @@ from sonde.people.service.reading import Query, read, shown_by
 
 VACUUM = "vacuum_weak"
 PRODUCTS = sorted(products())
-TABLE = tomllib.loads(files("sonde.envs").joinpath("data", "customer_service_everyday.toml").read_text("ascii"))
+TABLE = tomllib.loads(data_file("customer_service_everyday.toml").read_text("ascii"))
 ASPECTS = {*TABLE["asks"], "model"}
 
 

@@ -6,7 +6,6 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Outcome, Rng, UserError
+from sonde.core.folders import data_file
 from sonde.envs.twenty_questions_answerer import TwentyQuestionsAnswerer, read_question
 
 ENV = TwentyQuestionsAnswerer()
@@ -232,7 +232,7 @@ def test_there_is_no_filter_and_gains_are_not_available() -> None:
 
 def above() -> Mapping[str, set[str]]:
     """Word -> hypernyms, read from the file without the library's code."""
-    text = files("sonde.envs").joinpath("data", "mtp", "nouns.json").read_text("ascii")
+    text = data_file("mtp", "nouns.json").read_text("ascii")
     return {word: set(kinds) for split in json.loads(text).values() for word, kinds in split.items()}
 
 

@@ -14,7 +14,7 @@ from sonde.core.errors import UserError
 from sonde.rules import words
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = ROOT / "src" / "sonde" / "envs" / "data" / "words"
+SHIPPED = ROOT / "src" / "sonde" / "data" / "words"
 ANSWERS = {4: 791, 5: 2315, 6: 1045, 7: 1092, 8: 987, 9: 840, 10: 661}
 GUESSES = {4: 3106, 5: 6304, 6: 10603, 7: 15217, 8: 17222, 9: 16602, 10: 13980}
 TEST = {4: 167, 5: 800, 6: 167, 7: 167, 8: 167, 9: 166, 10: 166}
@@ -22,7 +22,7 @@ TEST = {4: 167, 5: 800, 6: 167, 7: 167, 8: 167, 9: 166, 10: 166}
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_words", ROOT / "data" / "build" / "words.py")
+    spec = importlib.util.spec_from_file_location("build_words", ROOT / "data" / "build" / "wordle" / "words.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+import sonde
 from sonde.core import UnknownName, UserError
-from sonde.train.algos import OBJECTIVES, objective
+from sonde.train.algos import objective
 
 pytest.importorskip("torch")
 import torch
@@ -22,7 +23,7 @@ from sonde.train.types import Batch, Loss, Objective, units
 from .batches import Made, made, together
 
 CASES: list[tuple[str, dict[str, Any]]] = [
-    *((name, {"bc": 0.5} if name in ("mc", "ilql") else {}) for name in OBJECTIVES),
+    *((name, {"bc": 0.5} if name in ("mc", "ilql") else {}) for name in sonde.names("objectives")),
     ("ilql", {"bc": 0.5, "per": "turn", "limit": "end"}),
     ("sft", {"mean": "sample"}),
     ("dpo", {"label_smoothing": 0.2}),
@@ -143,16 +144,18 @@ def test_sums() -> None:
 def test_unknown_names() -> None:
     with pytest.raises(UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: dpo, "):
         objective("gpro")
-    with pytest.raises(UnknownName, match=r"objective dpo: unknown name 'betta' \(did you mean 'beta'\?\)"):
+    with pytest.raises(UnknownName, match=r"objectives:dpo: unknown name 'betta' \(did you mean 'beta'\?\)"):
         objective("dpo", betta=0.1)
-    with pytest.raises(UserError, match=r"objective dpo: beta: got '\.1', allowed: a number"):
+    with pytest.raises(UserError, match=r"objectives:dpo: beta: got '\.1', allowed: a number"):
         objective("dpo", beta=".1")
-    with pytest.raises(UserError, match="nowhere:Thing needs nowhere, which is not installed"):
+    with pytest.raises(UserError, match=r"nowhere:Thing cannot be loaded \(No module named 'nowhere'\)"):
         objective("nowhere:Thing")
     with pytest.raises(UserError, match="cannot be loaded"):
         objective("sonde.train.algos.sft:Nothing")
-    with pytest.raises(UserError, match="is not a dataclass"):
+    with pytest.raises(UserError, match="not a dataclass derived from Env, Policy, Model or Objective"):
         objective("sonde.train.algos.sft:token_nll")
+    with pytest.raises(UserError, match=r"agents.random:Random is not derived from sonde.train.types.Objective"):
+        objective("sonde.agents.random:Random")
 
 
 def test_an_objective_of_ones_own() -> None:
@@ -160,6 +163,6 @@ def test_an_objective_of_ones_own() -> None:
 
 
 def test_listing_imports_no_torch() -> None:
-    code = "import sys, sonde.train.algos as a; a.OBJECTIVES['sft']; print('torch' in sys.modules)"
+    code = "import sys, sonde; sonde.names('objectives'); print('torch' in sys.modules, 'sonde.train' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.strip() == "False True"

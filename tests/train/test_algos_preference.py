@@ -10,16 +10,10 @@ from sonde.core import UserError
 
 pytest.importorskip("torch")
 
-from sonde.train.algos.dpo import (
-    DPO,
-    IPO,
-    RPO,
-    LengthNormalisedDPO,
-    chosen_nll,
-    ipo_loss,
-    log_ratios,
-    sigmoid_loss,
-)
+from sonde.train.algos.dpo import DPO, chosen_nll, ipo_loss, log_ratios, sigmoid_loss
+from sonde.train.algos.ipo import IPO
+from sonde.train.algos.ln_dpo import LnDPO
+from sonde.train.algos.rpo import RPO
 from sonde.train.algos.simpo import SimPO, simpo_loss
 from sonde.train.types import units
 
@@ -63,7 +57,7 @@ def test_losses_of_differences() -> None:
         (RPO(), DPO_LOSS + CHOSEN_NLL),
         (IPO(), (5 / 3 - 5) ** 2),  # mean ratios 2/3 and -1, 1 / (2 * .1) = 5
         (IPO(normalise=False), 4.0),  # (3 - 5)^2
-        (LengthNormalisedDPO(), 0.6132820580996374),  # log(1 + exp(-.1 * 5/3)) = log 1.8464817
+        (LnDPO(), 0.6132820580996374),  # log(1 + exp(-.1 * 5/3)) = log 1.8464817
         (SimPO(), 0.040611348699852945),  # 2.5 * (-3.5/3 + 3) - 1.4 = 3.1833333, log(1 + exp(-3.1833333))
     ],
 )
@@ -105,7 +99,7 @@ def test_far_from_the_reference_the_loss_stays_finite() -> None:
 
 
 def test_names_units_needs() -> None:
-    named = [DPO(), RPO(), IPO(), LengthNormalisedDPO(), SimPO()]
+    named = [DPO(), RPO(), IPO(), LnDPO(), SimPO()]
     assert [o.name for o in named] == ["dpo", "rpo", "ipo", "ln_dpo", "simpo"]
     assert {o.unit for o in named} == {"pair"}
     assert [o.needs for o in named] == [frozenset({"reference"})] * 4 + [frozenset()]

@@ -298,7 +298,7 @@ def test_bad_settings_end_in_a_clear_message(tmp_path: Path) -> None:
     settings, games = TrainSettings(folder=str(tmp_path), max_steps=1), [Game(ENV, ENV.tasks("train"), "asking")]
     with pytest.raises(UserError, match="chat template"):
         OnlineTrainer(tiny_model(), GRPO(), games, settings, tokenizer=None)
-    with pytest.raises(UserError, match="objective: got 'dpo', allowed: one that learns from samples"):
+    with pytest.raises(UserError, match="objective: got 'dpo', allowed: one that learns from single episodes"):
         trainer(tmp_path, objective=DPO())
     with pytest.raises(UserError, match="the trained model's seat"):
         OnlineTrainer(

@@ -21,7 +21,7 @@ from sonde.train.algos import objective
 from sonde.train.algos.grpo import GRPO
 from sonde.train.credit import GroupRelative, TurnWise
 from sonde.train.gather import Game
-from sonde.train.learn import DATA, OFFLINE, Learning, learn_online, load_model, prepare
+from sonde.train.learn import DATA, Learning, learn_online, load_model, prepare
 from sonde.train.presets import PRESETS, Training, preset
 from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix, named_rewards
@@ -50,7 +50,7 @@ def test_every_preset_is_complete(name: str) -> None:
     assert objective(known.objective, **known.options).name == known.objective
     assert known.preset == name and known.source and known.overridden() == [] and known.told() == name
     assert known.settings.save_steps is not None
-    if known.objective not in OFFLINE:
+    if known.plays:
         assert known.settings.max_steps is not None
         assert known.settings.batch_size % known.online.k == 0
         assert known.settings.save_steps % known.online.updates_per_rollout == 0

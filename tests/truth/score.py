@@ -1,17 +1,16 @@
-"""How truthful a rule user is, on hand-written questions: `python tests/truth/score.py ENV HALF`.
+"""How truthful a rule user is, on hand-written questions: `python tests/truth/score.py ENV PART`.
 
-HALF is any file `ENV.HALF.jsonl` beside this one: `open` (or `dev`, `extra`, `fresh1`, ...), which whoever works on the
-rules may read, and `sealed`.
+PART is `sealed`, `traps` or `open`, a file `ENV.PART.jsonl` beside this one; README.md says what is in them.
 
 An item is answerable if it has a true answer; the user may always be silent ("I do not know."). Reported: the share of
 wrong replies among the replies given, with a 95 % Wilson interval, and the share of answerable items that got one.
-Answering what has no true answer is wrong. The sealed halves were committed before the parsers were written
+Answering what has no true answer is wrong. The sealed files were committed before the parsers were written
 (docs/users.md gives their sha256) and are run for the published figures only.
 
 `judge_ENV.py` beside this file has `verdict(item) -> "right" | "wrong" | "silent"`, `answerable(item)`, and
 `alike(item, other)`, whether two labels of one message say the same. Where a second reader labelled the messages too,
-knowing neither the author's labels nor our replies (`ENV.HALF.second.jsonl`), the items on which both agree are scored
-apart: about the others even careful people differ.
+knowing neither the author's labels nor our replies (`ENV.PART.second_reader.jsonl`), the items on which both agree are
+scored apart: about the others even careful people differ.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ class Score(NamedTuple):
         return self.covered / self.answerable if self.answerable else 0.0
 
 
-def load(env: str, half: str) -> list[dict[str, Any]]:
-    """The items of one half."""
-    return [json.loads(line) for line in (HERE / f"{env}.{half}.jsonl").read_text("utf-8").splitlines()]
+def load(env: str, part: str) -> list[dict[str, Any]]:
+    """The items of one file."""
+    return [json.loads(line) for line in (HERE / f"{env}.{part}.jsonl").read_text("utf-8").splitlines()]
 
 
 def judged(
@@ -89,21 +88,21 @@ def score(rows: Iterable[tuple[dict[str, Any], bool, str]]) -> Score:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("env")
-    parser.add_argument("half", help="the name of a file beside this script: ENV.HALF.jsonl")
-    parser.add_argument("--wrong", action="store_true", help="print the wrong replies (never of the sealed half)")
+    parser.add_argument("part", help="sealed, traps or open: the file ENV.PART.jsonl beside this script")
+    parser.add_argument("--wrong", action="store_true", help="print the wrong replies (never of the sealed part)")
     args = parser.parse_args()
-    if not (HERE / f"{args.env}.{args.half}.jsonl").is_file():
-        halves = sorted({path.name.split(".")[1] for path in HERE.glob(f"{args.env}.*.jsonl")})
-        parser.error(f"half: {args.half!r} is none of {args.env}'s: {', '.join(halves) or 'no such environment'}")
-    items = load(args.env, args.half)
+    if not (HERE / f"{args.env}.{args.part}.jsonl").is_file():
+        parts = sorted({path.name.split(".")[1] for path in HERE.glob(f"{args.env}.*.jsonl")})
+        parser.error(f"part: {args.part!r} is none of {args.env}'s: {', '.join(parts) or 'no such environment'}")
+    items = load(args.env, args.part)
     rows = judged(args.env, items)
-    if args.wrong and not args.half.startswith("sealed"):
+    if args.wrong and args.part != "sealed":
         for item, _, verdict in rows:
             if verdict == "wrong":
                 sys.stdout.write(json.dumps(item, ensure_ascii=False) + "\n")
-    report(f"{args.env} {args.half}", rows)
-    if (HERE / f"{args.env}.{args.half}.second.jsonl").is_file():
-        second = {row["id"]: row for row in load(args.env, f"{args.half}.second")}
+    report(f"{args.env} {args.part}", rows)
+    if (HERE / f"{args.env}.{args.part}.second_reader.jsonl").is_file():
+        second = {row["id"]: row for row in load(args.env, f"{args.part}.second_reader")}
         report("labelled alike by two readers", judged(args.env, items, second))
 
 

@@ -24,7 +24,7 @@ FAKE = sonde.make("models:fake", script=("<Answer>coral</Answer>",))
 
 
 def played(folder: Path, agent: str = "bayes_arm") -> Path:
-    env = {"name": "best_arm", "preset": "small", "pulls": 3}
+    env = {"name": "best_arm", "preset": "small", "max_turns": 4}
     run = prepare(config_from({"env": env, "seats": {"agent": {"name": f"agents:{agent}"}}, "n_tasks": 6, "k": 2}))
     execute(run, folder / agent)
     return folder / agent

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from sonde import results
+from sonde.board import Board
 from sonde.core import UserError
-from sonde.results import Board, Result
+from sonde.results import Result
 from sonde.run import config_from, prepare
 from sonde.run import execute as played
 from sonde.viewer.leaderboard import export, page

@@ -1,4 +1,4 @@
-"""Builds ``sonde/envs/data/twenty_questions.json`` from the ``.kb`` files here. Run this file with Python.
+"""Builds ``sonde/data/twenty_questions.json`` from the ``.kb`` files here. Run this file with Python.
 
 The files are authored by hand (README.md here gives their format); WordNet 3.0 (the Debian package ``wordnet-base``)
 adds the hypernyms of the topics that are words of it. A value is yes, no or unknown:
@@ -30,7 +30,7 @@ from resolve import NO, YES, Resolver
 from wordnet import WordNet
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parents[2] / "src" / "sonde" / "envs" / "data" / "twenty_questions.json"
+TARGET = HERE.parents[2] / "src" / "sonde" / "data" / "twenty_questions.json"
 NUMBERS = ("size", "weight", "price", "born", "died", "start", "end")
 LISTS = ("nation", "job", "continent", "country")
 

@@ -1,4 +1,4 @@
-"""Builds ``sonde/envs/data/twenty_questions_others.txt`` from ``others.txt``: things that are no topics. Run it.
+"""Builds ``sonde/data/twenty_questions_others.txt`` from ``others.txt``: things that are no topics. Run it.
 
 A guess of one of them is wrong of every topic, save those of which that is not certain: what WordNet has above it or
 beside it as another name, what shares its last word, and, since names that WordNet lacks may mean the same, topics of
@@ -22,7 +22,7 @@ from resolve import Resolver
 from wordnet import FILES, WordNet
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE.parents[2] / "src" / "sonde" / "envs" / "data"
+DATA = HERE.parents[2] / "src" / "sonde" / "data"
 FAMILIES = (
     ("animal", "plant", "food", "drink", "substance", "body_part"),
     ("object", "substance", "place"),

@@ -1,7 +1,7 @@
 """How many turns the reference solver of twenty questions needs for every topic of every preset.
 
-Writes ``envs/data/twenty_questions_turns.json``: preset -> one character per topic, its turns in base 36, `-` where the
-preset does not have it. `rules/topics/difficulty.py` says what follows. Run this file with Python after the
+Writes ``sonde/data/twenty_questions_turns.json``: preset -> one character per topic, its turns in base 36, `-` where
+the preset does not have it. `rules/topics/difficulty.py` says what follows. Run this file with Python after the
 topics, their facts or the solver have changed; it takes a minute and prints how many topics took how many turns.
 """
 
@@ -16,7 +16,7 @@ import sonde
 from sonde.rollout import collect
 from sonde.rules.topics.knowledge import knowledge
 
-OUT = Path(__file__).parents[3] / "src/sonde/envs/data/twenty_questions_turns.json"
+OUT = Path(__file__).parents[3] / "src/sonde/data/twenty_questions_turns.json"
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 

@@ -11,7 +11,8 @@ import typer
 
 from sonde import __version__
 from sonde.core import AGENT, Episode, build, invalid, names, unknown
-from sonde.core.registry import KINDS, summary
+from sonde.core.config import KINDS
+from sonde.core.registry import summary
 from sonde.core.types import Kind
 
 from . import dataset, tables
@@ -63,7 +64,7 @@ def main(
 
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(help="envs, agents, users or models; all by default.")] = "",
+    kind: Annotated[str, typer.Argument(help=f"{', '.join(KINDS)}; all by default.")] = "",
     as_json: JsonOpt = False,
 ) -> None:
     """List what can be made by name."""

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from sonde.core import UserError, invalid, unknown
 from sonde.core.types import Json
 from sonde.run import assigned
+from sonde.train.algos import found
 from sonde.train.critic import ESTIMATORS
 from sonde.train.curriculum import BANDITS
-from sonde.train.learn import PAIRED, SUPERVISED
 from sonde.train.presets import Training
 from sonde.train.rewarders import REWARDERS, Rewarder
 from sonde.train.rewards import RewardMix
@@ -52,12 +52,13 @@ def changes_of(assignments: Sequence[str]) -> dict[str, list[Change]]:
 
 def changed(training: Training, changes: Changes) -> Training:
     """The training with these changes in its settings, its objective's options, its play and its rule."""
-    if changes["rule"] and training.objective not in (*PAIRED, *SUPERVISED):
+    learns = found(training.objective).learns
+    if changes["rule"] and learns not in ("pairs", "successes"):
         raise UserError(
             f"--set rule: no part of {training.objective}, which learns from every episode that it is given"
         )
     shared = training.learning.share is not None
-    rule = "pairs" if training.objective in PAIRED else "share" if shared else "sft"
+    rule = "pairs" if learns == "pairs" else "share" if shared else "sft"
     selecting = with_changes(getattr(training.learning, rule), changes["rule"], "rule")
     return replace(
         training,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sonde.results import board
+from sonde.board import board
 
 from . import tables
 from .shared import JsonOpt

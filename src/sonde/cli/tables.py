@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from sonde.audit import Audit
+from sonde.board import Board
 from sonde.core import find
 from sonde.curves import MANY, passes
 from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
 from sonde.paprika import Outcome
-from sonde.results import PROFILE, Board, profile
+from sonde.results import PROFILE, profile
 from sonde.suites import ANCHORS, paper_score
 
 NOT_AVAILABLE = "n/a"

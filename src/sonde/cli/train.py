@@ -21,10 +21,10 @@ from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
-from sonde.train.algos import OBJECTIVES, learning_from
+from sonde.train.algos import found
 from sonde.train.folder import COMMAND
 from sonde.train.gather import Game, trajectories
-from sonde.train.learn import NEEDED, OFFLINE, learn, learn_online
+from sonde.train.learn import NEEDED, learn, learn_online
 from sonde.train.presets import PRESETS, Training
 from sonde.viewer.histories import HISTORY
 
@@ -34,10 +34,8 @@ from .changes import PARTS, Changes, changed, changes_of, with_changes
 from .estimate import speakers
 from .options import model_config, model_seats, trained_model, with_models
 from .progress import progress, training
-from .shared import JsonOpt, JudgeOpt, PresetOpt, ReportOpt, UserOpt, UserUrlOpt
+from .shared import JsonOpt, JudgeOpt, PresetOpt, ReportOpt, UserOpt, UserUrlOpt, completing
 from .terminal import out, stderr
-
-ONLINE = learning_from("play")
 
 ModelOpt = Annotated[str, typer.Option(help="The model to train: a name of `sonde models list`, hf:NAME, or a folder.")]
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder for checkpoints, history and the trained model.")]
@@ -55,7 +53,11 @@ FreshOpt = Annotated[bool, typer.Option(help="Begin anew: remove what an earlier
 def train(
     typed: typer.Context,
     objective: Annotated[
-        str, typer.Argument(help=f"{', '.join((*OFFLINE, *ONLINE))}, or settings by name, such as delta_belief.")
+        str,
+        typer.Argument(
+            help="One of `sonde list objectives`, your own as MODULE:CLASS, or settings by name, such as delta_belief.",
+            autocompletion=completing("objectives"),
+        ),
     ],
     sources: Annotated[
         list[str], typer.Argument(help="Run folders to learn from; for grpo and the like: environments to play.")
@@ -70,10 +72,10 @@ def train(
     judge: JudgeOpt = None,
     user_url: UserUrlOpt = None,
     shown: Annotated[
-        list[str] | None, typer.Option("--shown", help="Run folder to imitate beside its own play (ppo).")
+        list[str] | None, typer.Option("--shown", help="Run folder to imitate beside its own play (objective.bc).")
     ] = None,
     server: Annotated[
-        str | None, typer.Option(help="Who plays what is learned from (grpo, ppo): vllm:NAME or sglang:NAME.")
+        str | None, typer.Option(help="Who plays what is learned from, while it learns: vllm:NAME or sglang:NAME.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of --server.")] = None,
     encode: Annotated[bool, typer.Option(help="Encode the texts again, though token ids were recorded.")] = False,
@@ -83,12 +85,12 @@ def train(
     report: ReportOpt = None,
     as_json: JsonOpt = False,
 ) -> None:
-    """Train a model: on recorded episodes (sft, dpo, rpo, ipo, ln_dpo, simpo, kto, rwr; bc, filtered_bc; mc and ilql,
-    whose values are used by `-o seats.agent.model.heads=FOLDER`), or while it plays (grpo, ppo; with all settings of a
-    paper: starpo, delta_belief, online_filtered_bc)."""
+    """Train a model: on recorded episodes (sft, rpo and the like; mc and ilql, whose values are used by
+    `-o seats.agent.model.heads=FOLDER`), or while it plays (grpo, ppo; with all settings of a paper: starpo,
+    delta_belief)."""
     changes, model = changes_of(overrides), trained_model(model)
     objective, settings = _chosen(objective, settings)
-    name = settings or OBJECTIVES[objective].settings
+    name = settings or found(objective).preset
     if name not in PRESETS:
         raise unknown("--settings", name, PRESETS)
     online = PRESETS[name].of(objective).plays
@@ -259,8 +261,8 @@ def _chosen(name: str, settings: str | None) -> tuple[str, str | None]:
         if settings is not None:
             raise UserError(f"--settings: got {settings!r}, but {name!r} names settings already; allowed: one of them")
         return PRESETS[name].objective, name
-    if name not in (*OFFLINE, *ONLINE):
-        raise unknown("objective", name, (*OFFLINE, *ONLINE, *PRESETS))
+    if ":" not in name and name not in names("objectives"):
+        raise unknown("objective", name, (*names("objectives"), *PRESETS))
     return name, settings
 
 

@@ -20,20 +20,25 @@ from .types import Json, content_hash
 
 HOW: Mapping[str, bool] = {"identity": False}
 """Metadata of a field that says how something is got, not what it is."""
+KINDS: Mapping[str, str] = {
+    "envs": "sonde.envs", "agents": "sonde.agents", "users": "sonde.users", "models": "sonde.models",
+    "objectives": "sonde.train.algos",
+}  # fmt: skip
+"""What can be made by name, and the packages whose files are the names."""
 
 
 class Configured(Checked):
     """Base of everything that a registry can make. Subclasses are `@dataclass(frozen=True, kw_only=True)`."""
 
     kind: ClassVar[str]
-    """The registry group: `envs`, `agents`, `users` or `models`."""
+    """The registry group, one of `KINDS`."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Classes are called as the registry finds them: by the file's name with the kind in front (environments
         without) what ships with sonde, `module:Class` the rest."""
         super().__init_subclass__(**kwargs)
         before, _, file = cls.__module__.rpartition(".")
-        ours, kind = before == f"sonde.{cls.kind}", "" if cls.kind == "envs" else f"{cls.kind}:"
+        ours, kind = before == KINDS[cls.kind], "" if cls.kind == "envs" else f"{cls.kind}:"
         cls.called = kind + file if ours else f"{cls.__module__}:{cls.__qualname__}"
 
     @property

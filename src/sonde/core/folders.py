@@ -1,9 +1,16 @@
-"""Files of this machine: where sonde keeps what it fetched or made once; writing a file whole or not at all."""
+"""Files: what ships with sonde, where it keeps what it fetched or made once, writing one whole or not at all."""
 
 from __future__ import annotations
 
 import os
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
+
+
+def data_file(*name: str) -> Traversable:
+    """A file of `sonde/data`: what environments, solvers and simulated users know. `NOTICE` says whose it is."""
+    return files("sonde").joinpath("data", *name)
 
 
 def cache_root() -> Path:

@@ -1,7 +1,7 @@
 """The file name is the registry. `make("wordle")` finds `sonde/envs/wordle.py` and the class `Wordle` in it.
 
-Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."` for the rest, and
-`"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins, and
+Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."`, `"objectives:..."` for the
+rest, and `"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins, and
 `"textarena:Wordle-v0"` for the environments of other libraries (`SOURCES`), under the names that they have there.
 Listing imports nothing.
 """
@@ -19,11 +19,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, cast
 
-from .config import Configured
+from .config import KINDS, Configured
 from .errors import UserError, invalid, unknown
 from .types import Json
 
-KINDS = ("envs", "agents", "users", "models")
 SOURCES = {
     "gem": "sonde.interop.gem",
     "gymnasium": "sonde.interop.gymnasium_envs",
@@ -41,7 +40,7 @@ def names(kind: str = "envs") -> tuple[str, ...]:
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     try:
-        package = importlib.import_module(f"sonde.{kind}")
+        package = importlib.import_module(KINDS[kind])
     except ModuleNotFoundError:
         return ()
     hidden: tuple[str, ...] = getattr(package, "HELPERS", ())
@@ -51,7 +50,7 @@ def names(kind: str = "envs") -> tuple[str, ...]:
 
 def summary(kind: str, name: str) -> str:
     """The first line of a leaf's docstring, read from its file without importing it; empty for plug-ins."""
-    spec = importlib.util.find_spec(f"sonde.{kind}.{name}")
+    spec = importlib.util.find_spec(f"{KINDS[kind]}.{name}")
     if spec is None or spec.origin is None:
         return ""
     # Not by `ast`: Python 3.11 may fail where two threads parse at once (CPython issue 106905).
@@ -80,7 +79,7 @@ def _find(name: str) -> type[Configured]:
         return _checked(next(iter(plugins)).load(), name)
     if rest not in names(kind):
         raise unknown(kind.rstrip("s") if kind != "envs" else "environment", rest, names(kind))
-    module = importlib.import_module(f"sonde.{kind}.{rest}")
+    module = importlib.import_module(f"{KINDS[kind]}.{rest}")
     wanted = rest.replace("_", "").lower()
     for key, value in vars(module).items():
         if key.lower() == wanted and isinstance(value, type):
@@ -97,7 +96,7 @@ def _attribute(module: str, attribute: str) -> Any:
 
 def _checked(cls: Any, name: str) -> type[Configured]:
     if not (isinstance(cls, type) and issubclass(cls, Configured) and dataclasses.is_dataclass(cls)):
-        raise UserError(f"{name}: not a dataclass derived from Env, Policy or Model")
+        raise UserError(f"{name}: not a dataclass derived from Env, Policy, Model or Objective")
     return cls
 
 

@@ -17,10 +17,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid
+from sonde.core.folders import data_file
 from sonde.core.types import Json
 
 from ..rules.answer import read_answer, tagged
@@ -33,7 +33,7 @@ _N_TEST = 100
 _N_SMALL = 500
 _SMALL_ARMS = ("amber", "coral", "indigo")
 _CUSTOM, _SMALL = "custom", "small"
-_PULLS = Frozen(paprika=20, small=10)
+_TURNS = Frozen(paprika=21, small=11)
 _WIN = Frozen({AGENT: 1.0})
 
 
@@ -61,26 +61,17 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BestArm(TabularEnv[State]):
-    """See the module. `pulls` in 1..200, None takes the preset's. The decision is one turn more, so `max_turns=n` means
-    n - 1 pulls."""
+    """See the module. `max_turns` in 2..201, None takes the preset's: so many pulls but one, then the decision."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika", "small")
 
     preset: str = "paprika"
-    pulls: int | None = None
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        usual = _PULLS[self.preset]
-        pulls = usual if self.pulls is None else self.pulls
-        if not 1 <= pulls <= 200:
-            raise invalid("best_arm: pulls", pulls, "1 to 200")
-        turns = pulls + 1 if self.max_turns is None else self.max_turns
-        if pulls not in (usual, turns - 1):
-            raise invalid("best_arm: max_turns", turns, f"pulls + 1 = {pulls + 1}")
-        object.__setattr__(self, "pulls", turns - 1)
-        object.__setattr__(self, "max_turns", turns)
+        if self.max_turns is None:
+            object.__setattr__(self, "max_turns", _TURNS[self.preset])
 
     def check_turns(self) -> None:
         if self.max_turns is not None and not 2 <= self.max_turns <= 201:
@@ -88,8 +79,8 @@ class BestArm(TabularEnv[State]):
 
     @property
     def n_pulls(self) -> int:
-        """`pulls`, which is a number once the constructor is done."""
-        return cast("int", self.pulls)
+        """All turns but the last, in which is decided."""
+        return cast("int", self.max_turns) - 1
 
     @cached_property
     def spec(self) -> Spec:
@@ -296,7 +287,7 @@ def _checked(hidden: Json) -> Mapping[str, float]:
 
 @cache
 def _scenarios(split: str) -> tuple[Scenario, ...]:
-    rows: list[dict[str, Any]] = json.loads(files("sonde.envs").joinpath("data", "best_arm.json").read_text("utf-8"))
+    rows: list[dict[str, Any]] = json.loads(data_file("best_arm.json").read_text("utf-8"))
     return tuple(Scenario(**row)._replace(arms=tuple(row["arms"])) for row in rows if row["split"] == split)
 
 

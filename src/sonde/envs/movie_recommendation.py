@@ -35,7 +35,7 @@ from sonde.core.types import Json
 
 from ..rules import movies as rules
 from ..rules.answer import read_answer, tagged
-from ..rules.movies import MovieSet
+from ..rules.movies import Answers, MovieSet
 from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class MovieRecommendation(Env[State]):
         return Frozen[Any](weights=weights, question=state.question, truth=self._truth(state), stars=self.stars)
 
     def _truth(self, state: State) -> str | int:
-        asked, seen = self._questions[state.question], self.movies(state.movies).seen.profiles
+        asked, seen = self._answers.questions[state.question], self.movies(state.movies).seen.profiles
         if len(asked) == 1:
             return rules.stars(rules.likings(state.weights, seen), asked[0], self.stars)
         first, second = rules.likings(state.weights, [seen[i] for i in asked])
@@ -283,7 +283,7 @@ class MovieRecommendation(Env[State]):
             return self._over(state, say["format"], Frozen(result="format"), Outcome("format"))
         if self._picking(state):
             return self._picked(state, answer)
-        question = self._read(answer, self._questions)
+        question = self._answers.read(answer, picking=False)
         if question is None:
             return self._next(state, say["invalid"], Frozen(result="invalid"))
         kind, *names = question.split()
@@ -310,11 +310,12 @@ class MovieRecommendation(Env[State]):
         return state.turn == self.max_turns - 1
 
     def _picked(self, state: State, answer: str) -> Step:
-        pick, say = self._read(answer, self._picks), pieces("movie_recommendation")
+        pick, say = self._answers.read(answer, picking=True), pieces("movie_recommendation")
         if pick is None:
             return self._over(state, say["no-pick"], Frozen(result="invalid"), Outcome("loss"))
-        liked, movie = rules.likings(state.weights, self.movies(state.movies).unseen.profiles), self._picks[pick][0]
-        found, name = rules.standing(liked, movie), self._labels[1][movie]
+        (movie,) = self._answers.picks[pick]
+        found = rules.standing(rules.likings(state.weights, self.movies(state.movies).unseen.profiles), movie)
+        name = self._labels[1][movie]
         place, ties = found.better + 1, found.ties
         outcome = Outcome("loss" if found.better else "win", found.score(self.unseen))
         told = say["shared" if ties else "picked"].format(movie=name, place=place, ties=ties, unseen=self.unseen)
@@ -327,40 +328,11 @@ class MovieRecommendation(Env[State]):
     # --- answers -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _questions(self) -> Mapping[str, tuple[int, ...]]:
-        """Every question that can be asked, with the numbers of its movies."""
-        names = self._labels[0]
-        rows: dict[str, tuple[int, ...]] = {f"rate {a}": (i,) for i, a in enumerate(names)}
-        rows |= {
-            f"compare {a} {b}": (i, j)
-            for i, a in enumerate(names)
-            for j, b in enumerate(names)
-            if i != j
-        }  # fmt: skip
-        return rows
-
-    @cached_property
-    def _picks(self) -> Mapping[str, tuple[int, ...]]:
-        return {f"pick {name}": (i,) for i, name in enumerate(self._labels[1])}
-
-    def _read(self, answer: str, known: Mapping[str, Any]) -> str | None:
-        """The one of `known` that an answer is, whatever its case and spaces; commas and `and` between movies pass."""
-        if len(answer) > 100:
-            return None
-        kind, *names = answer.replace(",", " ").split() or [""]
-        if len(names) == 3 and names[1].casefold() == "and":
-            names = [names[0], names[2]]
-        text = " ".join([kind.lower(), *(name.upper() for name in names)])
-        return text if text in known else None
-
-    @cached_property
-    def _listing(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Questions (a comparison in one of its two directions) and picks."""
-        asked = (q for q, movies in self._questions.items() if movies[0] <= movies[-1])
-        return tuple(asked), tuple(self._picks)
+    def _answers(self) -> Answers:
+        return Answers(*self._labels)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        return self._listing[state.turn >= self.max_turns - 1]
+        return self._answers.listing[state.turn >= self.max_turns - 1]
 
     def say(self, answer: str) -> str:
         return tagged(answer)
@@ -377,13 +349,8 @@ class MovieRecommendation(Env[State]):
         units = (10 ** self.decimals[0], 10 ** self.decimals[1])
         return Game(
             _grid(self), name, found.seen.profiles, found.unseen.profiles, labels=self._labels, units=units,
-            stars=self.stars, questions=self.max_turns - 1, parse=self._parse,
+            stars=self.stars, questions=self.max_turns - 1, parse=self._answers.parse,
         )  # fmt: skip
-
-    def _parse(self, text: str, picking: bool) -> tuple[str, tuple[int, ...]] | None:
-        answer, known = read_answer(text), self._picks if picking else self._questions
-        found = None if answer is None else self._read(answer, known)
-        return None if found is None else (found.partition(" ")[0], known[found])
 
 
 @lru_cache(maxsize=8)

@@ -13,7 +13,7 @@ and how one asks for it; it has no parser of its own. Below `users` and `envs`, 
 
 How a conversation is declared
 ------------------------------
-1. A data file in `envs/data` with a line per meaning and its phrasings (`meaning/lexicon.py` has the format):
+1. A data file in `sonde/data` with a line per meaning and its phrasings (`meaning/lexicon.py` has the format):
 
        # meaning: phrasings
        coastal: at on the coast; at by the sea; has a (beach|harbour); is a (port|seaside) (city|town)

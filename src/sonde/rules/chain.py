@@ -1,6 +1,6 @@
 """Word chains: which words may follow, and which rule a word breaks. Also the pools that games draw their words from.
 
-The pools are built by `data/build/mtp_words.py`, whose docstring gives source and rules.
+The pools are built by `data/build/word_chaining/compile.py`, whose docstring gives source and rules.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
+
+from sonde.core.folders import data_file
 
 
 @dataclass(frozen=True)
@@ -74,5 +75,5 @@ def listing(words: Iterable[str]) -> str:
 @cache
 def pool(split: str) -> tuple[str, ...]:
     """The words from which the games of a split are drawn, sorted."""
-    path = files("sonde.envs") / "data" / "mtp" / f"chaining.{split}.txt"
+    path = data_file("mtp", f"chaining.{split}.txt")
     return tuple(path.read_text(encoding="ascii").split())

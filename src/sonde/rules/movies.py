@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
+
+from .answer import read_answer
 
 Profile = tuple[int, ...]
 
@@ -151,3 +153,36 @@ def table(
     for label, scores in zip(labels, made, strict=True):
         lines.append(" ".join([label, *(f"{s / unit:.{decimals}f}" for s in scores)]))
     return Table(made, "\n".join(lines))
+
+
+class Answers:
+    """What an agent may say: questions about the movies seen, picks of those unseen, each with their numbers.
+
+    >>> said = Answers(("M1", "M2"), ("U1",))
+    >>> said.read("Compare M2 and m1", picking=False), said.listing
+    ('compare M2 M1', (('rate M1', 'rate M2', 'compare M1 M2'), ('pick U1',)))
+    """
+
+    def __init__(self, seen: Sequence[str], unseen: Sequence[str]) -> None:
+        pairs = {f"compare {a} {b}": (i, j) for i, a in enumerate(seen) for j, b in enumerate(seen) if i != j}
+        self.questions: Mapping[str, tuple[int, ...]] = {f"rate {a}": (i,) for i, a in enumerate(seen)} | pairs
+        self.picks: Mapping[str, tuple[int, ...]] = {f"pick {name}": (i,) for i, name in enumerate(unseen)}
+        once = (question for question, movies in self.questions.items() if movies[0] <= movies[-1])
+        self.listing = tuple(once), tuple(self.picks)
+        """Questions (a comparison in one of its two directions) and picks."""
+
+    def read(self, answer: str, *, picking: bool) -> str | None:
+        """The question or pick that an answer is, whatever its case and spaces; commas and `and` between them pass."""
+        if len(answer) > 100:
+            return None
+        kind, *names = answer.replace(",", " ").split() or [""]
+        if len(names) == 3 and names[1].casefold() == "and":
+            names = [names[0], names[2]]
+        text = " ".join([kind.lower(), *(name.upper() for name in names)])
+        return text if text in (self.picks if picking else self.questions) else None
+
+    def parse(self, text: str, picking: bool) -> tuple[str, tuple[int, ...]] | None:
+        """The same of a whole reply: what is asked or picked, and the numbers of its movies."""
+        answer = read_answer(text)
+        found = None if answer is None else self.read(answer, picking=picking)
+        return None if found is None else (found.partition(" ")[0], (self.picks if picking else self.questions)[found])

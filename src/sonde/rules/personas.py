@@ -3,7 +3,7 @@
 A request has eight dimensions (budget, company, ...), each with three values and each belonging to a topic (money,
 people, ...). A persona has a preference in four of them and does not care about the others; all choices are equally
 likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
-(`envs/data/user_personalization.toml`).
+(`sonde/data/user_personalization.toml`).
 
 What a question is about is declared there: phrases of dimensions, then the cues of their values, then words of topics,
 then general ones; the longest phrase counts at every place, in any inflection (`sonde.people`). A person tells what it
@@ -17,10 +17,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
 from itertools import combinations, product
 from typing import Any, Literal, NamedTuple
 
+from sonde.core.folders import data_file
 from sonde.people.language.letters import apostrophes, unaccented
 from sonde.people.language.words import base, tokens
 
@@ -73,7 +73,7 @@ class Fit(NamedTuple):
 
 @cache
 def data() -> Mapping[str, Any]:
-    source = files("sonde.envs").joinpath("data", "user_personalization.toml").read_text("utf-8")
+    source = data_file("user_personalization.toml").read_text("utf-8")
     return tomllib.loads(source)
 
 

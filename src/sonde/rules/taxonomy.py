@@ -1,8 +1,8 @@
 """Nouns and what they are kinds of: the pool, lists of its words, and when answers about one contradict each other.
 
 Source: Multi-Turn Puzzles, appendix A.3 (criteria of the words, the five contradictions). The pool is built from
-WordNet and SCOWL by `data/build/mtp_nouns.py`, whose docstring gives the rules. Sets of words are bit masks: bit i
-stands for word i of the list at hand.
+WordNet and SCOWL by `data/build/twenty_questions_answerer/compile.py`, whose docstring gives the rules. Sets of words
+are bit masks: bit i stands for word i of the list at hand.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Literal
 
 from sonde.core import Frozen
+from sonde.core.folders import data_file
 
 Question = Literal["kind", "word"]
 """What is asked: whether the word is a kind of something, or whether it is a certain word."""
@@ -57,7 +57,7 @@ class Lexicon:
 @cache
 def pool(split: str) -> Mapping[str, tuple[str, ...]]:
     """Word -> hypernyms, nearest first, for the words of one split."""
-    text = files("sonde.envs").joinpath("data", "mtp", "nouns.json").read_text("ascii")
+    text = data_file("mtp", "nouns.json").read_text("ascii")
     rows: dict[str, list[str]] = json.loads(text)[split]
     return Frozen({word: tuple(above) for word, above in rows.items()})
 

@@ -1,8 +1,8 @@
 """The word lists of Wordle: answers, legal guesses, and one split of all words into train and test.
 
-Source: SCOWL, curated; built by `data/build/words.py`, whose docstring gives the rules. The counts are the papers', the
-words ours: PAPRIKA (arXiv:2502.17543) has 1515 train and 800 test words of five letters, and 1000 test words over the
-lengths 4 and 6 to 10 (appendix I.8); LMRL-Gym (arXiv:2311.18232) has 400 words.
+Source: SCOWL, curated; built by `data/build/wordle/words.py`, whose docstring gives the rules. The counts are the
+papers', the words ours: PAPRIKA (arXiv:2502.17543) has 1515 train and 800 test words of five letters, and 1000 test
+words over the lengths 4 and 6 to 10 (appendix I.8); LMRL-Gym (arXiv:2311.18232) has 400 words.
 
 A word is train or test once and for all: every list inherits one split, so no preset trains on another's test words.
 Files load when first asked for and stay for the life of the process.
@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import zip_longest
 from typing import cast, get_args
 
 from sonde.core.env import Split
 from sonde.core.errors import invalid, unknown
+from sonde.core.folders import data_file
 
 LENGTHS = range(4, 11)
 """Word lengths with a list, in letters."""
@@ -100,5 +100,5 @@ def _is_word(value: object, longest: int) -> bool:
 
 
 def _read(name: str) -> tuple[str, ...]:
-    path = files("sonde.envs") / "data" / "words" / f"{name}.txt"
+    path = data_file("words", f"{name}.txt")
     return tuple(path.read_text(encoding="ascii").split())

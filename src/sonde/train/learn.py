@@ -31,7 +31,7 @@ from sonde.models.hub import locate, unloadable
 from sonde.models.quiet import no_bars
 from sonde.models.weights import weights_of
 
-from .algos import learning_from
+from .algos import found, learning_from
 from .algos import objective as objective_of
 from .data import RowReport, has_ids, pair_samples, samples
 from .folder import DATA, check_free, check_origin, discard_training, locked
@@ -39,7 +39,7 @@ from .selection import Counts, PairRule, SFTRule, ShareRule, best_share, failure
 from .settings import TrainSettings
 from .tokenise import as_sampled
 from .trials import by_world, ended, success
-from .types import Item, Sample
+from .types import Item, Learns, Sample
 
 if TYPE_CHECKING:
     from sonde.models.tokens import TokenEndpoint
@@ -48,13 +48,9 @@ if TYPE_CHECKING:
     from .presets import Training
     from .trainer import SondeTrainer, TrainResult
 
-PAIRED, UNPAIRED, SUPERVISED = learning_from("pairs"), learning_from("samples"), learning_from("successes")
-VALUED = learning_from("values")
-"""Those that learn values of what was said, which decoding then uses (`models.heads`)."""
-POLICIES = (*SUPERVISED, *PAIRED, *UNPAIRED)
-"""Those after which the model itself plays otherwise."""
-OFFLINE = (*POLICIES, *VALUED)
-"""The objectives that learn from recorded episodes."""
+POLICIES: tuple[Learns, ...] = ("successes", "pairs", "samples")
+"""What objectives learn from after which the model itself plays otherwise; `values` are for decoding
+(`models.heads`)."""
 NEEDED = ("torch", "transformers", "accelerate")
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
@@ -125,37 +121,38 @@ def prepare(
     max_tokens: int | None = None,
 ) -> Data:  # fmt: skip
     """The items that `objective` learns from. Raises `UserError` where nothing is left to learn from."""
-    if objective not in OFFLINE:
-        raise unknown("objective", objective, OFFLINE)
+    learns = found(objective).learns
+    if learns == "play":
+        raise unknown("objective", objective, learning_from(*POLICIES, "values"))
     learning = learning or Learning()
-    data = _prepared(objective, list(played), chat, learning, max_tokens)
+    if learns == "values" and learning.by_turn:
+        raise invalid("learning: by_turn", True, f"false for {objective}: values are of all that follows")
+    data = _prepared(learns, list(played), chat, learning, max_tokens)
     if not data.items:
         raise UserError(f"train {objective}: nothing to learn from; selected: {dict(data.counts)}, rows: {data.rows}")
     return data
 
 
 def _prepared(
-    objective: str, played: Sequence[Trajectory], chat: Chat, learning: Learning, max_tokens: int | None
+    learns: Learns, played: Sequence[Trajectory], chat: Chat, learning: Learning, max_tokens: int | None
 ) -> Data:
     """Only what may be selected is encoded; the counts are of everything."""
-    if objective in PAIRED:
+    if learns == "pairs":
         rule = _shorter(learning.pairs, max_tokens)
         ready = _with_ids([t for t in played if success(t) or failure(t) in rule.negatives], chat, learning)
         chosen = pairs(ready, rule, learning.seed)
         found, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
         counts = {**_counted(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
         return Data(items=tuple(found), counts=counts, rows=report)
-    if objective in VALUED and learning.by_turn:
-        raise invalid("learning: by_turn", True, f"false for {objective}: values are of all that follows")
-    if objective in SUPERVISED and learning.share is not None:
+    if learns == "successes" and learning.share is not None:
         picked = best_share(_with_ids(played, chat, learning), _shorter(learning.share, max_tokens))
         trajectories, counts = picked.trajectories, picked.counts.to_json()
-    elif objective in SUPERVISED:
+    elif learns == "successes":
         rule = _shorter(learning.sft, None if learning.by_turn else max_tokens)  # by turn, a long one is left out alone
         picked = sft_set(_with_ids(list(filter(success, played)), chat, learning), rule)
         trajectories, counts = picked.trajectories, _counted(played, picked.counts)
     else:
-        admitted = ended if objective in VALUED else _ended
+        admitted = ended if learns == "values" else _ended
         trajectories = tuple(_with_ids([t for t in played if admitted(t)], chat, learning))
         counts = {"trajectories": len(played)}
     singles, report = samples(trajectories, max_tokens=max_tokens, by_turn=learning.by_turn)

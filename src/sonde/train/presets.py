@@ -22,10 +22,11 @@ from sonde.core.errors import unknown
 from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
 
+from .algos import found
 from .credit import ReturnToGo, TurnWise
 from .critic import GAE
 from .groups import OnlineSettings
-from .learn import OFFLINE, Learning
+from .learn import Learning
 from .lmrl import presets as lmrl_presets
 from .rewarders import BeliefGain, ExactGain
 from .rewards import RewardMix
@@ -68,7 +69,7 @@ class Training(Checked):
     @property
     def plays(self) -> bool:
         """Whether the model learns while it plays, or else from recorded episodes."""
-        return self.objective not in OFFLINE or self.online.keep < 1
+        return found(self.objective).learns == "play" or self.online.keep < 1
 
     @property
     def episodes(self) -> int:

@@ -64,12 +64,9 @@ def check_objective(objective: Objective, online: OnlineSettings) -> None:
     if isinstance(online.credit, GAE) != critic:
         wanted = "gae (online.credit=gae)" if critic else "one without a critic, such as group_relative"
         raise invalid("online: credit", type(online.credit).__name__, f"{wanted}, for {objective.name}")
-    if isinstance(objective, Headed) and "reward" in objective.needs:
-        raise invalid(
-            "online: objective", objective.name, "ppo, grpo or sft: values are learned from recorded episodes"
-        )
-    if objective.unit == "pair":
-        raise invalid("online: objective", objective.name, "one that learns from samples, such as grpo")
+    if objective.learns in ("pairs", "values"):
+        allowed = f"one that learns from single episodes, such as grpo; this one learns {objective.learns}"
+        raise invalid("online: objective", objective.name, allowed)
 
 
 def tasks_of(game: Game) -> str:

@@ -6,11 +6,13 @@ Axis suffixes: R rows, T tokens, S samples (one trajectory, which may take sever
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from sonde.core.config import Configured
 from sonde.core.types import EMPTY
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 Floats: TypeAlias = "array[float]"
 Need = Literal["reference", "advantage", "sampled", "proximal", "reward", "return", "old_value"]
 Unit = Literal["token", "sample", "pair"]
+Learns = Literal["successes", "pairs", "samples", "values", "play"]
+"""What an objective learns from, the last of which it plays itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -152,26 +156,32 @@ class Loss(NamedTuple):
     metrics: Mapping[str, tuple[Tensor | float, Tensor | float]]
 
 
-class Objective(Protocol):
-    """A training objective: pure, frozen, its arguments are its configuration. One per file of `train.algos`."""
+class Objective(Configured, ABC):
+    """A training objective: pure, frozen, its arguments are its configuration. One per file of `train.algos`.
+
+    `learns`: from episodes that went well, pairs of a better and a worse one, episodes of any kind, the rewards in them
+    (values, which decoding then uses), or its own play. `preset`: the settings that it begins with (`train.presets`).
+    """
+
+    kind: ClassVar[str] = "objectives"
+    words: ClassVar[str] = "an objective, such as sonde.train.algos.objective('sft')"
+    learns: ClassVar[Learns]
+    preset: ClassVar[str]
 
     @property
-    def name(self) -> str: ...
-
-    @property
+    @abstractmethod
     def unit(self) -> Unit:
         """What the loss is a mean over."""
-        ...
 
     @property
+    @abstractmethod
     def needs(self) -> frozenset[Need]:
         """What has to be attached to the rows. Where that is "sampled", all log-probabilities, of the policy and of a
         reference, are those at the temperature that each token was drawn at; otherwise they are those at 1."""
-        ...
 
+    @abstractmethod
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         """`logprob_RT[r, t]` is the natural log-probability of token t given those before it, zero off agent tokens."""
-        ...
 
 
 @runtime_checkable

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sonde.board import Board
 from sonde.core import UserError
 from sonde.metrics import Estimate
-from sonde.results import PROFILE, Board, Played, Result, profile
+from sonde.results import PROFILE, Played, Result, profile
 from sonde.suites import TITLES, suite
 
 from .site.links import Links

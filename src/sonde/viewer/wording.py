@@ -11,23 +11,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from sonde.core import names
 from sonde.core.plain import plain
+from sonde.core.registry import summary
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from .histories import MODELS, History
 from .text import compact
 
-OBJECTIVES = {
-    "sft": "fine-tuning on successes (SFT)",
-    "dpo": "preferences (DPO)",
-    "rpo": "preferences with fine-tuning on the chosen (RPO)",
-    "ipo": "preferences (IPO)",
-    "ln_dpo": "preferences, normalised by length (LN-DPO)",
-    "simpo": "preferences without a reference (SimPO)",
-    "kto": "unpaired preferences (KTO)",
-    "rwr": "reward-weighted regression (RWR)",
-    "grpo": "reinforcement learning by groups of episodes (GRPO)",
-}
 _SHOWN = ("lr", "schedule", "warmup", "epochs", "max_steps", "batch_size")
 """Settings that are always told."""
 _APART = ("folder", "report_to", "keep", "reference", "save", "lora")
@@ -100,11 +91,17 @@ def _lora(lora: LoraSettings) -> str:
 
 
 def _objective(history: History) -> str:
-    words = OBJECTIVES.get(history.objective, history.objective)
+    words = _named(history.objective)
     options = history.data.get("options")
     if not isinstance(options, Mapping) or not options:
         return words
     return f"{words}, with " + ", ".join(f"{key} {compact(value, 40)}" for key, value in options.items())
+
+
+def _named(objective: str) -> str:
+    """Its name, and the first line of its file where it is one of sonde's."""
+    about = summary("objectives", objective).rstrip(".") if objective in names("objectives") else ""
+    return f"{objective}: {about}" if about else objective
 
 
 def _preset(data: Mapping[str, Any]) -> str:

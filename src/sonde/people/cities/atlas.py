@@ -1,6 +1,6 @@
 """The cities and countries of guess_my_city: their facts as the tables have them, and their names.
 
-Facts: `envs/data/cities.json` and `envs/data/cities_more.toml`. A fact that is not certain is None or "unsure".
+Facts: `sonde/data/cities.json` and `sonde/data/cities_more.toml`. A fact that is not certain is None or "unsure".
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any
+
+from sonde.core.folders import data_file
 
 from ..language.letters import unaccented
 from ..language.naming import name_key
@@ -136,9 +137,8 @@ class Atlas:
     """All cities and countries."""
 
     def __init__(self) -> None:
-        source = files("sonde.envs").joinpath("data")
-        raw: dict[str, Any] = json.loads(source.joinpath("cities.json").read_text("ascii"))
-        self.more: dict[str, Any] = tomllib.loads(source.joinpath("cities_more.toml").read_text("ascii"))
+        raw: dict[str, Any] = json.loads(data_file("cities.json").read_text("ascii"))
+        self.more: dict[str, Any] = tomllib.loads(data_file("cities_more.toml").read_text("ascii"))
         self.climates: Mapping[str, Sequence[Any]] = raw["climates"]
         self.countries: dict[str, Country] = {k: Country(code=k, **row) for k, row in raw["countries"].items()}
         names = raw["fields"]

@@ -1,4 +1,4 @@
-"""What a column says of a value: the claims that stand behind a slot, named in `envs/data/resident.txt`.
+"""What a column says of a value: the claims that stand behind a slot, named in `sonde/data/resident.txt`.
 
 Ours. Numbers are known within limits, so that of a comparison between them it is not known; a name is spelt as in all
 the ways to write it in full.

@@ -1,6 +1,6 @@
 """The open questions: what somebody tells of a city, a sentence for each, or None where it is not known.
 
-Ours. How one asks for a fact and what is told of it is declared in `envs/data/resident.txt`, sections [open], [told]
+Ours. How one asks for a fact and what is told of it is declared in `sonde/data/resident.txt`, sections [open], [told]
 and [kinds]; here is what stands in the slots of a sentence. No sentence holds a name of the city, of its country or its
 people (languages aside): where a fact cannot be told without one, it is told with less, or not.
 """

@@ -1,7 +1,7 @@
 """What somebody who lives in a city is asked: from a message to a claim about the city.
 
 Ours. The room takes off politeness and finds the sentence that asks. The declared turns bring it into the form of the
-phrasings (`envs/data/resident.txt`); it is then about the city or about its country. What a city has or is known for
+phrasings (`sonde/data/resident.txt`); it is then about the city or about its country. What a city has or is known for
 beyond them is looked up in the words of what it is known for. A tail that only describes what has been named ("in
 Kerala, known for its backwaters") does not matter; one that says more is a further condition, and where it is not
 understood the answer is No where the rest is false, and else not known.

@@ -1,6 +1,6 @@
 """What is true of which cities, in three-valued logic: claims over bit masks, and the attributes that are declared.
 
-Ours. Attributes are lines of `envs/data/resident.txt`, section [sets], whose head says how they are written. Each is
+Ours. Attributes are lines of `sonde/data/resident.txt`, section [sets], whose head says how they are written. Each is
 decided for every city: yes, no, or explicitly not known; a test of a field that is empty for a city is not known of it.
 """
 
@@ -10,9 +10,10 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, reduce
-from importlib.resources import files
 from operator import and_, or_
 from typing import Any, NamedTuple
+
+from sonde.core.folders import data_file
 
 from ..language.lists import sections
 from ..language.numbers import Interval
@@ -64,7 +65,7 @@ def where(test: Callable[[City], Truth]) -> Known:
 @cache
 def declared() -> Mapping[str, str]:
     """The sections of the file."""
-    return sections(files("sonde.envs").joinpath("data", "resident.txt").read_text("utf-8"))
+    return sections(data_file("resident.txt").read_text("utf-8"))
 
 
 @cache

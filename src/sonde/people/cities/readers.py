@@ -1,6 +1,6 @@
 """What may stand in a slot of a phrasing: places, other cities, languages, numbers, letters.
 
-Ours. `SLOTS` reads words into values; what a value means is in `columns.py`. `envs/data/resident.txt` names both.
+Ours. `SLOTS` reads words into values; what a value means is in `columns.py`. `sonde/data/resident.txt` names both.
 """
 
 from __future__ import annotations

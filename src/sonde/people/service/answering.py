@@ -13,8 +13,9 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
+
+from sonde.core.folders import data_file
 
 from ..language.speech import speech
 from .everyday import everyday
@@ -35,7 +36,7 @@ class _Talk(NamedTuple):
 @cache
 def _talk() -> _Talk:
     """Loaded once per process."""
-    raw = tomllib.loads(files("sonde.envs").joinpath("data", "customer_service_talk.toml").read_text("ascii"))
+    raw = tomllib.loads(data_file("customer_service_talk.toml").read_text("ascii"))
     return _Talk([(re.compile("|".join(row["forms"])), row["says"]) for row in raw["row"]], raw["plain"])
 
 

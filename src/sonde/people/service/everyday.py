@@ -12,8 +12,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, NamedTuple
+
+from sonde.core.folders import data_file
 
 from ..language.speech import speech
 from .products import products
@@ -33,7 +34,7 @@ class _Everyday(NamedTuple):
 @cache
 def _everyday() -> _Everyday:
     """Loaded once per process."""
-    text = files("sonde.envs").joinpath("data", "customer_service_everyday.toml").read_text("ascii")
+    text = data_file("customer_service_everyday.toml").read_text("ascii")
     raw: dict[str, Any] = tomllib.loads(text)
     words, asks = raw.pop("words"), raw.pop("asks")
     forms = [(aspect, _compiled(rows, words)) for aspect, rows in asks.items()]

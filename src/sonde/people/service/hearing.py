@@ -10,8 +10,9 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import NamedTuple
+
+from sonde.core.folders import data_file
 
 from ..language.lists import word_set
 from ..language.speech import joined, speech
@@ -37,7 +38,7 @@ class Words(NamedTuple):
 @cache
 def words() -> Words:
     """Loaded once per process."""
-    raw = tomllib.loads(files("sonde.envs").joinpath("data", "customer_service_words.toml").read_text("ascii"))
+    raw = tomllib.loads(data_file("customer_service_words.toml").read_text("ascii"))
     same: dict[str, str] = {}
     for line in raw["same"].strip().splitlines():
         first, *rest = map(stem, line.split())

@@ -1,7 +1,7 @@
 """Products that fail: what can be asked about them, what may be wrong, and what helps, as `customer_service.json` says.
 
-Ours (`data/build/customer_service.py`). A product has causes with weights, and findings with values; the findings of a
-case are drawn once, each by itself, from the likelihoods of its cause.
+Ours (`data/build/customer_service/compile.py`). A product has causes with weights, and findings with values; the
+findings of a case are drawn once, each by itself, from the likelihoods of its cause.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
+
+from sonde.core.folders import data_file
 
 
 class Finding(NamedTuple):
@@ -68,7 +69,7 @@ class Product(NamedTuple):
 @cache
 def products() -> Mapping[str, Product]:
     """All products by their ids, loaded once per process."""
-    text = files("sonde.envs").joinpath("data", "customer_service.json").read_text("ascii")
+    text = data_file("customer_service.json").read_text("ascii")
     return {row["id"]: product(row) for row in json.loads(text)}
 
 

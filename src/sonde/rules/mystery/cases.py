@@ -12,9 +12,10 @@ Who speaks the truth: everybody, but for three statements about themselves, whic
 is false if the alibi implicates; having had no quarrel with the victim is false if the motive implicates; not having
 been close to the scene is false if somebody saw them there. These three statements never depend on the truth. What
 people say about the death is talk, not a statement of fact: questions, hearsay, and the slip of knowing what was kept
+from sonde.core.folders import data_file
 from everybody.
 
-The data are built by `data/build/murder_mystery.py`.
+The data are built by `data/build/murder_mystery/compile.py`.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any, Literal, NamedTuple, cast
 
 from sonde.core import Frozen, Rng, freeze, invalid, unknown
+from sonde.core.folders import data_file
 
 from .filter import CHANNELS, MARK, Channel, Model, Slot, Truth
 
@@ -191,8 +192,8 @@ def _channel(record: Record) -> Channel:
 
 @cache
 def data() -> Mapping[str, Any]:
-    """Settings by id, names, traces and sentences, read-only; see `data/build/murder_mystery.py` for the fields."""
-    raw = json.loads(files("sonde.envs").joinpath("data", "murder_mystery.json").read_text("utf-8"))
+    """Settings by id, names, traces and sentences, read-only (`data/build/murder_mystery/compile.py`)."""
+    raw = json.loads(data_file("murder_mystery.json").read_text("utf-8"))
     raw["settings"] = {row["id"]: row for row in raw["settings"]}
     return cast("Mapping[str, Any]", freeze(raw))
 

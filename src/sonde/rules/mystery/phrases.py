@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 
+from sonde.core.folders import data_file
 from sonde.people.meaning.lexicon import Line, expansions, lines
 from sonde.people.meaning.spotting import Spot, Spotter, forms
 
@@ -17,7 +17,7 @@ from sonde.people.meaning.spotting import Spot, Spotter, forms
 @cache
 def declared() -> Mapping[str, Sequence[Line]]:
     """The lines of `data/murder_mystery_phrases.txt` by meaning."""
-    text = files("sonde.envs").joinpath("data", "murder_mystery_phrases.txt").read_text("utf-8")
+    text = data_file("murder_mystery_phrases.txt").read_text("utf-8")
     found: dict[str, list[Line]] = {}
     for line in lines(text):
         found.setdefault(line.meaning, []).append(line)

@@ -18,7 +18,7 @@ _MOST = 12
 
 @cache
 def _frames() -> Mapping[str, Sequence[str]]:
-    """The blocks of `envs/data/twenty_questions_asking.txt`."""
+    """The blocks of `sonde/data/twenty_questions_asking.txt`."""
     return blocks("asking")
 
 

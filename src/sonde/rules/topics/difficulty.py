@@ -17,7 +17,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+
+from sonde.core.folders import data_file
 
 from .knowledge import knowledge
 
@@ -28,7 +29,7 @@ _CUTS: Mapping[str, tuple[int, int]] = {"paprika": (4, 6), "delta_belief": (7, 8
 @cache
 def _turns() -> Mapping[str, str]:
     """Preset -> the turns of every topic in base 36, - for what it does not have."""
-    return json.loads(files("sonde.envs").joinpath("data", "twenty_questions_turns.json").read_text("ascii"))
+    return json.loads(data_file("twenty_questions_turns.json").read_text("ascii"))
 
 
 def turns(preset: str, topic: int) -> int:

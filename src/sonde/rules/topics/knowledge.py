@@ -13,9 +13,9 @@ from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any, NamedTuple
 
+from sonde.core.folders import data_file
 from sonde.people.language.words import name_key
 from sonde.people.meaning.columns import Lists, Numbers, Range
 
@@ -240,7 +240,7 @@ def knowledge() -> Knowledge:
 
 def text(name: str) -> str:
     """A data file, such as `_rules.txt`."""
-    return files("sonde.envs").joinpath("data", f"twenty_questions{name}").read_text("utf-8")
+    return data_file(f"twenty_questions{name}").read_text("utf-8")
 
 
 def rows(name: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Countries and continents in questions: "in Europe", "from Japan", "American".
 
-Ours. `envs/data/twenty_questions_places.txt` has a line `NAME: names / words for its people / continents` per country,
+Ours. `sonde/data/twenty_questions_places.txt` has a line `NAME: names / words for its people / continents` per country,
 `+NAME: names / members` per group of countries, and `=NAME: names / country` per part of one. People have nations,
 places and events countries or continents, animals an attribute per continent where they live. Whoever has a list is
 known to be from nowhere else.

@@ -1,6 +1,6 @@
 """What is true of whole categories: rules that add to what is known of single topics, and never take away.
 
-Ours. `envs/data/twenty_questions_rules.txt` has three kinds of lines:
+Ours. `sonde/data/twenty_questions_rules.txt` has three kinds of lines:
 
     NAMES + EXPRESSION       what the names say is also true of the topics of which the expression is
     NAMES - EXPRESSION       it is also false of them

@@ -1,6 +1,6 @@
 """What single topics measure: lengths, heights, speeds, numbers of parts, years known roughly, units.
 
-Ours. `envs/data/twenty_questions_scales.txt` has a block per table; it explains its lines. Nothing is read before a
+Ours. `sonde/data/twenty_questions_scales.txt` has a block per table; it explains its lines. Nothing is read before a
 comparison is asked.
 """
 

@@ -1,6 +1,6 @@
 """What the language room may ask of the topics: attributes, and columns with the value of a slot.
 
-Ours. `Topics.column` has a method per column name of `envs/data/twenty_questions_phrases.txt`; each gives the claim
+Ours. `Topics.column` has a method per column name of `sonde/data/twenty_questions_phrases.txt`; each gives the claim
 that the column has a value such as an interval of years. People have years of birth and death, events of start and
 end, other things sometimes a year in which they began, or an attribute that says in which age they were made.
 """

@@ -16,11 +16,10 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from sonde.core.checked import Checked
 from sonde.core.errors import UserError, invalid
 from sonde.models.heads import HeadSpec, Trunk
 
-from ..types import Batch, Need, Unit
+from ..types import Batch, Need, Objective, Unit
 from ._sums import not_negative
 
 Per = Literal["token", "turn"]
@@ -102,7 +101,7 @@ def metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[T
 
 
 @dataclass(frozen=True, kw_only=True)
-class Valued(Checked):
+class Valued(Objective):
     """What the objectives with values of tokens, learned from recorded episodes, share.
 
     `discount` is `per` token of the agent's, as published, or per turn (1 within a reply). `cql`: weight of the
@@ -113,6 +112,8 @@ class Valued(Checked):
     here is to be divided out of the strength at decoding. `trunk`, `width`: see `models.heads`.
     """
 
+    learns = "values"
+
     discount: float = 0.99
     per: Per = "token"
     cql: float = 0.001
@@ -122,7 +123,7 @@ class Valued(Checked):
     width: float = 1.0
 
     def __post_init__(self) -> None:
-        name = self.called
+        name = self.name
         if not 0 <= self.discount <= 1:
             raise invalid(f"{name}: discount", self.discount, "0 to 1")
         not_negative(f"{name}: cql", self.cql)
@@ -135,10 +136,6 @@ class Valued(Checked):
             allowed = f"shared or detached where bc is {self.bc:g}: it trains the model"
             raise invalid(f"{name}: trunk", self.trunk, allowed)
         _ = self.heads
-
-    @property
-    def name(self) -> str:
-        return self.called
 
     @property
     def unit(self) -> Unit:

@@ -30,9 +30,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sonde.core import invalid
-from sonde.core.checked import Checked
 
-from ..types import Batch, Loss, Need, Unit
+from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import (
     not_negative,
     on_agent,
@@ -70,14 +69,15 @@ def chosen_nll(logprob_RT: Tensor, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPO(Checked):
+class DPO(Objective):
     """Multi-turn DPO. With `alpha` above 0 the chosen trajectory's likelihood is raised too (RPO).
 
     `normalise` divides log ratios by numbers of tokens. `label_smoothing` is the probability that a pair is the wrong
     way round, below .5; for the sigmoid only.
     """
 
-    called = "dpo"
+    learns = "pairs"
+    preset = "paprika_rpo"
 
     beta: float = 0.1
     alpha: float = 0.0
@@ -93,10 +93,6 @@ class DPO(Checked):
             raise invalid(f"{self.name}: label_smoothing", self.label_smoothing, "0 or above, below 0.5")
         if self.label_smoothing and self.shape == "ipo":
             raise invalid(f"{self.name}: label_smoothing", self.label_smoothing, "0 where shape is 'ipo'")
-
-    @property
-    def name(self) -> str:
-        return "dpo"
 
     @property
     def unit(self) -> Unit:
@@ -130,43 +126,3 @@ class DPO(Checked):
             "log_ratio_rejected": summed(rejected_P),
             "nll": (-said_P.sum(), tokens_P.sum()),
         }
-
-
-@dataclass(frozen=True, kw_only=True)
-class RPO(DPO):
-    """DPO and the likelihood of the chosen trajectory, weighted `alpha`."""
-
-    called = "rpo"
-
-    alpha: float = 1.0
-
-    @property
-    def name(self) -> str:
-        return "rpo"
-
-
-@dataclass(frozen=True, kw_only=True)
-class IPO(DPO):
-    """The squared distance of the (mean) log-ratio difference from `1 / (2 beta)`, which cannot run off to infinity."""
-
-    called = "ipo"
-
-    shape: Literal["sigmoid", "ipo"] = "ipo"
-    normalise: bool = True
-
-    @property
-    def name(self) -> str:
-        return "ipo"
-
-
-@dataclass(frozen=True, kw_only=True)
-class LengthNormalisedDPO(DPO):
-    """DPO on mean log ratios, so that a pair of long trajectories weighs no more than one of short ones."""
-
-    called = "ln_dpo"
-
-    normalise: bool = True
-
-    @property
-    def name(self) -> str:
-        return "ln_dpo"

@@ -64,9 +64,8 @@ import torch
 from torch import Tensor
 
 from sonde.core import invalid
-from sonde.core.checked import Checked
 
-from ..types import Batch, Loss, Need, Unit
+from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import not_negative, on_agent, one_of, positive, required, sample_means, token_metric, token_sum
 
 _WIDEST = 20.0
@@ -95,14 +94,15 @@ def k3(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRPO(Checked):
+class GRPO(Objective):
     """Clipped policy gradient with one advantage per token. `kl` above 0 needs reference log-probabilities.
 
     `cap`: the most that a token counts for being likelier than where it was drawn (None: see the module).
     `as_published` leaves the importance ratio out of the KL term.
     """
 
-    called = "grpo"
+    learns = "play"
+    preset = "starpo"
 
     clip_low: float = 0.2
     clip_high: float = 0.28
@@ -122,10 +122,6 @@ class GRPO(Checked):
             positive("grpo: cap", self.cap)
         one_of("grpo: aggregation", self.aggregation, ("seq-mean-token-mean", "token-mean"))
         not_negative("grpo: kl", self.kl)
-
-    @property
-    def name(self) -> str:
-        return "grpo"
 
     @property
     def unit(self) -> Unit:

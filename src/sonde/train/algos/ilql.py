@@ -106,7 +106,7 @@ class ILQL(Valued):
     `every`: see `models.heads`. The rest: see `Valued`.
     """
 
-    called = "ilql"
+    preset = "lmrl_dialogue_ilql"
 
     tau: float = 0.7
     limit: Limit = "bootstrap"

@@ -27,9 +27,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sonde.core.checked import Checked
-
-from ..types import Batch, Loss, Need, Unit
+from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import not_negative, on_agent, one_of, positive, required, sample_sums, summed, token_metric
 
 
@@ -45,14 +43,15 @@ def kto_loss(ratio_S: Tensor, good_S: Tensor, z0: Tensor | float, beta: float) -
 
 
 @dataclass(frozen=True, kw_only=True)
-class KTO(Checked):
+class KTO(Objective):
     """Unpaired preference optimisation on successes and failures.
 
     `desirable` and `undesirable` weigh the two kinds: the paper (equation 8) keeps `desirable * successes` between 1
     and 4/3 times `undesirable * failures`. `baseline` is z0: "batch" (see above) or "zero".
     """
 
-    called = "kto"
+    learns = "samples"
+    preset = "paprika_rpo"
 
     beta: float = 0.1
     desirable: float = 1.0
@@ -64,10 +63,6 @@ class KTO(Checked):
         not_negative("kto: desirable", self.desirable)
         not_negative("kto: undesirable", self.undesirable)
         one_of("kto: baseline", self.baseline, ("batch", "zero"))
-
-    @property
-    def name(self) -> str:
-        return "kto"
 
     @property
     def unit(self) -> Unit:

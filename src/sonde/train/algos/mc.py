@@ -54,7 +54,7 @@ def mc_loss(*, q_RTV: Tensor, token_RT: Tensor, return_RT: Tensor, agent_RT: Ten
 class MC(Valued):
     """A Q head on the returns of recorded episodes; for its settings see `Valued`."""
 
-    called = "mc"
+    preset = "lmrl_dialogue_mc"
 
     @property
     def heads(self) -> HeadSpec:

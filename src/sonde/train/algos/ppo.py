@@ -27,11 +27,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sonde.core.checked import Checked
 from sonde.core.errors import invalid
 from sonde.models.heads import HeadSpec, Trunk
 
-from ..types import Batch, Loss, Need, Unit
+from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import not_negative, on_agent, positive, required, token_metric, token_sum
 from ._values import masked, mean, predicted
 from .grpo import clipped_loss, log_ratio
@@ -82,7 +81,7 @@ def divergence(ratio_RT: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PPO(Checked):
+class PPO(Objective):
     """PPO with a value head. Advantages, returns and old values come with the rows: `train.critic` finds them.
 
     `value_clip` infinite: the value is not clipped. `bc`: weight of the likelihood of demonstrations, which are then
@@ -90,7 +89,8 @@ class PPO(Checked):
     the model; see `models.heads`.
     """
 
-    called = "ppo"
+    learns = "play"
+    preset = "lmrl_dialogue_ppo"
 
     clip: float = 0.2
     value_clip: float = 0.2
@@ -109,10 +109,6 @@ class PPO(Checked):
         if self.trunk == "frozen":
             raise invalid("ppo: trunk", self.trunk, "shared or detached: the policy is what is trained")
         _ = self.heads
-
-    @property
-    def name(self) -> str:
-        return "ppo"
 
     @property
     def unit(self) -> Unit:

@@ -22,9 +22,8 @@ from typing import Literal
 from torch import Tensor
 
 from sonde.core import UserError, invalid
-from sonde.core.checked import Checked
 
-from ..types import Batch, Loss, Need, Unit
+from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import finite, one_of, positive, spread, summed, token_metric, token_sum
 
 
@@ -48,10 +47,11 @@ def weighted_nll(logprob_RT: Tensor, weight_S: Tensor, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RWR(Checked):
+class RWR(Objective):
     """Likelihood weighted by returns. `temperature` and `max_weight` belong to "exp", `centre` to "centred"."""
 
-    called = "rwr"
+    learns = "samples"
+    preset = "paprika_sft"
 
     weighting: Literal["exp", "centred"] = "exp"
     temperature: float = 1.0
@@ -64,10 +64,6 @@ class RWR(Checked):
         positive("rwr: max_weight", self.max_weight)
         if self.centre is not None and not (self.weighting == "centred" and isfinite(self.centre)):
             raise invalid("rwr: centre", self.centre, "a finite number with weighting 'centred', else None")
-
-    @property
-    def name(self) -> str:
-        return "rwr"
 
     @property
     def unit(self) -> Unit:

@@ -15,9 +15,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from sonde.core.checked import Checked
-
-from ..types import Batch, Loss, Need, Unit
+from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import one_of, sample_means, token_metric, token_sum
 
 
@@ -32,19 +30,16 @@ def sample_nll(logprob_RT: Tensor, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SFT(Checked):
+class SFT(Objective):
     """Maximum likelihood of the agent's tokens; `mean` says whether long trajectories weigh more ("token") or not."""
 
-    called = "sft"
+    learns = "successes"
+    preset = "paprika_sft"
 
     mean: Literal["token", "sample"] = "token"
 
     def __post_init__(self) -> None:
         one_of("sft: mean", self.mean, ("token", "sample"))
-
-    @property
-    def name(self) -> str:
-        return "sft"
 
     @property
     def unit(self) -> Unit:

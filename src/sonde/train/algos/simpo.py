@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional as F
 
-from sonde.core.checked import Checked
-
-from ..types import Batch, Loss, Need, Unit
+from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import not_negative, positive, sample_means, sample_sums, sample_tokens, split_pairs, summed
 
 
@@ -27,10 +25,11 @@ def simpo_loss(chosen_P: Tensor, rejected_P: Tensor, beta: float, gamma: float) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimPO(Checked):
+class SimPO(Objective):
     """Reference-free preference optimisation: mean log-probabilities must differ by the margin `gamma / beta`."""
 
-    called = "simpo"
+    learns = "pairs"
+    preset = "paprika_rpo"
 
     beta: float = 2.5
     gamma: float = 1.4
@@ -38,10 +37,6 @@ class SimPO(Checked):
     def __post_init__(self) -> None:
         positive("simpo: beta", self.beta)
         not_negative("simpo: gamma", self.gamma)
-
-    @property
-    def name(self) -> str:
-        return "simpo"
 
     @property
     def unit(self) -> Unit:

@@ -1,4 +1,4 @@
-"""Builds the Wordle word lists of ``sonde.envs.data.words`` from SCOWL. Run: ``python data/build/words.py``.
+"""Builds the Wordle word lists of ``sonde/data/words`` from SCOWL. Run: ``python data/build/wordle/words.py``.
 
 Source: SCOWL 2020.12.07 by Kevin Atkinson (the Debian package ``scowl``, version 2020.12.07-2; notices in NOTICE).
 SCOWL grades words by size: 10 is the most common, 70 what most dictionaries hold. We read ``english-words`` and
@@ -8,9 +8,9 @@ Rules
 - Guesses: every word of 4 to 10 letters up to size 70, inflected or not.
 - Answers: size 20 and below, size 40 and below for five letters. A regular -s or -ed form of a word up to size 50 is
   dropped; -ing forms stay, since SCOWL cannot tell *building* the noun from the verb. Then the hand edits of
-  ``words_edits.txt``. The five-letter list has exactly 2315 words: 1515 train and 800 test, the sizes of PAPRIKA
+  ``edits.txt``. The five-letter list has exactly 2315 words: 1515 train and 800 test, the sizes of PAPRIKA
   (arXiv:2502.17543, table of task groups).
-- Nothing of ``words_blocklist.rot13.txt`` is an answer or a guess: slurs, obscenities, sexual and demeaning words.
+- Nothing of ``blocklist.rot13.txt`` is an answer or a guess: slurs, obscenities, sexual and demeaning words.
   The file is in rot13, so that nobody meets those words by browsing the repository; ``rot13`` gives them back.
 - Order and split come from one fixed shuffle, ``rank``: the words with the smallest BLAKE2b digests of each length are
   the test words. A word has one length, so it is test or train everywhere. Lengths 4 and 6 to 10 share 1000 test words
@@ -34,7 +34,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parents[1] / "src" / "sonde" / "envs" / "data" / "words"
+TARGET = HERE.parents[2] / "src" / "sonde" / "data" / "words"
 SCOWL = Path("/usr/share/dict/scowl")
 
 SIZES = (10, 20, 35, 40, 50, 55, 60, 70)
@@ -91,7 +91,7 @@ def answers(sizes: dict[str, int], length: int) -> set[str]:
     drop, add = edits()
     added = {word for word in add if len(word) == length}
     if unfit := {word for word in added if sizes.get(word, ADDED_SIZE + 1) > ADDED_SIZE}:
-        raise ValueError(f"words_edits.txt adds {sorted(unfit)}: blocked, or beyond SCOWL size {ADDED_SIZE}")
+        raise ValueError(f"edits.txt adds {sorted(unfit)}: blocked, or beyond SCOWL size {ADDED_SIZE}")
     common = {word for word, size in sizes.items() if len(word) == length and size <= ANSWER_SIZE[length]}
     return {word for word in common - drop if not is_inflected(word, sizes)} | added
 
@@ -115,7 +115,7 @@ def stems(word: str) -> Iterator[str]:
 def edits() -> tuple[set[str], set[str]]:
     """Words to drop, words to add."""
     chosen: dict[str, set[str]] = {"-": set(), "+": set()}
-    for line in (HERE / "words_edits.txt").read_text(encoding="ascii").splitlines():
+    for line in (HERE / "edits.txt").read_text(encoding="ascii").splitlines():
         sign, *words = line.split() or ["#"]
         if sign != "#":
             chosen[sign].update(words)
@@ -123,7 +123,7 @@ def edits() -> tuple[set[str], set[str]]:
 
 
 def blocklist() -> frozenset[str]:
-    return frozenset(rot13((HERE / "words_blocklist.rot13.txt").read_text(encoding="ascii")).split())
+    return frozenset(rot13((HERE / "blocklist.rot13.txt").read_text(encoding="ascii")).split())
 
 
 def rot13(text: str) -> str:
@@ -137,9 +137,7 @@ def rank(word: str) -> bytes:
 
 def check_count(count: int) -> None:
     if count != FIVE_LETTER_ANSWERS:
-        raise ValueError(
-            f"five-letter answers: got {count}, need exactly {FIVE_LETTER_ANSWERS}; change words_edits.txt"
-        )
+        raise ValueError(f"five-letter answers: got {count}, need exactly {FIVE_LETTER_ANSWERS}; change edits.txt")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The hand-written lists of cities and countries for ``cities.py``: how they are read; that no phrase names its city.
+"""The hand-written lists of cities and countries for ``compile.py``: how they are read; that no phrase names its city.
 
-The fields are explained in ``cities.py`` and at the head of ``cities_countries.txt``; every line that does not fit them
+The fields are explained in ``compile.py`` and at the head of ``countries.txt``; every line that does not fit them
 is an error. The classes of climate and their words are here too.
 """
 
@@ -48,7 +48,7 @@ def items(text: str, mark: str) -> list[str]:
 def read_countries() -> dict[str, dict[str, Any]]:
     """Code -> facts."""
     found: dict[str, dict[str, Any]] = {}
-    for line in read_lines("cities_countries.txt"):
+    for line in read_lines("countries.txt"):
         code, *values = line.split("|")
         *values, flag, tags = values
         row: dict[str, Any] = dict(zip(COUNTRY, values, strict=True)) | {"flag": flag}
@@ -62,7 +62,7 @@ def read_countries() -> dict[str, dict[str, Any]]:
 def read_cities() -> Iterator[City]:
     for continent in CONTINENTS:
         country = ""
-        for line in read_lines(f"cities_{continent}.txt"):
+        for line in read_lines(f"{continent}.txt"):
             if line.startswith("["):
                 country = line.strip("[]")
             else:
@@ -94,13 +94,13 @@ def read_marks(text: str) -> tuple[int | None, str, dict[str, str]]:
 def read_seas(known: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """(city or code, code) -> sea. A line: ``sea: CC; City CC; ...``."""
     found: dict[tuple[str, str], str] = {}
-    for line in read_lines("cities_seas.txt"):
+    for line in read_lines("seas.txt"):
         sea, _, places = line.partition(": ")
         for place in items(places, ";"):
             name, _, code = place.rpartition(" ")
             key = (name or code, code)
             if key not in known or key in found:
-                raise ValueError(f"cities_seas.txt: {place!r} is unknown or given twice")
+                raise ValueError(f"seas.txt: {place!r} is unknown or given twice")
             found[key] = sea
     return found
 

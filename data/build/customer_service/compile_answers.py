@@ -1,7 +1,7 @@
 """Writes ``customer_service/answers.txt``: the legal answer for each fix.
 
-Run: ``python data/build/customer_service_answers.py``, after the products or the reader have changed, and before
-``customer_service.py``.
+Run: ``python data/build/customer_service/compile_answers.py``, after the products or the reader have changed, and
+before ``compile.py``.
 
 A line per cause: `product/cause: CATCHWORDS | SUGGESTION`. The suggestion is the last of the declared sentences for the
 fix that the customer understands, or a short one made of a cue; the catchwords are the words of it without which it is
@@ -21,7 +21,7 @@ from sonde.people.service.hearing import content, stems
 from sonde.people.service.products import Cause, products
 from sonde.people.service.reading import meant
 
-TARGET = Path(__file__).resolve().parent / "customer_service" / "answers.txt"
+TARGET = Path(__file__).resolve().parent / "answers.txt"
 
 
 def main() -> None:

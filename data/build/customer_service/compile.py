@@ -1,4 +1,4 @@
-"""Builds ``sonde/envs/data/customer_service.json``. Run: ``python data/build/customer_service.py``.
+"""Builds ``sonde/data/customer_service.json``. Run: ``python data/build/customer_service/compile.py``.
 
 Products with a symptom and hidden causes. Idea: PAPRIKA, appendix B.4.3 (a support agent finds out what ails a
 customer's product). Its scenarios are a language model's and its customer another; products, findings, causes and all
@@ -37,8 +37,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE / "customer_service"
-TARGET = HERE.parents[1] / "src" / "sonde" / "envs" / "data" / "customer_service.json"
+SOURCE = HERE
+TARGET = HERE.parents[2] / "src" / "sonde" / "data" / "customer_service.json"
 
 Raw = Mapping[str, Any]
 Product = dict[str, Any]

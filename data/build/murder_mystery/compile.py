@@ -1,4 +1,6 @@
-"""Builds ``murder_mystery.json`` from the hand-written files beside it. Run: ``python data/build/murder_mystery.py``.
+"""Builds ``murder_mystery.json`` from the hand-written files beside it.
+
+Run: ``python data/build/murder_mystery/compile.py``.
 
 Source: all settings, sentences and names are our own; the idea of the game is PAPRIKA's (arXiv:2502.17543, appendix
 B.4.4), which had a language model write its scenarios.
@@ -21,8 +23,8 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-HERE = Path(__file__).resolve().parent / "murder_mystery"
-TARGET = HERE.parents[2] / "src" / "sonde" / "envs" / "data" / "murder_mystery.json"
+HERE = Path(__file__).resolve().parent
+TARGET = HERE.parents[2] / "src" / "sonde" / "data" / "murder_mystery.json"
 
 SIZES = {
     "near": 2, "roles": 8, "places": 7, "weapons": 2, "means": 2, "traces": 3, "motives": 3, "items": 4, "hour": None,

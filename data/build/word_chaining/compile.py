@@ -1,8 +1,10 @@
-"""Builds the word pools of ``sonde.envs.word_chaining`` from SCOWL. Run: ``python data/build/mtp_words.py``.
+"""Builds the word pools of ``sonde.envs.word_chaining`` from SCOWL.
 
-Source: SCOWL 2020.12.07, read and cleaned as ``words.py`` beside this file does (notices in NOTICE). Multi-Turn Puzzles
+Run: ``python data/build/word_chaining/compile.py``.
+
+Source: SCOWL 2020.12.07, read and cleaned as ``../wordle/words.py`` does (notices in NOTICE). Multi-Turn Puzzles
 draws each game's 500 words from SCOWL at random and does not say from which sizes; we take ``english-words`` and
-``american-words`` up to size 60, of 3 letters or more, inflected forms included, without ``words_blocklist.rot13.txt``.
+``american-words`` up to size 60, of 3 letters or more, inflected forms included, without ``blocklist.rot13.txt``.
 
 Of these, 20,000 chosen by ``words.rank``, a fixed shuffle, are shipped: the first 10,000 are the pool of the test
 games, the others that of the training games, so no training game shows a word of a test game. Both files are sorted.
@@ -12,11 +14,13 @@ games, the others that of the training games, so no training game shows a word o
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "wordle"))
 import words
 
-TARGET = words.HERE.parents[1] / "src" / "sonde" / "envs" / "data" / "mtp"
+TARGET = words.HERE.parents[2] / "src" / "sonde" / "data" / "mtp"
 LARGEST_SIZE, SHORTEST, POOL = 60, 3, 10_000
 
 

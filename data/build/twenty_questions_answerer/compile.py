@@ -1,11 +1,13 @@
-"""Builds ``sonde/envs/data/mtp/nouns.json``, nouns with WordNet hypernyms. Run: ``python data/build/mtp_nouns.py``.
+"""Builds ``sonde/data/mtp/nouns.json``, nouns with WordNet hypernyms.
+
+Run: ``python data/build/twenty_questions_answerer/compile.py``.
 
 Source: WordNet 3.0 (the Debian package ``wordnet-base``, version 1:3.0-37) and SCOWL 2020.12.07 (``scowl``); notices in
 NOTICE. Criteria of Multi-Turn Puzzles, appendix A.3: nouns of SCOWL; at least 7 hypernyms; all have *physical entity*,
 none has *abstraction*; no two have the same hypernyms; none is a hypernym of another.
 
 Rules
-- The candidates are chosen by hand (``mtp_nouns.txt``), section by section: a section names a lexicographer file of
+- The candidates are chosen by hand (``candidates.txt``), section by section: a section names a lexicographer file of
   WordNet, and the sense of a word is its first one in that file, so that *tiger* is the cat and not the fierce person.
   Chosen were everyday, concrete words; left out were those whose sense is not the everyday one, or that may offend.
 - A candidate must be a word of SCOWL up to size 60. Hypernyms are all ancestors by the pointer ``@``, each under the
@@ -22,15 +24,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from words import SCOWL, read_sizes
+sys.path.append(str(Path(__file__).resolve().parents[1] / "wordle"))
+import words as wordle
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parents[1] / "src" / "sonde" / "envs" / "data" / "mtp" / "nouns.json"
+TARGET = HERE.parents[2] / "src" / "sonde" / "data" / "mtp" / "nouns.json"
 WORDNET = Path("/usr/share/wordnet")
 
 LARGEST = 60
@@ -61,7 +65,7 @@ class Noun:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Build the nouns of twenty_questions_answerer from WordNet.")
     parser.add_argument("--wordnet", type=Path, default=WORDNET, help="folder with data.noun (default: %(default)s)")
-    parser.add_argument("--scowl", type=Path, default=SCOWL, help="folder with SCOWL's lists (default: %(default)s)")
+    parser.add_argument("--scowl", type=Path, default=wordle.SCOWL, help="folder with SCOWL's lists")
     parser.add_argument("--out", type=Path, default=TARGET, help="file to write (default: %(default)s)")
     args = parser.parse_args()
     text = dump(build(args.wordnet, args.scowl))
@@ -73,7 +77,7 @@ def main() -> None:
 def build(wordnet: Path, scowl: Path) -> dict[str, dict[str, tuple[str, ...]]]:
     """Split -> word -> its hypernyms, nearest first."""
     synsets = read_synsets(wordnet)
-    sizes = {word: size for word, size in read_sizes(scowl).items() if size <= LARGEST}
+    sizes = {word: size for word, size in wordle.read_sizes(scowl).items() if size <= LARGEST}
     found = candidates(synsets, wordnet, sizes)
     kept = {noun.word: noun.above for noun in antichain(distinct(found), synsets)}
     shuffled = sorted(kept, key=rank)
@@ -102,7 +106,7 @@ def candidates(synsets: Mapping[str, Synset], wordnet: Path, sizes: Mapping[str,
         above = tuple(dict.fromkeys(name(synsets[s]) for s in ancestors(synsets, synset))) if synset else ()
         reason = "not in SCOWL" if word not in sizes else unfit(above)
         if synset is None or reason:
-            raise ValueError(f"mtp_nouns.txt: {section} {word!r}: {reason if synset else 'no such sense'}")
+            raise ValueError(f"candidates.txt: {section} {word!r}: {reason if synset else 'no such sense'}")
         found.append(Noun(word, synset, above, (sizes[word], -counts.get(word, 0), word)))
     return found
 
@@ -156,12 +160,12 @@ def rank(word: str) -> bytes:
 def read_list() -> Iterator[tuple[str, str]]:
     """Section and word, in the order of the list."""
     seen: set[str] = set()
-    for line in (HERE / "mtp_nouns.txt").read_text(encoding="ascii").splitlines():
+    for line in (HERE / "candidates.txt").read_text(encoding="ascii").splitlines():
         section, *words = line.split() or ["#"]
         if section == "#":
             continue
         if section not in FILES or seen & set(words) or len(set(words)) < len(words):
-            raise ValueError(f"mtp_nouns.txt: unknown section or repeated word in {line!r}")
+            raise ValueError(f"candidates.txt: unknown section or repeated word in {line!r}")
         seen.update(words)
         yield from ((section, word) for word in words)
 
