@@ -157,7 +157,7 @@ def test_what_a_full_disk_keeps_out_of_it_is_no_loss(tmp_path: Path, play) -> No
     resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / LOG).stat().st_size, limits[1]))
     try:
         with pytest.warns(
-            StoreWarning, match=r"index\.sqlite: not written \(File too large\); nothing is lost"
+            StoreWarning, match=r"index\.sqlite: not written \(disk I/O error\); nothing is lost"
         ) as told:
             run.close()
     finally:
