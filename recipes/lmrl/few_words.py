@@ -6,7 +6,6 @@ which words a guess and its marks leave, if both are told at once (`a b o u t: b
 paper.
 """
 
-
 from __future__ import annotations
 
 from collections.abc import Sequence

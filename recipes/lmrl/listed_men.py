@@ -39,11 +39,9 @@ class ListedMen(Chess):
         return super().say(answer.rstrip("+#"))
 
     def intro(self, state: State, seat: str) -> str:
-        return super().intro(state, seat).replace(boards.spaced(state.fen), listed(state.fen))
+        return listed(state.fen)
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         found = super().step(state, text, rng)
-        if cast("State", found.state).seat != AGENT:
-            return found
-        fen = cast("State", found.state).fen
-        return found._replace(told=Frozen({AGENT: found.told[AGENT].replace(boards.spaced(fen), listed(fen))}))
+        after = cast("State", found.state)
+        return found._replace(told=Frozen({AGENT: listed(after.fen)})) if after.seat == AGENT else found

@@ -25,7 +25,7 @@ class Finished(Set[Key]):
         self._known: int = next(self._index.select("count(*)", "error = ''"))[0]
 
     def __contains__(self, key: object) -> bool:
-        return key in self._since or isinstance(key, tuple) and self._index.finished(Key(*key))
+        return key in self._since or (isinstance(key, tuple) and self._index.finished(Key(*key)))
 
     def __iter__(self) -> Iterator[Key]:
         rows = self._index.select("task, seed, sample", "error = ''", order="task, seed, sample")

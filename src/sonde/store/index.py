@@ -4,7 +4,7 @@
 its locks cannot be relied on where folders are shared over a network: whoever opens a run takes a copy of its own,
 brings that up to date with what the logs have gained, and may write it back, whole, under another name that is then
 renamed. So there is no lock to wait for, no journal, and no page half written; any number of processes may do this at
-once, and each leaves a true state of some moment. The copy is a temporary database of SQLite's: up to `CACHE_MB` of it
+once, and each leaves a true state of some moment. The copy is a temporary database of SQLite's: up to `CACHE_KB` of it
 are in memory, what is more lies in the system's folder for temporary files, under no name, and is gone when the process
 is, however it ends. The header carries a checksum of the file (`PRAGMA
 user_version`), salted with the schema. An index that fails it, or whose logs are not those that it was made of, is
@@ -34,7 +34,7 @@ NAME = "index.sqlite"
 SAVE_BYTES = 1024 * 1024
 """The index is written when the logs have gained this much since, or a sixteenth of their size if that is more."""
 
-CACHE_MB = 64
+CACHE_KB = 64 * 1024
 """How much of an index is held in memory: all of it up to some 250,000 episodes."""
 
 WRITERS = 1000
@@ -305,7 +305,7 @@ class _Database(sqlite3.Connection):
 
 def _connected() -> sqlite3.Connection:
     db = sqlite3.connect("", check_same_thread=False, factory=_Database)  # no name: a temporary database
-    db.execute(f"PRAGMA cache_size = -{1024 * CACHE_MB}")
+    db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
     return db
 
 
