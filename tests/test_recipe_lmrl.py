@@ -23,6 +23,10 @@ pytest.importorskip("transformers")
 
 import torch
 
+import sonde
+from sonde.core import Action
+from sonde.rules import marks
+
 FOLDER = Path(__file__).parents[1] / "recipes" / "lmrl"
 
 
@@ -122,16 +126,36 @@ def test_a_limit_is_no_end_in_the_table(tabular: ModuleType) -> None:
 
 def test_phrases_and_the_words_of_a_small_wordle(tabular: ModuleType) -> None:
     from few_words import FewWords
-    from network import SENTENCE, phrases
+    from network import phrases
 
     told = "Map double_t. Goal 3 3.\n\n##.#\n#..#\n\nOpen: left, right."
-    found = phrases(Counter({("user", told): 2, ("assistant", "move left"): 1}), 2, SENTENCE)
+    found = phrases(Counter({("user", told): 2, ("assistant", "move left"): 1}), 2)
     assert found == ["##.#", "#..#", "Goal 3 3.", "Map double_t.", "Open: left, right."]
     env = FewWords(size=40)
     assert len(env.tasks("train")) == len(env.tasks("test")) == 40
     task = env.tasks("test")[7]
     assert task.hidden in [word for _, word in env.prior(task.public)]
     assert env.filter(task.public).entropy == pytest.approx(math.log2(40))
+    other = env.prior(task.public)[0][1]
+    told = sonde.Episode.begin(env, task).step(Action(" ".join(other))).view().messages[-1].content
+    assert told == f"{' '.join(other)}: {' '.join(marks.standard(task.hidden, other))}"
+
+
+def test_endgames_with_men_told_by_their_squares(tabular: ModuleType) -> None:
+    """Mate with king and queen by the corner; an illegal move costs 1 and tells the same position."""
+    pytest.importorskip("chess")
+    from listed_men import ListedMen, listed
+
+    env = ListedMen(pieces="Q")
+    assert all(t.public["fen"].count("Q") == 1 for t in env.tasks("test")[:3])
+    ep = sonde.Episode.begin(env, env.task({"fen": "7k/8/5KQ1/8/8/8/8/8 w - - 0 1"}))
+    told = "White king f 6. White queen g 6. Black king h 8."
+    assert ep.view().messages[-1].content == told == listed(ep.state.fen)
+    assert env.say("Qg7#") == "Q g 7" and env.say("Kf7") == "K f 7"
+    ep = ep.step(Action("K g 7"))
+    assert ep.turns[-1].rewards["agent"] == -1.0 and ep.view().messages[-1].content == told
+    ep = ep.step(Action("Q g 7"))
+    assert ep.outcome is not None and ep.outcome.success and ep.turns[-1].rewards["agent"] == 1.0
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def clone(task: Small, seed: int, out: Path) -> Path:
     played = dataset(task, out)
     start = network.write(
         folder / "start", chats(task, played), width=task.width, layers=task.layers, window=task.window,
-        often=task.often, phrase=task.phrase, seed=seed,
+        often=task.often, seed=seed,
     )  # fmt: skip
     return fitted(task, "BC", str(start), preset("tiny_bc"), folder / "bc", seed, played)
 

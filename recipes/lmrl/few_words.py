@@ -1,7 +1,9 @@
 """LMRL-Gym's Wordle with fewer words: hidden are, and guessed are by programs, every so many-th of its list.
 
-A small Llama with random weights does not learn the letters of four hundred words in minutes; what each of a few dozen
-words says about the others it does. Both splits have all of the words, as in the paper.
+A small Llama with random weights does not learn the letters of four hundred words in minutes. Of a few dozen it learns
+which words a guess and its marks leave, if both are told at once (`a b o u t: b y b b g`): then that is one token
+(`network.py`), and what is still possible after several of them is a sum. Both splits have all of the words, as in the
+paper.
 """
 
 from __future__ import annotations
@@ -28,3 +30,6 @@ class FewWords(Wordle):
     def split(self, split: str) -> Sequence[Task]:
         found = self._words(5)
         return TaskList(len(found), lambda i: self._task(found[i], split, i))
+
+    def _feedback(self, guess: str, seen: str) -> str:
+        return f"{' '.join(guess)}: {super()._feedback(guess, seen)}"

@@ -24,16 +24,14 @@ SENTENCE = r"(?m)\S[^\n]*?(?:[.](?!\S)|$)"
 """A sentence, or a line without an end."""
 
 
-def write(
-    folder: Path, chats: Iterable[Chat], *, width: int, layers: int, window: int, often: int, phrase: str, seed: int
-) -> Path:
+def write(folder: Path, chats: Iterable[Chat], *, width: int, layers: int, window: int, often: int, seed: int) -> Path:
     """Model and tokenizer of everything that is said, in a folder that `models:hf` loads. What is said `often` times is
-    a token (0: words only); `phrase` is a pattern of what may be one of what the environment says."""
+    a token (0: words only)."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     said = Counter((m.role, m.content) for chat in chats for m in chat)
-    tokenizer = vocab.tokenizer({text for _, text in said}, window, phrases(said, often, phrase) if often else ())
+    tokenizer = vocab.tokenizer({text for _, text in said}, window, phrases(said, often) if often else ())
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=width,
@@ -56,10 +54,10 @@ def write(
     return folder
 
 
-def phrases(said: Counter[tuple[str, str]], often: int, pattern: str) -> list[str]:
+def phrases(said: Counter[tuple[str, str]], often: int) -> list[str]:
     """Phrases of the environment and whole messages of the agent that are said so often."""
     found = Counter[str]()
     for (role, text), times in said.items():
-        for phrase in [text] if role == "assistant" else re.findall(pattern, text):
+        for phrase in [text] if role == "assistant" else re.findall(SENTENCE, text):
             found[phrase.strip()] += times
     return sorted(phrase for phrase, times in found.items() if times >= often)

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from network import SENTENCE
-
 from sonde import Env, datasets
 from sonde.core import build
 from sonde.datasets.tasks import Dataset
@@ -23,7 +21,7 @@ from sonde.train.selection import ShareRule
 class Small:
     """`data`: the dataset's name, and `setup`, other arguments of its environment. `episodes`: how many of it. The
     model: `context` is what it is shown, `new_tokens` what it may say, `window`, `width` and `layers` its size, `often`
-    how often what is a token of its own is said, `phrase` what of it the environment says (`network.py`).
+    how often what is a token of its own is said (`network.py`).
 
     Training from the dataset: `batch` episodes a step, `epochs` by method (3 unless told), `filtered` what filtered BC
     keeps, `options` and `settings` by method, beside those of the `tiny_*` presets. Decoding with values: `beta`, their
@@ -45,7 +43,6 @@ class Small:
     width: int = 64
     layers: int = 1
     often: int = 10
-    phrase: str = SENTENCE
     batch: int = 32
     epochs: Mapping[str, float] = field(default_factory=dict)
     filtered: ShareRule = field(default_factory=lambda: ShareRule(success=True))
@@ -117,9 +114,9 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "size": 16}, episodes=3000,
-            context="full", new_tokens=4, window=128, low=-6.0, tests=16, k=10, turns=6, layers=2, batch=16,
-            epochs={"BC": 12, "%BC": 12, "MC": 12, "ILQL": 12}, filtered=ShareRule(top=0.3),
+            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "size": 40}, episodes=4000,
+            context="full", new_tokens=4, window=128, low=-6.0, tests=40, k=5, turns=6, batch=16,
+            epochs={"BC": 8, "%BC": 8, "MC": 8, "ILQL": 8}, filtered=ShareRule(top=0.3),
             options={
                 "MC": {"bc": 0.0, "cql": 0.01, "width": 4.0},
                 "ILQL": {"tau": 0.7, "bc": 0.0, "cql": 0.01, "width": 4.0},
@@ -131,10 +128,10 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="endgames", data="endgames", setup={"pieces": "Q", "max_turns": 60}, episodes=3000,
-            context="told", new_tokens=6, window=256, low=-1.0, tests=60, k=1, turns=40, layers=2, batch=32,
-            phrase=r"[A-Z][a-z][^\n]*?[.](?!\S)|[1-8KQk](?: [1-8KQk])*",
-            epochs={"BC": 10, "%BC": 10, "MC": 15, "ILQL": 15},
+            name="endgames", data="endgames",
+            setup={"name": "listed_men:ListedMen", "pieces": "Q", "max_turns": 60}, episodes=3000,
+            context="told", new_tokens=6, window=64, low=-1.0, tests=60, k=1, turns=40, width=96, batch=8,
+            epochs={"BC": 6, "%BC": 8, "MC": 6, "ILQL": 4},
             options={
                 "MC": {"bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},
                 "ILQL": {"tau": 0.7, "bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},

@@ -112,6 +112,23 @@ def test_it_is_built_anew(tmp_path: Path, play, spoil: Callable[[Path], None]) -
     assert ids(tmp_path) == of(given)
 
 
+def test_one_that_memory_does_not_hold(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then most of its pages are in a temporary file, and it says the same."""
+    given = play(2)
+    copies = [replace(t, seed=seed, id=f"{seed}-{t.sample}") for seed in range(200) for t in given]
+    found = list(TrajectoryDataset(write(tmp_path, copies)).entries())
+    size = (tmp_path / NAME).stat().st_size
+    monkeypatch.setattr(index, "CACHE_KB", 16)
+    small = TrajectoryDataset(tmp_path)
+    assert small._index._db.execute("PRAGMA cache_size").fetchone() == (-16,)
+    assert size > 20 * 4096 and list(small.entries()) == found
+    (tmp_path / NAME).unlink()
+    with RunWriter.open(tmp_path, {}) as run:
+        assert run.finished == {entry.key for entry in found}
+        run.append(replace(given[0], seed=200))
+    assert len(TrajectoryDataset(tmp_path)) == 401
+
+
 def test_no_flipped_bit_of_it_passes_for_data(tmp_path: Path, play) -> None:
     path, rng = write(tmp_path, play(3)) / NAME, random.Random(0)
     whole, expected = path.read_bytes(), list(TrajectoryDataset(tmp_path).entries())
@@ -157,7 +174,7 @@ def test_what_a_full_disk_keeps_out_of_it_is_no_loss(tmp_path: Path, play) -> No
     resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / LOG).stat().st_size, limits[1]))
     try:
         with pytest.warns(
-            StoreWarning, match=r"index\.sqlite: not written \(File too large\); nothing is lost"
+            StoreWarning, match=r"index\.sqlite: not written \(disk I/O error\); nothing is lost"
         ) as told:
             run.close()
     finally:

@@ -140,6 +140,12 @@ def test_finished_episodes_are_known_when_a_run_is_continued(tmp_path: Path, pla
             run.append(play(1)[0])
         run.append(play(1, first=4)[0])
         assert len(run.finished) == 5
+        for _ in range(2):  # as the index knew it, and as it knows it after looking again
+            assert run.finished == {key(t) for t in play(5)} and key(play(1, first=5)[0]) not in run.finished
+            assert run.finished & {key(t) for t in play(9)[3:]} == {key(t) for t in play(5)[3:]}
+            run.flush()
+            run._save()
+        assert not run.finished._since
     assert [key(t) for t in Run.load(tmp_path)] == [key(t) for t in play(5)]
 
 

@@ -12,7 +12,7 @@ processes play it. Where a language model has a seat, one process plays, with ma
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence, Set
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -57,13 +57,13 @@ class Part:
         """Whether a language model has a seat."""
         return any(_has_model(policy.config) for policy in self.run.policies.values())
 
-    def chunks(self, finished: frozenset[Key]) -> list[Chunk]:
+    def chunks(self, finished: Set[Key]) -> list[Chunk]:
         """The episodes that are not finished, in pieces of some seconds."""
         size = max(1, min(_MOST, int(1000 * _SECONDS / self.cost)))
         found = [self._chunk(at, min(at + size, self.episodes), finished) for at in range(0, self.episodes, size)]
         return [chunk for chunk in found if chunk is not None]
 
-    def _chunk(self, first: int, end: int, finished: frozenset[Key]) -> Chunk | None:
+    def _chunk(self, first: int, end: int, finished: Set[Key]) -> Chunk | None:
         span, run, skip = (first, end), self.run, frozenset[Key]()
         if finished:
             plan = replace(self.plan, span=span)

@@ -1,10 +1,12 @@
 """The index of a run: what every episode came to and where it lies, in one SQLite file beside the logs.
 
 `index.sqlite` is derived from the logs and never the only place of anything. SQLite does not work on the file, since
-its locks cannot be relied on where folders are shared over a network: whoever opens a run takes the whole file into
-memory, brings it up to date there with what the logs have gained, and may write it back, whole, under another name
-that is then renamed. So there is no lock to wait for, no journal, and no page half written; any number of processes may
-do this at once, and each leaves a true state of some moment. The header carries a checksum of the file (`PRAGMA
+its locks cannot be relied on where folders are shared over a network: whoever opens a run takes a copy of its own,
+brings that up to date with what the logs have gained, and may write it back, whole, under another name that is then
+renamed. So there is no lock to wait for, no journal, and no page half written; any number of processes may do this at
+once, and each leaves a true state of some moment. The copy is a temporary database of SQLite's: up to `CACHE_KB` of it
+are in memory, what is more lies in the system's folder for temporary files, under no name, and is gone when the process
+is, however it ends. The header carries a checksum of the file (`PRAGMA
 user_version`), salted with the schema. An index that fails it, or whose logs are not those that it was made of, is
 built anew, which takes reading them all.
 
@@ -17,7 +19,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -32,13 +34,16 @@ NAME = "index.sqlite"
 SAVE_BYTES = 1024 * 1024
 """The index is written when the logs have gained this much since, or a sixteenth of their size if that is more."""
 
+CACHE_KB = 64 * 1024
+"""How much of an index is held in memory: all of it up to some 250,000 episodes."""
+
 WRITERS = 1000
 """How many writers a run may have."""
 _LOGS = 1_000_000
 _LOG = re.compile(r"trajectories-(?:([1-9]\d{0,2})-)?(\d{5,6})\.jsonl\.zst")
 
-_SUM = slice(60, 64)
-"""Where `user_version` lies in an SQLite file."""
+_SUM = 60
+"""Where the four bytes of `user_version` lie in an SQLite file."""
 
 
 class Key(NamedTuple):
@@ -132,7 +137,7 @@ def entry(data: Mapping[str, Any]) -> Entry:
 
 
 class Index:
-    """The index of a run folder as it is now, in memory."""
+    """The index of a run folder as it is now, a copy of this process's own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, folder / NAME
@@ -140,7 +145,7 @@ class Index:
         self._unsaved = 0
         self.refresh()
         if self._unsaved >= SAVE_BYTES:
-            with suppress(OSError):  # where this process may not write, reading goes without
+            with suppress(OSError, sqlite3.Error):  # where this process may not write, reading goes without
                 self.save()
 
     def refresh(self) -> None:
@@ -183,6 +188,10 @@ class Index:
         """What is known of a log."""
         return self._states().get(log) or _State(log)
 
+    def finished(self, key: Key) -> bool:
+        """Whether this episode is stored without an error."""
+        return any(self.select("1", "task = ? AND seed = ? AND sample = ? AND error = ''", key))
+
     def newest(self, writer: int) -> int:
         """The log that a writer goes on with."""
         return max((log for log in self._states() if log // _LOGS == writer), default=writer * _LOGS)
@@ -215,16 +224,21 @@ class Index:
         return max(SAVE_BYTES, sum(state.end for state in self._states().values()) // 16)
 
     def save(self) -> None:
-        """Write the index, if it knows anything. An `OSError` leaves what was there."""
+        """Write the index, if it knows anything. An `OSError` or one of SQLite's leaves what was there."""
         self.refresh()
         if not self._unsaved:
             return
-        data = memoryview(self._db.serialize())  # of a long run it is large: no copies
         temporary = self.folder / f".{NAME}-{uuid4().hex}"
         try:
-            with temporary.open("wb") as file:  # not made durable: what a loss of power leaves of it fails the checksum
-                for part in (data[: _SUM.start], _sum(data), data[_SUM.stop :]):
-                    file.write(part)
+            temporary.touch()  # what stands against it is said better by the system than by SQLite
+            with closing(_opened(temporary, "nolock=1")) as file:
+                # Not made durable: what a loss of power leaves of it fails the checksum.
+                file.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+                self._db.backup(file)
+            found = _sum(temporary)
+            with temporary.open("r+b") as file:
+                file.seek(_SUM)
+                file.write(found)
             temporary.replace(self.path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -255,12 +269,13 @@ def forget(folder: Path) -> None:
 
 
 def _load(path: Path) -> sqlite3.Connection:
-    """The saved index in memory, or an empty one where there is none of this form, or a damaged one."""
-    db = _connected()
+    """A copy of the saved index, or an empty one where there is none of this form, or a damaged one."""
     try:
-        data = path.read_bytes()
-        if data[_SUM] == _sum(memoryview(data)):
-            db.deserialize(data)
+        found = _sum(path)
+        with closing(_opened(path, "mode=ro&immutable=1")) as file:  # no locks; another writer's has another file
+            db = _connected()
+            file.backup(db)
+        if db.execute("PRAGMA user_version").fetchone()[0] == int.from_bytes(found, "big", signed=True):
             db.execute("SELECT 1 FROM logs")
             return db
     except (OSError, sqlite3.Error):
@@ -268,9 +283,19 @@ def _load(path: Path) -> sqlite3.Connection:
     return _empty()
 
 
-def _sum(data: memoryview) -> bytes:
-    """The checksum of an index, its own place left out; an index of another schema has another one."""
-    return crc32(data[_SUM.stop :], crc32(data[: _SUM.start], crc32(_SCHEMA.encode()))).to_bytes(4, "big")
+def _sum(path: Path) -> bytes:
+    """The checksum of an index file, its own place left out; an index of another schema has another one."""
+    found = crc32(_SCHEMA.encode())
+    with path.open("rb") as file:
+        found = crc32(file.read(_SUM), found)
+        file.seek(_SUM + 4)
+        while part := file.read(1 << 20):
+            found = crc32(part, found)
+    return found.to_bytes(4, "big")
+
+
+def _opened(path: Path, how: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
 
 
 class _Database(sqlite3.Connection):
@@ -279,7 +304,9 @@ class _Database(sqlite3.Connection):
 
 
 def _connected() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:", check_same_thread=False, factory=_Database)
+    db = sqlite3.connect("", check_same_thread=False, factory=_Database)  # no name: a temporary database
+    db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+    return db
 
 
 def _empty() -> sqlite3.Connection:

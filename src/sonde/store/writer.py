@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from sonde.core import StoreError, Trajectory, UserError, invalid
 from sonde.core.checked import checked
 
 from .codec import encode
+from .finished import Finished
 from .folder import claim, read_config
 from .index import WRITERS, Index, Key, log_path
 from .log import Closing, Log, StoreWarning, tell
@@ -33,8 +34,7 @@ class RunWriter(Closing):
         self.config: dict[str, Any] = read_config(folder)["config"]
         self._index = Index(folder)
         tell(self._index.damage)
-        done = self._index.select("task, seed, sample", "error = ''")
-        self._finished = {Key(task, int(seed), sample) for task, seed, sample in done}
+        self._finished = Finished(self._index)
         self._log = self._open(self._index.newest(writer))
 
     @classmethod
@@ -58,9 +58,9 @@ class RunWriter(Closing):
             raise
 
     @property
-    def finished(self) -> frozenset[Key]:
-        """The keys `(task.id, seed, sample)` of all episodes stored without error."""
-        return frozenset(self._finished)
+    def finished(self) -> Set[Key]:
+        """The keys `(task.id, seed, sample)` of all episodes stored without error, as they are at any time."""
+        return self._finished
 
     def append(self, trajectory: Trajectory) -> None:
         """Store a finished episode. It is on disk after the next flush; see `sonde.store.log` for when that is.
@@ -101,6 +101,7 @@ class RunWriter(Closing):
             said = getattr(e, "strerror", None) or e
             why = f"not written ({said}); nothing is lost, the next opening reads the logs instead"
             warnings.warn(f"{self._index.path}: {why}", StoreWarning, 2)
+        self._finished.settle()
 
     def close(self) -> None:
         """Flush, make everything durable and let another process be this writer. Idempotent."""

@@ -1,0 +1,47 @@
+"""LMRL-Gym's endgames with every man told by its square, `White king e 1`, and moves without the signs of check.
+
+In FEN a square is a character that many others stand before. GPT-2 learns to count them; a small Llama with random
+weights does not in minutes. Told so, where a man stands is one token (`network.py`), and so is a move. What there is to
+learn about chess stays: which moves are legal, and which are good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from sonde.core import AGENT, Frozen, Rng, Step
+from sonde.envs.chess import Chess, State
+from sonde.rules import boards
+
+MEN = {"K": "White king", "Q": "White queen", "R": "White rook", "k": "Black king"}
+
+
+def listed(fen: str) -> str:
+    """The men and where they stand, White's king first.
+
+    >>> listed("4k3/8/8/8/8/8/8/Q3K3 w - - 0 1")
+    'White king e 1. White queen a 1. Black king e 8.'
+    """
+    found = boards.board(fen).piece_map()
+    men = [(man.symbol(), square) for square, man in sorted(found.items())]
+    rows = [(kind, square) for kind in MEN for symbol, square in men if symbol == kind]
+    return " ".join(f"{MEN[kind]} {'abcdefgh'[square % 8]} {square // 8 + 1}." for kind, square in rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedMen(Chess):
+    """See the module."""
+
+    preset: str = "endgames"
+
+    def say(self, answer: str) -> str:
+        return super().say(answer.rstrip("+#"))
+
+    def intro(self, state: State, seat: str) -> str:
+        return listed(state.fen)
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        found = super().step(state, text, rng)
+        after = cast("State", found.state)
+        return found._replace(told=Frozen({AGENT: listed(after.fen)})) if after.seat == AGENT else found

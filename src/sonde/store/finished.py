@@ -1,0 +1,40 @@
+"""The keys of a run's finished episodes, looked up in its index: of a million no set is held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from typing import Any
+
+from .index import Index, Key
+
+
+class Finished(Set[Key]):
+    """What the index knows to be stored without an error, and what was added since it last looked at the logs."""
+
+    def __init__(self, index: Index) -> None:
+        self._index, self._since = index, set[Key]()
+        self.settle()
+
+    def add(self, key: Key) -> None:
+        """A key that is not among them yet."""
+        self._since.add(key)
+
+    def settle(self) -> None:
+        """The index has looked: forget what it knows by now."""
+        self._since = {key for key in self._since if not self._index.finished(key)}
+        self._known: int = next(self._index.select("count(*)", "error = ''"))[0]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._since or (isinstance(key, tuple) and self._index.finished(Key(*key)))
+
+    def __iter__(self) -> Iterator[Key]:
+        rows = self._index.select("task, seed, sample", "error = ''", order="task, seed, sample")
+        yield from (Key(task, int(seed), sample) for task, seed, sample in rows)
+        yield from self._since
+
+    def __len__(self) -> int:
+        return self._known + len(self._since)
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> frozenset[Any]:
+        return frozenset(it)
