@@ -45,11 +45,8 @@ class Reads(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
-        chosen = name.startswith("index") and any(
-            i is not None and i.dtype in (torch.bool, torch.uint8)
-            for i in (args[1] if name.startswith("index_put") or name == "index" else ())
-        )
-        if name in READS or chosen:
+        places = args[1] if name in ("index", "index_put", "index_put_") else ()
+        if name in READS or any(i is not None and i.dtype == torch.bool for i in places):
             self.found.append(name)
         return func(*args, **(kwargs or {}))
 
@@ -109,11 +106,11 @@ def test_once_per_step(kind: str, attention: str, sampling: Sampling) -> None:
     assert waits(kind, attention, sampling) == ["tolist"] * 8
 
 
+CUTS = st.tuples(st.sampled_from([0.0, 0.7, 2.0]), st.sampled_from([0.0, 0.2]), st.sampled_from([0.1, 0.6, 1.0]))
+
+
 @settings(max_examples=30)
-@given(
-    seed=st.integers(0, 2**32),
-    cuts=st.lists(st.tuples(st.sampled_from([0.0, 0.7, 2.0]), st.sampled_from([0.0, 0.2]), st.sampled_from([0.1, 0.6, 1.0])), min_size=1, max_size=6),
-)  # fmt: skip
+@given(seed=st.integers(0, 2**32), cuts=st.lists(CUTS, min_size=1, max_size=6))
 def test_how_many_are_looked_at_first_changes_nothing(seed: int, cuts: list[tuple[float, float, float]]) -> None:
     """Nor who else is in the batch: every row is drawn as it is alone."""
     logits = 3 * torch.randn(len(cuts), 40, generator=torch.Generator().manual_seed(seed))

@@ -85,7 +85,7 @@ def _pick(
 
 
 def truncate(probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor | None, top: int) -> tuple[Tensor, Tensor | None]:
-    """Which tokens stay, the most likely one always; and for which rows the `top` most likely ones suffice to say so."""
+    """Which tokens stay, the most likely always; and for which rows the `top` most likely ones suffice for that."""
     keep_BV = probs_BV >= min_p_B1 * probs_BV.amax(-1, keepdim=True)
     if top_p_B1 is None:
         return keep_BV, None
