@@ -205,12 +205,14 @@ def test_min_p_and_top_p_by_hand() -> None:
     probs = torch.tensor([[0.5, 0.3, 0.15, 0.05]] * 4)
     min_p = torch.tensor([[0.0], [0.3], [0.31], [1.0]])
     top_p = torch.tensor([[1.0], [1.0], [0.7], [1.0]])
-    kept = truncate(probs, min_p, top_p).tolist()
+    kept = truncate(probs, min_p, top_p, 4)[0].tolist()
     assert kept[0] == [True] * 4
     assert kept[1] == [True, True, True, False]  # 0.15 >= 0.3 * 0.5 > 0.05
     assert kept[2] == [True, True, False, False]  # 0.15 < 0.31 * 0.5, and 0.5 + 0.3 >= 0.7
     assert kept[3] == [True, False, False, False]
-    assert truncate(probs[:1], min_p[:1], torch.tensor([[0.5]])).tolist() == [[True, False, False, False]]
+    assert truncate(probs[:1], min_p[:1], torch.tensor([[0.5]]), 4)[0].tolist() == [[True, False, False, False]]
+    _, enough = truncate(probs, min_p, torch.tensor([[0.4], [0.6], [0.81], [1.0]]), 2)
+    assert enough is not None and enough.tolist() == [True, True, False, True]  # the likeliest two have 0.8
 
 
 def test_draws_invert_the_distribution() -> None:

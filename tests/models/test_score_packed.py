@@ -19,8 +19,9 @@ from sonde.models.hf import HF
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from sonde.models.attend import of_config  # noqa: E402 (needs torch)
 from sonde.models.requests import Score, Stats  # noqa: E402
-from sonde.models.score import Scorer, _windows  # noqa: E402 (needs torch)
+from sonde.models.score import Scorer  # noqa: E402
 
 from .test_hf import plain_logprobs, run  # noqa: E402
 from .tiny import TEXT, model, tokenizer  # noqa: E402
@@ -35,11 +36,13 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma3": ("gemma3_text", {"sliding_window_pattern": 2, "query_pre_attn_scalar": 8, **SLIDING}),
     "gpt2": ("gpt2", {"n_embd": 32, "n_head": 4, "n_layer": 2, "n_positions": 512}),
 }
+SLOPES = {"bloom": ("bloom", {"n_head": 4, "n_layer": 2})}
+"""Makes slopes of the mask of two dimensions, and takes no other."""
 
 
 @cache
 def network(kind: str, attention: str) -> Any:
-    name, changes = KINDS[kind]
+    name, changes = (KINDS | SLOPES)[kind]
     return model(name, attn_implementation=attention, **changes)
 
 
@@ -101,13 +104,19 @@ def test_where_no_mask_can_be_given_every_run_is_a_pass(asked: list[Score], toke
     check(network(kind, "sdpa"), asked, tokens, packed=False)
 
 
+@settings(max_examples=5)
+@given(asked=requests())
+def test_a_model_that_takes_no_masks_of_its_own_is_given_none(asked: list[Score]) -> None:
+    check(network("bloom", "eager"), asked, 256)
+
+
 def test_which_masks_a_model_takes() -> None:
     """None where it takes none; a window where its layers slide, and only if they do."""
 
     def windows(kind: str, attention: str = "sdpa", **changes: Any) -> Any:
         config = transformers.AutoConfig.for_model(kind, **changes)
         config._attn_implementation = attention
-        return _windows(config)
+        return of_config(config)[1]
 
     full, sliding = {"full_attention": None}, {"sliding_attention": 8}
     assert windows("llama") == windows("gpt2") == full

@@ -64,8 +64,8 @@ def tree(seed: int) -> Tree:
 def drawn_from(logits_XV: Tensor, temperature: float, min_p: float) -> Tensor:
     """The log-probabilities of the distribution at each node; what is cut off stays cut off."""
     probs_XV = torch.softmax(logits_XV / temperature, -1)
-    limits = torch.full((len(probs_XV), 1), min_p, dtype=torch.float64), torch.ones(len(probs_XV), 1)
-    kept_XV = truncate(probs_XV.detach(), *limits)
+    limits = torch.full((len(probs_XV), 1), min_p, dtype=torch.float64)
+    kept_XV, _ = truncate(probs_XV.detach(), limits, None, TOKENS)
     cut_XV = torch.where(kept_XV, probs_XV, 0.0)
     return (cut_XV / cut_XV.sum(-1, keepdim=True)).clamp_min(1e-300).log()
 

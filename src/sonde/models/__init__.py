@@ -1,7 +1,7 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
 HELPERS = (
-    *("batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint", "fetch", "heads", "hub"),
+    *("attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint", "fetch", "heads", "hub"),
     *("masking", "pool", "quiet", "reply", "requests", "retry", "saving", "score", "shipped"),
     *("slots", "templates", "tokens", "tree", "weights"),
 )

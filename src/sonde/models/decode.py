@@ -21,9 +21,10 @@ from torch import Tensor
 
 from sonde.core.errors import WorldError
 
+from .attend import masks, windows
 from .batching import Ticket
 from .chat import common
-from .draw import draw
+from .draw import draw, put
 from .requests import Feed, Generate, Generated, Score, Stats, mark
 from .score import Scorer, Steer, out_of_memory
 from .slots import Beside, Deck, Slots, layers
@@ -91,6 +92,7 @@ class Engine:
         self.slots = Slots(kv_bytes)
         every = n_layers if beside is None else n_layers + layers(beside)
         self.deck = Deck(every)
+        self.windows = windows(self.model)
         self.scorer = self.ranker = Scorer(model, n_layers=n_layers, stats=self.stats)
         valuer = model if beside is None else beside
         if rank is not None:
@@ -350,15 +352,19 @@ class Engine:
     def _forward(self, tokens: Sequence[Sequence[int]], first: int) -> Tensor:
         """Logits of the last column after feeding `tokens` to the deck's rows from `first` on, (B, 1, V)."""
         fed, device = len(tokens[0]), self.model.device
-        lengths_B1 = torch.tensor(self.deck.lengths[first : first + len(tokens)], device=device)[:, None]
-        width = max(fed, *self.deck.lengths[first : first + len(tokens)])
+        lengths = self.deck.lengths[first : first + len(tokens)]
+        lengths_B1, width = put(lengths, device, torch.int64)[:, None], max(fed, *lengths)
         if fed == 1:
             width += (
                 1  # a masked column: without any mask, single queries take a path that is 5 times slower in bfloat16
             )
+        back_S = torch.arange(width - 1, -1, -1, device=device)
+        mask: Any = back_S < lengths_B1
+        if fed == 1 and self.windows is not None:
+            mask = masks(self.model, self.windows, mask[:, None], back_S)
         out = self.model(
-            input_ids=torch.tensor(tokens, device=device),
-            attention_mask=torch.arange(width, device=device) >= width - lengths_B1,
+            input_ids=put(tokens, device, torch.int64),
+            attention_mask=mask,
             position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),
             past_key_values=self.deck.open(first, first + len(tokens), width, fed),
             use_cache=True,

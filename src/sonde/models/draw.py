@@ -19,7 +19,7 @@ from sonde.core.model import Sampling
 from sonde.core.seeding import derive
 
 NUCLEUS = 512
-"""Most likely tokens looked at first for top-p."""
+"""Most likely tokens looked at first for top-p. They are nearly always enough, and all of them cost a sort."""
 
 
 def uniform(sampling: Sampling, position: int) -> float:
@@ -27,17 +27,36 @@ def uniform(sampling: Sampling, position: int) -> float:
     return (derive(sampling.seed, "token", position) >> 11) * 2.0**-53
 
 
-def draw(logits_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int]) -> tuple[list[int], list[float]]:
+def put(values: Sequence[object], device: torch.device, dtype: torch.dtype) -> Tensor:
+    """These numbers on a device. From pinned memory a GPU takes them when it comes to it, and nobody waits."""
+    host = torch.tensor(values, dtype=dtype)
+    return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)
+
+
+def draw(
+    logits_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int], *, top: int = NUCLEUS
+) -> tuple[list[int], list[float]]:
     """Token ids and their natural log-probabilities before truncation, one of each per row: at the row's temperature,
-    or at 1 where that is 0."""
+    or at 1 where that is 0. Where there is a nucleus, the `top` most likely tokens are looked at first.
+
+    A GPU is waited for once, for all that it has to tell.
+    """
+    device = logits_BV.device
+    warm = [s.temperature > 0 for s in samplings]
     logprobs_BV = torch.log_softmax(_warmed(logits_BV.float(), samplings), -1)
-    tokens_B = logprobs_BV.argmax(-1)
-    warm = [i for i, s in enumerate(samplings) if s.temperature > 0]
-    if warm:
-        rows_BV = logprobs_BV if len(warm) == len(samplings) else logprobs_BV[warm]
-        tokens_B[warm] = _pick(rows_BV, [samplings[i] for i in warm], [positions[i] for i in warm])
+    tokens_B = enough_B = None
+    if any(warm):
+        tokens_B, enough_B = _pick(logprobs_BV, samplings, positions, top)
+    if not all(warm):
+        most_B = logprobs_BV.argmax(-1)
+        tokens_B = most_B if tokens_B is None else torch.where(put(warm, device, torch.bool), tokens_B, most_B)
+    assert tokens_B is not None
     chosen_B = logprobs_BV.gather(-1, tokens_B[:, None])[:, 0]
-    return tokens_B.tolist(), chosen_B.tolist()
+    told = [tokens_B, chosen_B] if enough_B is None else [tokens_B, chosen_B, enough_B]
+    tokens, logprobs, *enough = torch.stack([t.double() for t in told]).tolist()  # exact: ids are below 2^53
+    if enough and not all(enough[0]) and top < logits_BV.shape[-1]:
+        return draw(logits_BV, samplings, positions, top=logits_BV.shape[-1])
+    return [int(token) for token in tokens], logprobs
 
 
 def _warmed(logits_BV: Tensor, samplings: Sequence[Sampling]) -> Tensor:
@@ -45,37 +64,34 @@ def _warmed(logits_BV: Tensor, samplings: Sequence[Sampling]) -> Tensor:
     temperatures = [s.temperature or 1.0 for s in samplings]
     if all(t == 1.0 for t in temperatures):
         return logits_BV
-    return logits_BV / torch.tensor(temperatures, device=logits_BV.device)[:, None]
+    return logits_BV / put(temperatures, logits_BV.device, torch.float32)[:, None]
 
 
-def _pick(logprobs_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int]) -> Tensor:
-    def column(values: Sequence[float], dtype: torch.dtype = torch.float32) -> Tensor:
-        return torch.tensor(values, dtype=dtype, device=logprobs_BV.device)[:, None]
-
-    probs_BV = torch.softmax(logprobs_BV, -1)
-    keep_BV = truncate(probs_BV, column([s.min_p for s in samplings]), column([s.top_p for s in samplings]))
-    reached_BV = probs_BV.masked_fill_(~keep_BV, 0.0).cumsum(-1, dtype=torch.float64)
+def _pick(
+    logprobs_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int], top: int
+) -> tuple[Tensor, Tensor | None]:
+    """A token for every row; and, where there is a nucleus, whether `top` tokens were enough to find it."""
+    cuts = [(s.min_p, s.top_p) if s.temperature > 0 else (0.0, 1.0) for s in samplings]
     uniforms = [uniform(s, n) for s, n in zip(samplings, positions, strict=True)]
-    wanted_B1 = column(uniforms, torch.float64) * reached_BV[:, -1:]
+    columns_B3 = put([(*c, u) for c, u in zip(cuts, uniforms, strict=True)], logprobs_BV.device, torch.float64)
+    min_p_B1, top_p_B1, uniform_B1 = columns_B3.split(1, -1)
+    nucleus = any(top_p < 1 for _, top_p in cuts)
+    probs_BV = torch.softmax(logprobs_BV, -1)
+    keep_BV, enough_B = truncate(probs_BV, min_p_B1.float(), top_p_B1.float() if nucleus else None, top)
+    reached_BV = probs_BV.masked_fill_(~keep_BV, 0.0).cumsum(-1, dtype=torch.float64)
+    wanted_B1 = uniform_B1 * reached_BV[:, -1:]
     last = reached_BV.shape[-1] - 1  # past it only where the probabilities are not numbers
-    return torch.searchsorted(reached_BV, wanted_B1, right=True)[:, 0].clamp_(max=last)
+    return torch.searchsorted(reached_BV, wanted_B1, right=True)[:, 0].clamp_(max=last), enough_B
 
 
-def truncate(probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor) -> Tensor:
-    """Which tokens stay. The most likely one always does."""
+def truncate(probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor | None, top: int) -> tuple[Tensor, Tensor | None]:
+    """Which tokens stay, the most likely always; and for which rows the `top` most likely ones suffice for that."""
     keep_BV = probs_BV >= min_p_B1 * probs_BV.amax(-1, keepdim=True)
-    rows = (top_p_B1[:, 0] < 1).nonzero()[:, 0]
-    if len(rows):
-        keep_BV[rows] &= _nucleus(probs_BV[rows], top_p_B1[rows])
-    return keep_BV
-
-
-def _nucleus(probs_BV: Tensor, top_p_B1: Tensor) -> Tensor:
-    size = probs_BV.shape[-1]
-    for k in (min(NUCLEUS, size), size):  # the top few nearly always suffice, and all of them cost a sort
-        top_BK, order_BK = probs_BV.topk(k)
-        reached_BK = top_BK.cumsum(-1, dtype=torch.float64)
-        if (reached_BK[:, -1:] >= top_p_B1).all():
-            break
-    before_BK = reached_BK - top_BK
-    return torch.zeros_like(probs_BV, dtype=torch.bool).scatter_(-1, order_BK, before_BK < top_p_B1)
+    if top_p_B1 is None:
+        return keep_BV, None
+    top_BK, order_BK = probs_BV.topk(min(top, probs_BV.shape[-1]))
+    reached_BK = top_BK.cumsum(-1, dtype=torch.float64)
+    whole_B1 = top_p_B1 >= 1
+    inside_BK = (reached_BK - top_BK < top_p_B1) | whole_B1
+    inside_BV = whole_B1.expand_as(probs_BV).clone().scatter_(-1, order_BK, inside_BK)
+    return keep_BV & inside_BV, ((reached_BK[:, -1:] >= top_p_B1) | whole_B1)[:, 0]

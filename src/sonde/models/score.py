@@ -6,9 +6,7 @@ comes before it is its cache, the keys and values of its ancestors; inside it a 
 its own path only, and positions count along the path. So every log-probability is that of a plain pass over its probe,
 and every distinct token is computed once.
 
-`eager` and `sdpa` attention take such a mask, one for each kind of layer (`full_attention`, and `sliding_attention`,
-which sees the last positions of its path only). Flash attention takes none, and of other kinds of layers the mask is
-not known here: there every run of the tree is a pass of its own, plain and causal.
+Where a model takes no such mask (`attend.py`), every run of the tree is a pass of its own, plain and causal.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 
 from sonde.core.errors import WorldError
 
+from .attend import masks, windows
 from .batching import Ticket
 from .requests import Score, Stats
 from .tree import Block, Run, Tree, blocks
@@ -39,8 +38,6 @@ LEAST_TOKENS = 32
 """The fewest that are tried where memory does not suffice for more."""
 LOGITS = 1 << 26
 """Most logits of one pass (256 MiB in float32)."""
-MASKED = ("eager", "sdpa")
-KINDS = ("full_attention", "sliding_attention")
 
 Steer = Callable[[Tensor, Tensor], Tensor]
 """From the last hidden states (rows, hidden size) and logits (rows, vocabulary) to the logits that are drawn from."""
@@ -82,13 +79,11 @@ class Scorer:
     ) -> None:
         self.model, self.n_layers, self.stats, self.steer = model, n_layers, stats, steer
         self.most = TOKENS.get(model.device.type, MOST_TOKENS)
-        self.windows = _windows(model.config)
+        self.windows = windows(model)
         self._tokens = self.most  # of a pass, less where memory did not suffice
         self._hidden: Tensor | None = None
         if steer is not None:
             assert valuer is not None
-            if _windows(valuer.config) != self.windows:
-                self.windows = None  # no mask is right for both
             valuer.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
@@ -201,32 +196,11 @@ class Scorer:
         """What each column sees, per kind of layer; None where all of it is one plain sequence."""
         if self.windows is None or all(a is b.parent for a, b in zip(block.runs, block.runs[1:], strict=False)):
             return None
-        at_T1 = positions_T[:, None]
         reach_S = torch.cat([torch.arange(n_before, device=positions_T.device), positions_T])
-        seen_TS = reach_S <= at_T1
+        back_TS = positions_T[:, None] - reach_S
+        seen_TS = back_TS >= 0
         seen_TS[:, n_before:] &= _ancestors(block).to(seen_TS.device)
-        masks = {kind: self._mask(seen_TS if window is None else seen_TS & (reach_S > at_T1 - window))
-                 for kind, window in self.windows.items()}  # fmt: skip
-        return masks if len(masks) > 1 else next(iter(masks.values()))
-
-    def _mask(self, seen_TS: Tensor) -> Tensor:
-        if self.model.config.get_text_config()._attn_implementation == "sdpa":
-            return seen_TS[None, None]
-        dtype = self.model.dtype
-        mask = torch.zeros_like(seen_TS, dtype=dtype).masked_fill_(~seen_TS, torch.finfo(dtype).min)
-        return mask[None, None]
-
-
-def _windows(config: Any) -> dict[str, int | None] | None:
-    """How far each kind of layer looks back, None being to the start; None at all where masks cannot be given."""
-    text = config.get_text_config()
-    if text._attn_implementation not in MASKED:
-        return None
-    window: int | None = getattr(text, "sliding_window", None) if getattr(text, "use_sliding_window", True) else None
-    kinds = set(getattr(text, "layer_types", None) or [KINDS[window is not None]])
-    if not kinds.issubset(KINDS):
-        return None
-    return {kind: window if kind == "sliding_attention" else None for kind in KINDS if kind in kinds}
+        return masks(self.model, self.windows, seen_TS[None], back_TS)
 
 
 def _ancestors(block: Block) -> Tensor:

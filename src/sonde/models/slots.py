@@ -39,6 +39,7 @@ from transformers.cache_utils import (
 
 from sonde.core.errors import UserError
 
+from .attend import windows
 from .chat import common
 
 KV = list[Tensor | None]
@@ -349,6 +350,7 @@ class Beside(torch.nn.Module):
         super().__init__()
         self.first, self.second, self._cut = first, second, layers(first)
         self.device, self.dtype, self.config = first.device, first.dtype, first.config
+        self._supports_attention_backend = windows(first, second) is not None  # as transformers' own models say it
 
     def forward(self, *, past_key_values: Cache, **inputs: Any) -> Any:
         own, others = past_key_values.layers[: self._cut], past_key_values.layers[self._cut :]
