@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple
 from itertools import combinations
+from math import inf
 
 import numpy as np
 import pytest
@@ -215,7 +216,7 @@ def test_the_score_of_lmrl_gym_by_hand() -> None:
     assert anchored_score(69.32, **maze) == pytest.approx(150.0)
 
 
-@pytest.mark.parametrize("points", [(0.0, 0.0, 1.0), (0.0, 2.0, 1.0), (0.0, float("nan"), 1.0)])
+@pytest.mark.parametrize("points", [(0.0, 0.0, 1.0), (0.0, 2.0, 1.0), (0.0, float("nan"), 1.0), (-inf, 0.0, 1.0)])
 def test_points_out_of_order_are_refused(points: tuple[float, float, float]) -> None:
     with pytest.raises(UserError, match="anchored_score: got low="):
         anchored_score(0.5, low=points[0], average=points[1], high=points[2])

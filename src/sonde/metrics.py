@@ -306,8 +306,10 @@ def anchored_score(raw: float, *, low: float, average: float, high: float) -> fl
     >>> [anchored_score(x, low=-101, average=-83, high=-6.84) for x in (-101, -83, -6.84, -44.92)]
     [0.0, 50.0, 100.0, 75.0]
     """
-    if not low < average < high:
-        raise UserError(f"anchored_score: got low={low}, average={average}, high={high}, allowed: low < average < high")
+    if not (math.isfinite(high - low) and low < average < high):
+        raise UserError(
+            f"anchored_score: got low={low}, average={average}, high={high}, allowed: finite, low < average < high"
+        )
     if raw < average:
         return 50.0 * (raw - low) / (average - low)
     return 50.0 + 50.0 * (raw - average) / (high - average)
