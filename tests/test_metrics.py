@@ -179,6 +179,7 @@ def test_differences_that_are_all_equal_do_not_collapse() -> None:
     assert str(found) == "-1.000 [-1.000, -0.722]"
     assert str(difference(won, lost)) == "1.000 [0.722, 1.000]"
     assert str(difference(won, won)) == "0.000 [-0.139, 0.139]"
+    assert difference(lost, won, bounds=(-6.0, 6.0)) == found  # nothing but 0 and 1 occurs
     assert str(difference([[3.0]] * 20, [[5.0]] * 20, bounds=(0.0, 6.0))) == "-2.000 [-2.556, -0.887]"
     seeds = difference_over_seeds([won] * 3, [lost] * 3)
     assert (seeds.mean, seeds.high) == (1.0, 1.0) and seeds.low == pytest.approx(1 - 2 * unseen(3))

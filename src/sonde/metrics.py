@@ -88,8 +88,8 @@ def estimate(table: Table, *, bounds: Bounds = _UNBOUNDED) -> Estimate:
 def difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = None) -> Estimate:
     """Mean of a - b over tasks that both played, row by row, with a paired bootstrap interval over tasks.
 
-    `bounds` are those of a value of a or b, by default 0 and 1 where no other values occur, else none. Where all tasks
-    differ alike, see `mean`.
+    `bounds` are those of a value of a or b, by default none; 0 and 1 where no other values occur, as in `estimate`.
+    Where all tasks differ alike, see `mean`.
     """
     if len(a) != len(b):
         raise UserError(f"difference: got {len(a)} and {len(b)} tasks, allowed: the same tasks in both")
@@ -184,8 +184,10 @@ def _binary(table: Table) -> bool:
 
 def _apart(bounds: Bounds | None, tables: Sequence[Table]) -> Bounds:
     """How far two values may be apart."""
-    if bounds is None:
-        bounds = (0.0, 1.0) if all(map(_binary, tables)) else _UNBOUNDED
+    if all(map(_binary, tables)):
+        bounds = (0.0, 1.0)
+    elif bounds is None:
+        bounds = _UNBOUNDED
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
