@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple
 from itertools import combinations
+from math import inf
 
 import numpy as np
 import pytest
@@ -178,6 +179,7 @@ def test_differences_that_are_all_equal_do_not_collapse() -> None:
     assert str(found) == "-1.000 [-1.000, -0.722]"
     assert str(difference(won, lost)) == "1.000 [0.722, 1.000]"
     assert str(difference(won, won)) == "0.000 [-0.139, 0.139]"
+    assert difference(lost, won, bounds=(-6.0, 6.0)) == found  # nothing but 0 and 1 occurs
     assert str(difference([[3.0]] * 20, [[5.0]] * 20, bounds=(0.0, 6.0))) == "-2.000 [-2.556, -0.887]"
     seeds = difference_over_seeds([won] * 3, [lost] * 3)
     assert (seeds.mean, seeds.high) == (1.0, 1.0) and seeds.low == pytest.approx(1 - 2 * unseen(3))
@@ -215,7 +217,7 @@ def test_the_score_of_lmrl_gym_by_hand() -> None:
     assert anchored_score(69.32, **maze) == pytest.approx(150.0)
 
 
-@pytest.mark.parametrize("points", [(0.0, 0.0, 1.0), (0.0, 2.0, 1.0), (0.0, float("nan"), 1.0)])
+@pytest.mark.parametrize("points", [(0.0, 0.0, 1.0), (0.0, 2.0, 1.0), (0.0, float("nan"), 1.0), (-inf, 0.0, 1.0)])
 def test_points_out_of_order_are_refused(points: tuple[float, float, float]) -> None:
     with pytest.raises(UserError, match="anchored_score: got low="):
         anchored_score(0.5, low=points[0], average=points[1], high=points[2])

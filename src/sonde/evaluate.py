@@ -316,7 +316,9 @@ class Comparison:
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
     """A - B, paired by task; within a task that both have begun, what is missing counts as in an evaluation."""
     if a.env != b.env:
-        raise UserError(f"compare: got {a.env} and {b.env}, allowed: the same environment in both")
+        apart = [key for key in {**a.env, **b.env} if a.env.get(key) != b.env.get(key)]
+        got = " and ".join(", ".join(f"{key} {e.env.get(key)}" for key in apart) for e in (a, b))
+        raise UserError(f"compare: env: got {got}, allowed: the same environment in both")
     shared = sorted({r.task for r in a.rows} & {r.task for r in b.rows})
     if not shared:
         raise UserError("compare: the two evaluations share no task")

@@ -88,8 +88,8 @@ def estimate(table: Table, *, bounds: Bounds = _UNBOUNDED) -> Estimate:
 def difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = None) -> Estimate:
     """Mean of a - b over tasks that both played, row by row, with a paired bootstrap interval over tasks.
 
-    `bounds` are those of a value of a or b, by default 0 and 1 where no other values occur, else none. Where all tasks
-    differ alike, see `mean`.
+    `bounds` are those of a value of a or b, by default none; 0 and 1 where no other values occur, as in `estimate`.
+    Where all tasks differ alike, see `mean`.
     """
     if len(a) != len(b):
         raise UserError(f"difference: got {len(a)} and {len(b)} tasks, allowed: the same tasks in both")
@@ -184,8 +184,10 @@ def _binary(table: Table) -> bool:
 
 def _apart(bounds: Bounds | None, tables: Sequence[Table]) -> Bounds:
     """How far two values may be apart."""
-    if bounds is None:
-        bounds = (0.0, 1.0) if all(map(_binary, tables)) else _UNBOUNDED
+    if all(map(_binary, tables)):
+        bounds = (0.0, 1.0)
+    elif bounds is None:
+        bounds = _UNBOUNDED
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
@@ -306,8 +308,10 @@ def anchored_score(raw: float, *, low: float, average: float, high: float) -> fl
     >>> [anchored_score(x, low=-101, average=-83, high=-6.84) for x in (-101, -83, -6.84, -44.92)]
     [0.0, 50.0, 100.0, 75.0]
     """
-    if not low < average < high:
-        raise UserError(f"anchored_score: got low={low}, average={average}, high={high}, allowed: low < average < high")
+    if not (math.isfinite(high - low) and low < average < high):
+        raise UserError(
+            f"anchored_score: got low={low}, average={average}, high={high}, allowed: finite, low < average < high"
+        )
     if raw < average:
         return 50.0 * (raw - low) / (average - low)
     return 50.0 + 50.0 * (raw - average) / (high - average)

@@ -89,7 +89,7 @@ class OnRay:
 def _knock(address: str) -> None:
     """Raises `OSError` where nothing listens, which Ray finds out in minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdigit():
+    if host and port.isdecimal():
         socket.create_connection((host, int(port)), PATIENCE).close()
 
 

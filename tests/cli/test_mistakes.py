@@ -94,6 +94,7 @@ def test_a_mistake_is_named(args: list[str], says: str) -> None:
     [
         (["show", "masterminf"], "environment: unknown name 'masterminf' (did you mean 'mastermind'?)"),
         (["eval", "mastermind", "--bogus"], "No such option: --bogus"),
+        (["models", "brew"], "No such command 'brew'. Allowed: "),
         ([*RANDOM, "--runs", "taken"], "taken/"),
     ],
 )

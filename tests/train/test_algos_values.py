@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.core import UserError
 from sonde.train.credit import whiten
 
 pytest.importorskip("torch")
@@ -227,3 +228,16 @@ def test_whiten_by_hand() -> None:
     assert of_torch.dtype == torch.float64
     assert of_torch.tolist() == pytest.approx(whiten(values).tolist(), abs=1e-15)
     assert whiten(np.full(3, 7.0)).tolist() == [0.0, 0.0, 0.0]
+    assert whiten([]).tolist() == []
+    assert whiten(torch.tensor([1, 3]), eps=0.0).tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_shapes_that_differ_are_refused(case: Case) -> None:
+    """A column beside rows of tokens would be spread over all of them, and counted as often."""
+    for name in case.given().keys() - {"agent_RT", "discount", "tau", "cql", "clip", "value_clip", "value_weight"}:
+        wrong = case.given()[name][:, :1] if name != "final_R" else case.given()[name][:1]
+        with pytest.raises(UserError, match=f"{name}: shape: got"):
+            case.loss(**{**case.given(), name: wrong})
+    with pytest.raises(UserError, match=r"agent_RT: got torch.float64, allowed: torch.bool"):
+        case.loss(**{**case.given(), "agent_RT": AGENT.double()})

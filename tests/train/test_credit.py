@@ -173,6 +173,8 @@ def test_belief_rewards_by_hand() -> None:
         belief_rewards([0.0, 0.0], [1.0], end=0.0, won=True)
     with pytest.raises(UserError, match="finite"):
         belief_rewards([0.0, 0.0], [1.0, math.nan], end=0.0, won=False)
+    with pytest.raises(UserError, match="belief_rewards: end: got nan, allowed: a finite number"):
+        belief_rewards([0.0], [1.0], end=math.nan, won=True)
 
 
 def test_bad_settings_per_turn_are_refused() -> None:
@@ -182,6 +184,9 @@ def test_bad_settings_per_turn_are_refused() -> None:
         TurnWise(eps=-1.0)
     with pytest.raises(UserError, match=r"scores: got .*nan"):
         ReturnToGo()({"g": [np.array([math.nan]), np.array([1.0])]})
+    for rows in ([1.0, 2.0], [[[1.0]]], [["much"]]):  # not one number per turn of each trajectory
+        with pytest.raises(UserError, match=r"scores: got .*, allowed: .*one per turn"):
+            turnwise({"g": rows})  # type: ignore[dict-item]
 
 
 games = st.lists(st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array), min_size=1, max_size=5)

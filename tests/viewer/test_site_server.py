@@ -85,6 +85,8 @@ def test_games_are_moved_from_their_own_pages_only(library: Library) -> None:
         begun = await ask("token/play", method="POST", data=form)
         assert begun.status == 200 and "/token/play/" in begun.url
         key = begun.url.split("/play/")[1]
+        unread = await ask("token/play", method="POST", data={"run": named(library, "entropy"), "turn": "²"})
+        assert unread.status == 404 and "turn: got" in unread.text
         moved = await ask(f"token/play/{key}", method="POST", data={"say": "0123"})
         assert "0123" in moved.text and moved.url.endswith(f"/play/{key}")
 
@@ -115,10 +117,11 @@ def test_pages_parts_and_json_are_served(library: Library) -> None:
 
 @pytest.mark.parametrize(("path", "why"), [
     ("nothing/here", "address: got"), ("run/nobody", "not among the 4 runs"), ("play/nobody", "no game"),
-    ("compare", "no run was picked"), ("assets/site.js", "assets: got"), ("training/x", "not among the 1 trainings"),
+    ("compare", "no run was picked"), ("assets/site.js", "assets: got"),
+    ("group/{run}/x/²", "seed: got"), ("training/x", "not among the 1 trainings"),
 ])  # fmt: skip
 def test_what_is_not_there_is_one_line_on_a_page(library: Library, path: str, why: str) -> None:
-    answer = get(library, f"token/{path}")
+    answer = get(library, f"token/{path.format(run=named(library, 'entropy'))}")
     assert answer.status == 404 and why in answer.text.replace("&#39;", "'")
     assert "Traceback" not in answer.text
 

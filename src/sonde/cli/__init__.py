@@ -66,7 +66,11 @@ def _usage(error: Exception) -> NoReturn:
     shown = getattr(error, "format_message", None)
     if shown is None:
         raise error
-    _fail(str(shown()), 2)
+    text, context = str(shown()), getattr(error, "ctx", None)
+    known = getattr(context and context.command, "list_commands", None)
+    if known is not None and text.startswith("No such command"):
+        text += f" Allowed: {', '.join(known(context))}."
+    _fail(text, 2)
 
 
 def _fail(message: str, status: int) -> NoReturn:

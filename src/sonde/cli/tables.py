@@ -240,7 +240,7 @@ def comparison(c: Comparison) -> Table:
     table = Table(title=f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks")
     for name in ("metric", "difference", "95 % interval"):
         table.add_column(name)
-    for name, value in (("success", c.success), ("score", c.score), ("turns", c.turns)):
+    for name, value in (("success", c.success), ("return", c.score), ("turns", c.turns)):
         table.add_row(name, f"{value.mean:+.3f}", f"[{value.low:+.3f}, {value.high:+.3f}]")
     return table
 

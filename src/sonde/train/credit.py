@@ -121,7 +121,9 @@ def whiten(values: Any, *, eps: float = 1e-8) -> Any:
     >>> whiten(np.array([1.0, 3.0]), eps=0.0).tolist()
     [-1.0, 1.0]
     """
-    found = values if hasattr(values, "mean") else np.asarray(values, np.float64)
+    found = 1.0 * (values if hasattr(values, "mean") else np.asarray(values, np.float64))  # whole numbers have no mean
+    if 0 in found.shape:
+        return found
     centred = found - found.mean()
     return centred / ((centred**2).mean() + eps) ** 0.5
 
@@ -163,9 +165,12 @@ def group_advantages(
 
 
 def _scores(scores: Sequence[float] | Values) -> Values:
-    values = np.asarray(scores, np.float64)
-    if not np.isfinite(values).all():
-        raise invalid("scores", values.tolist(), "finite numbers")
+    try:
+        values = np.asarray(scores, np.float64)
+    except (TypeError, ValueError):
+        raise invalid("scores", scores, "numbers, one per turn or per trajectory") from None
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise invalid("scores", values.tolist(), "finite numbers, one per turn or per trajectory")
     return values
 
 
@@ -336,6 +341,9 @@ def belief_rewards(
     >>> belief_rewards([0.0, -1.0, 0.0], [2.0, -3.0, 9.0], end=1.5, won=True).tolist()
     [1.7, 0.5, 1.5]
     """
+    for name, value in (("end", end), ("weight", weight)):
+        if not np.isfinite(value):
+            raise invalid(f"belief_rewards: {name}", value, "a finite number")
     r, g = _scores(rewards), np.array(gains, np.float64)
     if r.shape != g.shape:
         raise invalid("belief_rewards: gains", len(g), f"one per turn: {len(r)}")

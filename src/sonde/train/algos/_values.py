@@ -161,6 +161,17 @@ def masked(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
     return torch.where(agent_RT, values_RT, torch.zeros_like(values_RT))
 
 
+def alike(agent_RT: Tensor, **values: Tensor) -> None:
+    """Refuses a mask that is none, and what has other rows or tokens than it: torch would spread a column over all."""
+    if agent_RT.dtype != torch.bool:
+        raise invalid("agent_RT", agent_RT.dtype, torch.bool)
+    for name, given in values.items():
+        if given.shape[:2] != agent_RT.shape:
+            raise invalid(
+                f"{name}: shape", tuple(given.shape), f"rows and tokens as agent_RT has, {tuple(agent_RT.shape)}"
+            )
+
+
 def mean(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
     """Over the agent's tokens; 0 where there are none."""
     return masked(values_RT, agent_RT).sum() / agent_RT.sum().clamp(min=1)

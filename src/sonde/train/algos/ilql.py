@@ -35,6 +35,7 @@ from ._sums import token_metric, token_sum
 from ._values import (
     Limit,
     Valued,
+    alike,
     following,
     in_lines,
     masked,
@@ -85,6 +86,12 @@ def ilql_loss(
     cql: float,
 ) -> ILQLTerms:
     """See the module. Target values are those of the tokens that were said."""
+    alike(
+        agent_RT, q1_RTV=q1_RTV, q2_RTV=q2_RTV, token_RT=token_RT, v_RT=v_RT, target_q1_RT=target_q1_RT,
+        target_q2_RT=target_q2_RT, reward_RT=reward_RT,
+    )  # fmt: skip
+    if final_R.shape != agent_RT.shape[:1]:
+        raise invalid("final_R: shape", tuple(final_R.shape), f"one value per row, ({len(agent_RT)},)")
     (q1_RT, logp1_RT), (q2_RT, logp2_RT) = (said(q, token_RT, agent_RT) for q in (q1_RTV, q2_RTV))
     goal_RT = targets(reward_RT, v_RT, final_R, agent_RT, discount)
     least_RT = torch.minimum(masked(target_q1_RT, agent_RT), masked(target_q2_RT, agent_RT))

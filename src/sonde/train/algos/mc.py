@@ -26,7 +26,7 @@ from sonde.models.heads import HeadSpec
 
 from ..types import Batch, Loss
 from ._sums import token_metric, token_sum
-from ._values import Valued, in_lines, masked, mean, metrics, predicted, said, to_go, wide
+from ._values import Valued, alike, in_lines, masked, mean, metrics, predicted, said, to_go, wide
 
 
 class MCTerms(NamedTuple):
@@ -44,6 +44,7 @@ def squared(value_RT: Tensor, target_RT: Tensor, agent_RT: Tensor) -> Tensor:
 
 def mc_loss(*, q_RTV: Tensor, token_RT: Tensor, return_RT: Tensor, agent_RT: Tensor, cql: float) -> MCTerms:
     """See the module. `q_RTV[r, t]` are the values of all tokens that could stand at position t."""
+    alike(agent_RT, q_RTV=q_RTV, token_RT=token_RT, return_RT=return_RT)
     q_RT, logp_RT = said(wide(q_RTV), token_RT, agent_RT)
     q = mean(squared(q_RT, return_RT, agent_RT), agent_RT)
     conservative = mean(-logp_RT, agent_RT)

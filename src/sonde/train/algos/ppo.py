@@ -32,7 +32,7 @@ from sonde.models.heads import HeadSpec, Trunk
 
 from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import not_negative, on_agent, positive, required, token_metric, token_sum
-from ._values import masked, mean, predicted
+from ._values import alike, masked, mean, predicted
 from .grpo import clipped_loss, log_ratio
 
 
@@ -65,6 +65,10 @@ def ppo_loss(
     value_weight: float,
 ) -> PPOTerms:
     """See the module. No gradient flows through what was recorded: log-probabilities, values, advantages, returns."""
+    alike(
+        agent_RT, logprob_RT=logprob_RT, sampled_RT=sampled_RT, value_RT=value_RT, old_value_RT=old_value_RT,
+        advantage_RT=advantage_RT, return_RT=return_RT,
+    )  # fmt: skip
     sampled_RT, old_RT, advantage_RT, return_RT = (
         masked(x, agent_RT).detach() for x in (sampled_RT, old_value_RT, advantage_RT, return_RT)
     )

@@ -10,6 +10,7 @@ from sonde.core import UserError, identity
 from sonde.metrics import Estimate
 
 from .library import Library, Shelf
+from .links import whole
 from .runs import Headline, headline_of
 
 PER_PAGE = 100
@@ -86,13 +87,13 @@ def page(library: Library, a: str, b: str, query: Mapping[str, str], per_page: i
     pairs.sort(key=lambda p: (p.index, p.task, p.seed))
     only = query.get("only", "")
     shown = [p for p in pairs if only in ("", p.who) or (only == "differ" and p.gap)]
-    number = int(query["page"]) if query.get("page", "").isdigit() else 0
+    number = whole("page", query.get("page") or "0")
     return ComparePage(
         title=f"{left.agent} and {right.agent}",
         a=headline_of(library, left),
         b=headline_of(library, right),
         same=identity(left.env_config) == identity(right.env_config),
-        gaps=_gaps(pairs, left),
+        gaps=_gaps(pairs, left, right),
         counts={who: sum(p.who == who for p in pairs) for who in ("a", "b", "both", "neither")},
         pairs=shown[number * per_page : (number + 1) * per_page],
         n=len(shown),
@@ -117,12 +118,14 @@ def _sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
     }
 
 
-def _gaps(pairs: Sequence[Pair], shelf: Shelf) -> dict[str, Estimate]:
+def _gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate]:
     """Of the episodes that there are; an evaluation also counts those that are missing."""
+    spec, others = shelves[0].env.spec, "coalesce(max(score NOT IN (0, 1)), 0)"
+    binary = not any(shelf.run.trajectories.select(others, order="1")[0][0] for shelf in shelves)
     bounds = {
         "rate": (0.0, 1.0),
-        "score": reference.returns(shelf.env.spec),
-        "turns": (0.0, float(shelf.env.spec.max_turns)),
+        "score": (0.0, 1.0) if binary else reference.returns(spec),
+        "turns": (0.0, float(spec.max_turns)),
     }
     return {
         {"rate": "success"}.get(name, name): metrics.difference(

@@ -13,6 +13,7 @@ from sonde.store import TrajectoryDataset
 from ..transcripts import efficiency
 from .kept import Kept
 from .library import Shelf
+from .links import whole
 
 PER_PAGE = 50
 ORDERS = {
@@ -74,18 +75,12 @@ def chosen(shelf: Shelf, query: Mapping[str, str]) -> TrajectoryDataset:
     for name, column in (("task", "task_index"), ("sample", "sample")):
         if text := query.get(name):
             conditions.append(f"{column} = ?")
-            values.append(_whole(name, text))
+            values.append(whole(name, text))
     if tag := query.get("tag"):
         name, _, value = tag.partition(":")
         conditions.append("json_extract(tags, ?) = ?")
         values += ['$."' + name.replace('"', "") + '"', value]
     return shelf.run.trajectories.where(" AND ".join(conditions), *values, order=_order(query.get("sort", "")))
-
-
-def _whole(name: str, text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise UserError(f"{name}: got {text!r}, allowed: a whole number")
-    return int(text)
 
 
 def _order(sort: str) -> str:
@@ -99,7 +94,7 @@ def _order(sort: str) -> str:
 def listing(shelf: Shelf, query: Mapping[str, str], per_page: int = PER_PAGE) -> Listing:
     """A page (`page` in the query, from 0) of the episodes that a query is about."""
     found = chosen(shelf, query)
-    number = _whole("page", query.get("page") or "0")
+    number = whole("page", query.get("page") or "0")
     order = _order(query.get("sort", ""))
     rows = found.select(_COLUMNS, order=order, limit=per_page, offset=number * per_page)
     kept = shelf.evaluation

@@ -12,6 +12,7 @@ from sonde.rows import Row
 from ..text import pieces
 from .episodes import Line, line_of
 from .library import Library
+from .links import whole
 
 CELL = 500
 """Characters of a message in a cell."""
@@ -61,9 +62,7 @@ class GroupPage:
 def page(library: Library, run: str, task: str, seed: str) -> GroupPage:
     """The samples of a task in one world."""
     shelf = library.run(run)
-    if not seed.isdigit():
-        raise UserError(f"seed: got {seed!r}, allowed: a whole number")
-    found = shelf.run.trajectories.where("task = ? AND seed = ?", task, int(seed), order="sample")
+    found = shelf.run.trajectories.where("task = ? AND seed = ?", task, whole("seed", seed), order="sample")
     if not found:
         raise UserError(f"task: {shelf.name} has none called {task!r} in the world of seed {seed}")
     shown = found[:MOST]

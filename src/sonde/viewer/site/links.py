@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, urlencode
 
+from sonde.core import UserError
+
 
 @dataclass(frozen=True)
 class Links:
@@ -51,3 +53,10 @@ def _quoted(part: str) -> str:
 def depth_of(parts: tuple[str, ...]) -> int:
     """How many folders below the first page one lies."""
     return max(0, len(parts) - 1)
+
+
+def whole(name: str, text: str) -> int:
+    """A whole number that an address or a form holds, as large as an index can keep."""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise UserError(f"{name}: got {text!r}, allowed: a whole number")
+    return int(text)

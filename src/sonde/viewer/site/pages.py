@@ -17,7 +17,7 @@ from ..losses import CAUSES, MEANINGS
 from ..templating import asset, fingerprint, templates
 from . import compare, episode, group, moments, run, runs, search, tokens, trainings
 from .library import Library
-from .links import Links
+from .links import Links, whole
 
 Query = Mapping[str, str]
 SCRIPT = "site.js"
@@ -26,12 +26,6 @@ STYLES = ("report.css", "site.css")
 
 class NotFound(UserError):
     """An address that no page has."""
-
-
-def _turn(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise UserError(f"turn: got {text!r}, allowed: a whole number")
-    return int(text)
 
 
 PAGES: Mapping[tuple[str, int], Callable[..., Any]] = {
@@ -43,8 +37,8 @@ PAGES: Mapping[tuple[str, int], Callable[..., Any]] = {
     ("training", 1): lambda library, query, name: trainings.page(library, name),
     ("search", 1): lambda library, query, name: search.page(library, name, query),
     ("moments", 2): lambda library, query, name, identity: moments.page(library, name, identity),
-    ("tokens", 3): lambda library, query, name, identity, t: tokens.page(library, name, identity, _turn(t)),
-    ("best", 3): lambda library, query, name, identity, t: moments.best(library, name, identity, _turn(t)),
+    ("tokens", 3): lambda library, query, name, identity, t: tokens.page(library, name, identity, whole("turn", t)),
+    ("best", 3): lambda library, query, name, identity, t: moments.best(library, name, identity, whole("turn", t)),
 }
 """By the first part of the address and the number of the others."""
 PARTS = ("moments", "tokens", "best")

@@ -31,11 +31,11 @@ from sonde.core import (
     unknown,
 )
 from sonde.core.plain import Piece, plain
-from sonde.core.registry import summary
 
 from ..boards import draw
 from ..text import pieces
 from .library import Library
+from .links import whole
 from .moments import Bar, Best, best_of, known, wordy
 
 USUAL = "wordle"
@@ -124,7 +124,7 @@ class StartPage:
     template = "play.html.j2"
     title = "Play"
 
-    environments: Sequence[tuple[str, str]]
+    environments: Sequence[str]
     games: Sequence[tuple[str, str, int, str]]
     chosen: str
     presets: Sequence[str]
@@ -148,7 +148,7 @@ class Games:
         chosen = query.get("env") or USUAL
         env = make(chosen) if chosen in names("envs") else make(USUAL)
         return StartPage(
-            environments=[(name, summary("envs", name)) for name in names("envs")],
+            environments=names("envs"),
             games=games,
             chosen=env.name,
             presets=env.presets,
@@ -163,11 +163,11 @@ class Games:
         env = make(name, **({"preset": form["preset"]} if form.get("preset") else {}))
         tasks = env.tasks(form.get("split") or "test")
         # As in `sonde play`: a person's own game need not be repeatable, and the task is named at the end.
-        index = secrets.randbelow(len(tasks)) if not form.get("task") else _number("task", form["task"])
+        index = secrets.randbelow(len(tasks)) if not form.get("task") else whole("task", form["task"])
         if index >= len(tasks):
             raise invalid("task", index, f"0 to {len(tasks) - 1}")
         others = _others(env)
-        begun = Episode.begin(env, tasks[index], seed=_number("seed", form.get("seed") or "0"))
+        begun = Episode.begin(env, tasks[index], seed=whole("seed", form.get("seed") or "0"))
         return self._add(Game(env, others, [advance_now(begun, others)], shown=form.get("shown") == "1"))
 
     def take_over(self, library: Library, run: str, identity: str, turn: int) -> str:
@@ -205,7 +205,7 @@ class Games:
             if "say" in form:
                 _say(game, form["say"])
             elif "back" in form:
-                _back(game, _number("back", form["back"]))
+                _back(game, whole("back", form["back"]))
             elif "show" in form:
                 game.shown = form["show"] == "1"
             elif "hint" in form:
@@ -226,12 +226,6 @@ def _others(env: Env[Any]) -> dict[str, AnyPolicy]:
     if lacking:
         raise UserError(f"play: {env.name} has no default policy for seat {lacking[0]!r}; use `sonde rollout`")
     return others
-
-
-def _number(name: str, text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise UserError(f"{name}: got {text!r}, allowed: a whole number")
-    return int(text)
 
 
 def _say(game: Game, line: str) -> None:

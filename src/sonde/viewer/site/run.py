@@ -21,6 +21,7 @@ from ..templating import templates
 from ..text import indented
 from .episodes import PER_PAGE, Listing, listing
 from .library import Library, Shelf
+from .links import whole
 from .runs import Headline, headline_of
 
 TASKS = 60
@@ -104,7 +105,7 @@ def page(library: Library, name: str, query: Mapping[str, str], per_page: int = 
     shelf = library.run(name)
     head = headline_of(library, shelf)
     known = shelf.evaluation.summary if shelf.evaluation is not None else None
-    first = int(query["rows"]) if query.get("rows", "").isdigit() else 0
+    first = whole("rows", query.get("rows") or "0")
     tasks, rows = matrix(shelf, first)
     spec = shelf.env.spec
     return RunPage(

@@ -17,6 +17,7 @@ from sonde.store.codec import dumps
 from ..text import pieces
 from .episodes import chosen
 from .library import Library
+from .links import whole
 
 HITS = 30
 PATIENCE = 1.0
@@ -62,7 +63,7 @@ def page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
     shelf = library.run(run)
     text = query.get("text", "")
     found = chosen(shelf, {**query, "sort": "stored"})
-    start = at = int(query["from"]) if query.get("from", "").isdigit() else 0
+    start = at = whole("from", query.get("from") or "0")
     needle = dumps(text)[1:-1].lower().strip()  # as the records have it, of which few need to be read then
     hits: list[Hit] = []
     began = time.monotonic()

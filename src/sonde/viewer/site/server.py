@@ -24,7 +24,7 @@ from ..templating import asset, fingerprint, templates
 from . import run as run_page
 from . import trainings
 from .library import Library
-from .links import Links, depth_of
+from .links import Links, depth_of, whole
 from .pages import PARTS, SCRIPT, STYLES, NotFound, as_json, page, render, version
 from .play import Games
 
@@ -172,10 +172,8 @@ class App:
 
         def begun() -> str:
             if form.get("run"):
-                turn = form.get("turn", "0")
-                if not turn.isdigit():
-                    raise UserError(f"turn: got {turn!r}, allowed: a whole number")
-                return self.games.take_over(self.library, form["run"], form.get("id", ""), int(turn))
+                turn = whole("turn", form.get("turn", "0"))
+                return self.games.take_over(self.library, form["run"], form.get("id", ""), turn)
             return self.games.begin(form)
 
         raise web.HTTPSeeOther(f"/{self.token}/play/{await asyncio.to_thread(begun)}")
