@@ -112,7 +112,7 @@ CALLS: list[Any] = [
     (lambda: Curriculum(groups={"a": 1.5}), "curriculum: groups.a: got 1.5, allowed: a whole number"),  # pyright: ignore
     pytest.param(
         lambda: objective("dpo", shape=["ipo"]),
-        "objective dpo: shape: got ['ipo'], allowed: sigmoid, ipo",
+        "objectives:dpo: shape: got ['ipo'], allowed: sigmoid, ipo",
         marks=pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
     ),
     (lambda: Task("wordle", "paprika", "test", "0"), "task: index: got '0', allowed: a whole number"),  # pyright: ignore

@@ -90,6 +90,7 @@ def train(
     delta_belief)."""
     changes, model = changes_of(overrides), trained_model(model)
     objective, settings = _chosen(objective, settings)
+    need("training", *NEEDED)
     name = settings or found(objective).preset
     if name not in PRESETS:
         raise unknown("--settings", name, PRESETS)
@@ -230,7 +231,6 @@ def trained(outcome: Outcome) -> list[Path]:
 @contextmanager
 def _watched(objective: str) -> Iterator[list[Any]]:
     """The callbacks of a training that is shown while it runs."""
-    need("training", *NEEDED)
     from sonde.train.watch import Watch
 
     with training(objective) as show:

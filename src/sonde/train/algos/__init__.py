@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import UserError, find, names
+from sonde.core.extras import need
 
 from ..types import Learns, Objective
 
 
 def found(name: str) -> type[Objective]:
     """The class of the objective called `name`; `"their.module:Class"` finds one of your own."""
+    need("an objective", "torch")
     cls = find(name if ":" in name else f"objectives:{name}")
     if not issubclass(cls, Objective):
         raise UserError(f"objective: {name} is not derived from sonde.train.types.Objective")
