@@ -105,7 +105,7 @@ def test_tokens_of_another_tokenizer_are_refused(model: str) -> None:
 
 def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
-    with pytest.raises(UserError, match="train sft: nothing to learn from"):
+    with pytest.raises(UserError, match="train sft: nothing to learn from among what was played: tasks "):
         prepare("sft", lost, Chat(load_model(model)[1], label=model, template={}))
 
 
