@@ -4,8 +4,8 @@
     python benchmarks/trl_mazes.py --mazes 2000 [--seed 1]
 
 The preset `pairs` with its 20 turns; `CreditedGRPO` with `Play`, 1 for the goal less .02 per turn, credit per turn, a
-rate of 5e-4. Printed: the share of 200 games won before and after, at temperature 1, on the training mazes and on the test
-split, whose starts lie on no shortest way of a training maze with the same goal.
+rate of 5e-4. Printed: the share of 200 games won before and after, at temperature 1, on the training mazes and on the
+test split, whose starts lie on no shortest way of a training maze with the same goal.
 """
 
 from __future__ import annotations
