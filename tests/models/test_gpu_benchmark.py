@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
+ASKED = "--device cpu --size tiny --minutes 10 --rows 1 3 --new 6 --tests tests/models/test_tree.py"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
@@ -27,23 +28,8 @@ def test_without_a_gpu_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.slow
 def test_all_of_it_on_a_processor() -> None:
-    asked = [
-        "--device",
-        "cpu",
-        "--size",
-        "tiny",
-        "--minutes",
-        "10",
-        "--rows",
-        "1",
-        "3",
-        "--new",
-        "6",
-        "--tests",
-        "tests/models/test_tree.py",
-        "--json",
-    ]
-    done = subprocess.run([sys.executable, str(SCRIPT), *asked], capture_output=True, text=True, check=False)
+    command = [sys.executable, str(SCRIPT), *ASKED.split(), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)["found"]
     checks = {f["what"]: f["verdict"] for f in found if f["verdict"]}
