@@ -1,8 +1,9 @@
 """LMRL-Gym's endgames with every man told by its square, `White king e 1`, and moves without the signs of check.
 
 In FEN a square is a character that many others stand before. GPT-2 learns to count them; a small Llama with random
-weights does not in minutes. Told so, where a man stands is one token (`network.py`), and so is a move. What there is to
-learn about chess stays: which moves are legal, and which are good.
+weights does not in minutes. Told so, where a man stands is one token (`network.py`), and so is a move. Nothing else is
+told: no rules at the beginning, and after an illegal move the same position again, as in the paper's code. What there
+is to learn about chess stays: which moves are legal, and which are good.
 """
 
 from __future__ import annotations

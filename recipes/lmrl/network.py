@@ -3,7 +3,7 @@
 GPT-2 is too large to be trained on a laptop's CPU. What it brings is that texts are different things to it from the
 beginning. The small one gets that from its tokens: what is said often is one token, by the sentence what the
 environment says and whole what the agent says, so that a place of a maze is a thing and not a pair of numbers; what is
-said rarely is spelled in words. Where words are what a task is about (the letters of Wordle), there are only words.
+said rarely is spelled in words.
 """
 
 from __future__ import annotations
