@@ -129,8 +129,8 @@ def prepare(
         raise invalid("learning: by_turn", True, f"false for {objective}: values are of all that follows")
     data = _prepared(learns, list(played), chat, learning, max_tokens)
     if not data.items:
-        found = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
-        counted = ", ".join(f"{name} {n}" for name, n in found.items())
+        counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
+        counted = ", ".join(f"{name} {n}" for name, n in counts.items())
         raise UserError(f"train {objective}: nothing to learn from among what was played: {counted}")
     return data
 
