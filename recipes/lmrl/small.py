@@ -91,9 +91,9 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="maze_partial", data="maze_partial", episodes=100, context="full", new_tokens=4, window=2048,
-            low=-100.0, tests=25, k=4, turns=40, layers=2, batch=2,
-            epochs={"BC": 15, "%BC": 25, "MC": 30, "ILQL": 40},
+            name="maze_partial", data="maze_partial", episodes=200, context="last:5", new_tokens=4, window=512,
+            low=-100.0, tests=25, k=4, turns=40, layers=2, batch=8,
+            epochs={"BC": 8, "%BC": 16, "MC": 15, "ILQL": 20},
             options=_WALKS, settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=100.0, scale=0.05,
             paper={
                 "dataset": -83.0, "reference": -25.75, "BC": -79.5, "%BC": -82.9, "MC": -80.3, "ILQL": -52.9,
