@@ -30,7 +30,7 @@ PAIRS: list[tuple[Product, Cause]] = [(p, c) for p in PRODUCTS for c in p["cause
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
     spec = importlib.util.spec_from_file_location(
-        "build_customer_service", ROOT / "data/build/customer_service/compile.py"
+        "build_customer_service", ROOT / "data/sources/customer_service/compile.py"
     )
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -19,7 +19,7 @@ SHIPPED = ROOT / "src" / "sonde" / "data" / "mtp" / "nouns.json"
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    path = ROOT / "data" / "build" / "twenty_questions_answerer" / "compile.py"
+    path = ROOT / "data" / "sources" / "twenty_questions_answerer" / "compile.py"
     spec = importlib.util.spec_from_file_location("build_nouns", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -365,7 +365,7 @@ def test_a_briefing_names_everybody_and_every_place(cases: list[Case]) -> None:
 
 
 def test_the_build_script_gives_the_shipped_file() -> None:
-    path = ROOT / "data" / "build" / "murder_mystery" / "compile.py"
+    path = ROOT / "data" / "sources" / "murder_mystery" / "compile.py"
     spec = importlib.util.spec_from_file_location("build_murder_mystery", path)
     assert spec and spec.loader
     build = importlib.util.module_from_spec(spec)

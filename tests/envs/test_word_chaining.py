@@ -269,7 +269,7 @@ def test_a_bad_configuration_is_an_error() -> None:
 
 def test_the_pools_are_what_the_build_script_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])  # to which the script adds
-    spec = spec_from_file_location("build_word_chaining", ROOT / "data" / "build" / "word_chaining" / "compile.py")
+    spec = spec_from_file_location("build_word_chaining", ROOT / "data" / "sources" / "word_chaining" / "compile.py")
     assert spec and spec.loader
     build = module_from_spec(spec)
     spec.loader.exec_module(build)

@@ -22,7 +22,7 @@ TEST = {4: 167, 5: 800, 6: 167, 7: 167, 8: 167, 9: 166, 10: 166}
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_words", ROOT / "data" / "build" / "wordle" / "words.py")
+    spec = importlib.util.spec_from_file_location("build_words", ROOT / "data" / "sources" / "wordle" / "words.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -10,7 +10,7 @@ Sources and presets:
                   beforehand; 100 new tokens
 
 Ours: its scenarios, written by a language model, are replaced by 88 products with 392 causes whose findings have exact
-probabilities (`rules/causes.py`, `data/build/customer_service/compile.py`), so that beliefs are exact. The test
+probabilities (`rules/causes.py`, `data/sources/customer_service/compile.py`), so that beliefs are exact. The test
 split has causes that the training split never has; the prior covers all causes of a product. A task is a product, a
 cause, one of the product's three openings, which depends on the symptom alone, and the findings drawn for it.
 

@@ -10,8 +10,8 @@ Sources and presets:
                   the one that names the thing
     small         ours: 64 of these things in 7 groups, 8 turns, ΔBelief-RL's replies; for tiny models
 
-Ours: the topics and what is known of them (`data/build/twenty_questions`); the rule user `users:answerer`, who says "I
-do not know" where it does not, which the papers' users cannot. A guess is strict, as PAPRIKA asks: naming the topic,
+Ours: the topics and what is known of them (`data/sources/twenty_questions`); the rule user `users:answerer`, who says
+"I do not know" where it does not, which the papers' users cannot. A guess is strict, as PAPRIKA asks: naming the topic,
 or a common other name, as the thing itself. `as_published=True`: in `delta_belief` every question that mentions the
 secret ends the game, guess or not. Messages are checked in `delta_belief`, as in the paper, and `small`.
 

@@ -1,6 +1,6 @@
 """Word chains: which words may follow, and which rule a word breaks. Also the pools that games draw their words from.
 
-The pools are built by `data/build/word_chaining/compile.py`, whose docstring gives source and rules.
+The pools are built by `data/sources/word_chaining/compile.py`, whose docstring gives source and rules.
 """
 
 from __future__ import annotations

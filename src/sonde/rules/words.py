@@ -1,6 +1,6 @@
 """The word lists of Wordle: answers, legal guesses, and one split of all words into train and test.
 
-Source: SCOWL, curated; built by `data/build/wordle/words.py`, whose docstring gives the rules. The counts are the
+Source: SCOWL, curated; built by `data/sources/wordle/words.py`, whose docstring gives the rules. The counts are the
 papers', the words ours: PAPRIKA (arXiv:2502.17543) has 1515 train and 800 test words of five letters, and 1000 test
 words over the lengths 4 and 6 to 10 (appendix I.8); LMRL-Gym (arXiv:2311.18232) has 400 words.
 

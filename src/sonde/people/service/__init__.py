@@ -1,6 +1,6 @@
 """The customers of `customer_service`: what they know of their product, what they hear, and what they say.
 
-Ours. Everything about products is declared (`data/build/customer_service/`); nothing here names one.
+Ours. Everything about products is declared (`data/sources/customer_service/`); nothing here names one.
 
     products.py   what is declared: findings with the sentences that tell them, causes, fixes
     hearing.py    words of support talk; findings, causes and fixes as topics (`meaning/bags.py`)

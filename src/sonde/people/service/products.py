@@ -1,6 +1,6 @@
 """Products that fail: what can be asked about them, what may be wrong, and what helps, as `customer_service.json` says.
 
-Ours (`data/build/customer_service/compile.py`). A product has causes with weights, and findings with values; the
+Ours (`data/sources/customer_service/compile.py`). A product has causes with weights, and findings with values; the
 findings of a case are drawn once, each by itself, from the likelihoods of its cause.
 """
 

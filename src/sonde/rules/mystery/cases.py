@@ -15,7 +15,7 @@ people say about the death is talk, not a statement of fact: questions, hearsay,
 from sonde.core.folders import data_file
 from everybody.
 
-The data are built by `data/build/murder_mystery/compile.py`.
+The data are built by `data/sources/murder_mystery/compile.py`.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _channel(record: Record) -> Channel:
 
 @cache
 def data() -> Mapping[str, Any]:
-    """Settings by id, names, traces and sentences, read-only (`data/build/murder_mystery/compile.py`)."""
+    """Settings by id, names, traces and sentences, read-only (`data/sources/murder_mystery/compile.py`)."""
     raw = json.loads(data_file("murder_mystery.json").read_text("utf-8"))
     raw["settings"] = {row["id"]: row for row in raw["settings"]}
     return cast("Mapping[str, Any]", freeze(raw))

@@ -3,7 +3,7 @@
 PAPRIKA had a language model estimate for each topic how easy it is to guess and how many turns that takes (appendix H):
 477 easy, 726 medium and 296 hard ones of 1,499 to train on, 127, 172 and 68 of 367 to test (32, 48 and 20 %). Here the
 turns are measured: those that the reference solver, asking plainly, needs among the topics of the preset
-(`data/build/twenty_questions/compile_turns.py`). Easy are the topics with the fewest turns and hard those with the
+(`data/sources/twenty_questions/compile_turns.py`). Easy are the topics with the fewest turns and hard those with the
 most, cut where the shares together come nearest to the paper's; what few people know is hard too, since a solver that
 knows everything cannot tell. Turns are whole numbers, so the shares differ from the paper's. Over all splits:
 

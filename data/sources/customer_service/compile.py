@@ -1,4 +1,4 @@
-"""Builds ``sonde/data/customer_service.json``. Run: ``python data/build/customer_service/compile.py``.
+"""Builds ``sonde/data/customer_service.json``. Run: ``python data/sources/customer_service/compile.py``.
 
 Products with a symptom and hidden causes. Idea: PAPRIKA, appendix B.4.3 (a support agent finds out what ails a
 customer's product). Its scenarios are a language model's and its customer another; products, findings, causes and all

@@ -1,6 +1,6 @@
 """Writes ``customer_service/answers.txt``: the legal answer for each fix.
 
-Run: ``python data/build/customer_service/compile_answers.py``, after the products or the reader have changed, and
+Run: ``python data/sources/customer_service/compile_answers.py``, after the products or the reader have changed, and
 before ``compile.py``.
 
 A line per cause: `product/cause: CATCHWORDS | SUGGESTION`. The suggestion is the last of the declared sentences for the

@@ -1,6 +1,6 @@
 """Builds ``sonde/data/mtp/nouns.json``, nouns with WordNet hypernyms.
 
-Run: ``python data/build/twenty_questions_answerer/compile.py``.
+Run: ``python data/sources/twenty_questions_answerer/compile.py``.
 
 Source: WordNet 3.0 (the Debian package ``wordnet-base``, version 1:3.0-37) and SCOWL 2020.12.07 (``scowl``); notices in
 NOTICE. Criteria of Multi-Turn Puzzles, appendix A.3: nouns of SCOWL; at least 7 hypernyms; all have *physical entity*,

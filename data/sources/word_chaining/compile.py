@@ -1,6 +1,6 @@
 """Builds the word pools of ``sonde.envs.word_chaining`` from SCOWL.
 
-Run: ``python data/build/word_chaining/compile.py``.
+Run: ``python data/sources/word_chaining/compile.py``.
 
 Source: SCOWL 2020.12.07, read and cleaned as ``../wordle/words.py`` does (notices in NOTICE). Multi-Turn Puzzles
 draws each game's 500 words from SCOWL at random and does not say from which sizes; we take ``english-words`` and
