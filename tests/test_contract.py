@@ -18,7 +18,7 @@ from sonde.testing import RULES, Probe, hostile
 
 EPISODES, LONG = 16, 1000
 TURNS = 1280
-"""Where episodes are long, fewer of them are played, at least 4."""
+"""Where episodes are long, fewer of them are played, at least 8."""
 FUZZED, LONG_FUZZED = 500, 10_000
 
 
@@ -50,7 +50,7 @@ def test_every_environment_can_be_checked(name: str) -> None:
 @cache
 def _probe(name: str, config: tuple[tuple[str, Any], ...], episodes: int) -> Probe:
     env: Env[Any] = sonde.make(name, **dict(config))
-    return Probe(env=env, episodes=max(4, min(episodes, TURNS * episodes // EPISODES // env.spec.max_turns)))
+    return Probe(env=env, episodes=max(8, min(episodes, TURNS * episodes // EPISODES // env.spec.max_turns)))
 
 
 def probe(name: str, config: dict[str, Any], episodes: int) -> Probe:
@@ -100,7 +100,7 @@ from sonde.testing import digest
 for name in sonde.names():
     for preset in sonde.find(name).presets:
         env = sonde.make(name, preset=preset)
-        print(name, preset, digest(env, episodes=max(2, min(6, 250 // env.spec.max_turns))))
+        print(name, preset, digest(env, episodes=max(2, min(12, 500 // env.spec.max_turns))))
 """
 
 

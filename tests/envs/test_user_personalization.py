@@ -227,8 +227,8 @@ def test_the_reference_does_well_and_the_floor_does_not() -> None:
     env = sonde.make("user_personalization")
     means = []
     for agent in ("interviewer", "presumer"):
-        done = collect(env, {"agent": sonde.make(f"agents:{agent}")}, env.tasks("test")[:40])
-        means.append(sum(t.outcome.score for t in done if t.outcome) / 40)
+        done = collect(env, {"agent": sonde.make(f"agents:{agent}")}, env.tasks("test")[:100])
+        means.append(sum(t.outcome.score for t in done if t.outcome) / 100)
     assert means[0] > 0.6 and means[1] < 0.1
 
 

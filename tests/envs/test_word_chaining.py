@@ -171,7 +171,7 @@ def random_text(ep: Episode, words: list[str], rng: Rng) -> str:
 @pytest.mark.thorough
 def test_the_verdict_is_that_of_an_independent_checker() -> None:
     seen: Counter[tuple[str, str]] = Counter()
-    for i in range(3000):
+    for i in range(10_000):
         rng = Rng(i, "chains")
         pool = ["".join(rng.choices("abc", k=rng.randint(1, 4))) for _ in range(rng.randint(3, 25))]
         words = sorted({*pool, "a", "aa"})
