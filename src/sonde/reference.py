@@ -11,6 +11,7 @@ measured with, and the first tasks' returns one by one, so that a test can tell 
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import sys
@@ -141,4 +142,10 @@ def main(only: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(
+        prog=COMMAND, description="Measure floors and references, and write the shipped file."
+    )
+    parser.add_argument(
+        "only", nargs="*", metavar="ENV", help="these alone; the entries of others are kept where they still hold"
+    )
+    main(parser.parse_args().only)

@@ -49,6 +49,11 @@ def reply(topic: str, question: str) -> str:
         ("owl", "Is it from Europe?", "unknown"),
         ("notebook", "Do students bring it to school?", "yes"),
         ("love", "Is it something you own?", "unknown"),
+        ("car", "Is it a machine?", "yes"),
+        ("washing machine", "Is it machinery?", "yes"),
+        ("computer", "Is it a machine?", "yes"),
+        ("canoe", "Is it a machine?", "no"),
+        ("bicycle", "Is it a machine?", "unknown"),
     ],
 )
 def test_by_hand(topic: str, question: str, answer: str) -> None:

@@ -8,7 +8,7 @@ most, cut where the shares together come nearest to the paper's; what few people
 knows everything cannot tell. Turns are whole numbers, so the shares differ from the paper's. Over all splits:
 
     paprika        easy: at most 4 turns, hard: 7 or more      easy 496, medium 879, hard 491 (27, 47, 26 %)
-    delta_belief   easy: at most 7 turns, hard: 9 or more      easy 454, medium 1,064, hard 454 (23, 54, 23 %)
+    delta_belief   easy: at most 7 turns, hard: 9 or more      easy 454, medium 1,063, hard 455 (23, 54, 23 %)
     lmrl           easy: at most 5 turns, hard: 7 or more      easy 70, medium 81, hard 7 (44, 51, 4 %)
 """
 
