@@ -205,13 +205,22 @@ def tested(lab: Lab, model: str, seed: int) -> dict[str, Any]:
     return {**played, "met": play(model, 1.0, lab.samples, seed, split="train")}
 
 
-def play(model: str, temperature: float, k: int, seed: int, *, split: str = "test", tasks: Sequence[Task] | None = None,
-         user: Policy | None = None, **changes: Any) -> dict[str, Any]:  # fmt: skip
-    """k games of every task of a split (or of these): the turn of each that won (None: lost), by task, and means over
-    games. `user` replies instead of the rules; `changes` are those of the game."""
-    env = game(**changes)
+def player(model: str, temperature: float = 1.0) -> Policy:
+    """Who plays with these weights."""
     backend = sonde.make("models:hf", model=model, max_batch=256)
-    agent = sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=LONGEST)
+    return sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=LONGEST)
+
+
+def play(
+    model: str, temperature: float, k: int, seed: int, *, split: str = "test", tasks: Sequence[Task] | None = None,
+    user: Policy | None = None, best: Mapping[str, Any] | None = None, **changes: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """k games of every task of a split (or of these): the turn of each that won (None: lost), by task, and means over
+    games. `user` replies instead of the rules; `best` are settings of `agents:best_of_n`, which picks among what the
+    model would say; `changes` are those of the game."""
+    env = game(**changes)
+    agent = player(model, temperature)
+    agent = agent if best is None else sonde.make("agents:best_of_n", player=agent, **best)
     seats: dict[str, Policy] = {AGENT: agent, **({"user": user} if user is not None else {})}
     games = collect(env, seats, tasks or env.tasks(split), Plan(k=k, seed=seed))
     won = [_won(t) for t in games]
@@ -255,7 +264,7 @@ def compared(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, An
             if all(how in r for r in mine):
                 row[how] = success(mine, how)
                 row[f"{how}_more"] = None if name == than else more(mine, found[than][: len(mine)], how)
-        counted = [r.get("met", r["drawn"]) for r in mine]
+        counted = [r["met"] if "met" in r else r["drawn"] for r in mine]
         row |= {name: sum(r[name] for r in counted) / len(mine) for name in ("turns", *CALLED)}
         out.append({**row, "cpu_seconds": sum(r["cpu_seconds"] for r in mine) / len(mine)})
     return out

@@ -1,0 +1,39 @@
+"""With a penalty for leaving the base model, and without (ΔBelief-RL, figure 12, for a tiny model).
+
+    python recipes/delta_belief/figure12.py [--kl 0.001 0.01 0.1] [--quick] [--json]
+
+The loss of `delta_belief` with `kl` times the divergence from the base model added, estimated token by token
+(`train.algos.grpo`). The paper finds no effect and leaves it out. It does not say which weight it tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import common
+
+from sonde.train.presets import Training
+
+WITHOUT = "delta_belief"
+
+
+def penalised(kl: float) -> Training:
+    training = common.delta_belief()
+    return replace(training, options={**training.options, "kl": kl})
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--kl", nargs="+", type=float, default=[0.001, 0.01, 0.1], help="weights of the penalty")
+    args = parser.parse_args()
+    lab = common.lab_of(args)
+    arms: dict[str, Callable[[], Training]] = {WITHOUT: common.delta_belief}
+    arms |= {f"kl-{weight:g}": partial(penalised, weight) for weight in args.kl}
+    found = {"base": common.base(lab), **common.every(lab, arms)}
+    common.show(common.compared(found, WITHOUT), WITHOUT, args.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The best of eight questions, by belief (ΔBelief-RL, equation 2 and figure 3, for a tiny model).
+
+    python recipes/delta_belief/figure3.py [--n 8] [--arms ARM ...] [--quick] [--json]
+
+No model is trained for it: at every turn `n` candidates are drawn at temperature 1, the reply to each is simulated, and
+one is asked:
+
+    alone       the first of them: the model as it is
+    belief      the one after which it believes the truth most, as in the paper, or that wins; who picks knows the truth
+    half        the same in every other turn, at random, else the first: `p_best` of the paper's code
+    worst       the one after which it believes the truth least, from its code too
+    expected    the one of the greatest expected gain under the environment's filter: it needs neither truth nor belief
+
+Success on the things met (see `compare.py`), by the base model and with `--arms` by trained ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import common
+from common import ARMS, Lab, Row
+
+PICKS: Mapping[str, Mapping[str, Any] | None] = {
+    "alone": None,
+    "belief": {},
+    "half": {"p": 0.5},
+    "worst": {"worst": True},
+    "expected": {"by": "expected"},
+}
+
+
+def picked(lab: Lab, arm: str, seed: int, pick: str, n: int) -> Row:
+    """Games of a model of which one candidate of n is asked."""
+    model = lab.base if arm == "base" else str(lab.model(arm, seed))
+    key: dict[str, Any] = {"measure": "pick", "arm": arm, "pick": pick, "n": n, "seed": seed, **lab.known}
+    return common.kept(lab.out, key, partial(_picked, lab, model, seed, pick, n))
+
+
+def _picked(lab: Lab, model: str, seed: int, pick: str, n: int) -> dict[str, Any]:
+    settings = PICKS[pick]
+    best = None if settings is None else {"n": n, **settings}
+    games = common.play(model, 1.0, lab.samples, seed + 3000, split="train", best=best)
+    return {"cpu_seconds": 0.0, "met": games}
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=[], help="trained models, beside the base model")
+    parser.add_argument("--n", type=int, default=8, help="candidates (default 8)")
+    args = parser.parse_args()
+    lab = common.lab_of(args)
+    common.every(lab, {name: ARMS[name] for name in args.arms})
+    for arm in ("base", *args.arms):
+        seeds = range(1 if arm == "base" else lab.seeds)
+        found = {pick: [picked(lab, arm, seed, pick, args.n) for seed in seeds] for pick in PICKS}
+        if not args.json:
+            print(f"\n{arm}\n")
+        common.show(common.compared(found, "alone"), "alone", args.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""How the belief in the truth rises with the turns, before and after training (ΔBelief-RL, figure 5, for a tiny model).
+
+    python recipes/delta_belief/figure5.py [--arms ARM ...] [--quick] [--json]
+
+Every model plays the things met at temperature 1 and is asked for its belief before the first turn and after every
+reply, under the template that it was rewarded by. The table has ln b_t of the truth among the 64 things, a mean over
+the games that were still on (and over seeds). Beside it `exact`: ln of what the environment's posterior gives the truth
+there, the most that those questions could teach. The models are those of `compare.py`, trained where they are missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import common
+import numpy as np
+from common import ARMS, Lab, Row
+
+from sonde.beliefs import Course
+from sonde.believed import course
+from sonde.core import AGENT
+from sonde.elicit import Elicitation, elicit
+from sonde.rollout import Plan, collect
+
+HOW = Elicitation(template="statement", candidates="all")
+
+
+def rising(lab: Lab, arm: str, seed: int) -> Row:
+    """The beliefs of a model over its own games."""
+    model = lab.base if arm == "base" else str(lab.model(arm, seed))
+    key: dict[str, Any] = {"measure": "rising", "arm": arm, "seed": seed, **lab.known}
+    return common.kept(lab.out, key, partial(_rising, lab, model, seed))
+
+
+def _rising(lab: Lab, model: str, seed: int) -> dict[str, Any]:
+    found = asyncio.run(_courses(model, lab.samples, seed))
+    turns = range(max(one.n for one in found))
+    return {"believed": [_mean(found, t, exact=False) for t in turns], "exact": [_mean(found, t) for t in turns]}
+
+
+async def _courses(model: str, k: int, seed: int) -> list[Course]:
+    env, agent = common.game(), common.player(model)
+    games = await asyncio.to_thread(collect, env, {AGENT: agent}, env.tasks("train"), Plan(k=k, seed=seed + 4000))
+    asked: Any = agent
+    return [
+        course(env, game, beliefs) async for game, beliefs in elicit(asked.model, env, games, HOW, prompt=asked.prompt)
+    ]
+
+
+def _mean(found: Sequence[Course], t: int, *, exact: bool = True) -> float:
+    """Of the games that are still on after t turns; the truth is never ruled out, so no logarithm is of 0."""
+    rows = [one for one in found if t < one.n]
+    logs = [np.log(one.exact_truth[t]) if exact else one.elicited[t, one.truth] for one in rows]  # type: ignore[index]
+    return round(float(np.mean(logs)), 4)
+
+
+def main() -> None:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief"])
+    args = parser.parse_args()
+    lab = common.lab_of(args)
+    common.every(lab, {name: ARMS[name] for name in args.arms})
+    table: dict[str, dict[str, list[float]]] = {}
+    for arm in ("base", *args.arms):
+        rows = [rising(lab, arm, seed) for seed in range(1 if arm == "base" else lab.seeds)]
+        table[arm] = {
+            what: [sum(column) / len(column) for column in zip(*(row[what] for row in rows), strict=False)]
+            for what in ("believed", "exact")
+        }
+    if args.json:
+        print(json.dumps(table))
+        return
+    print(f"{'turns':25}" + "".join(f"{t:7}" for t in range(len(table["base"]["believed"]))))
+    for arm, row in table.items():
+        for what, curve in row.items():
+            print(f"{arm:15}{what:10}" + "".join(f"{value:7.2f}" for value in curve))
+
+
+if __name__ == "__main__":
+    main()
