@@ -207,7 +207,8 @@ def _steps(page: Page) -> str:
         ends: list[tuple[float, Agent]] = []
         for i, (name, points) in enumerate(learned.items()):
             agent = Agent(i, name, PALETTE[i], DASHES[i], MARKERS[i])
-            curve(ax, agent, [Estimate(*rest, 1) for _, *rest in points], at=[step for step, *_ in points], scale=100)
+            success = [Estimate(mean, low, high, 1) for _, mean, low, high in points]
+            curve(ax, agent, success, at=[step for step, *_ in points], scale=100)
             ends.append((100 * points[-1][1], agent))
         ax.set(xlabel="steps", ylabel="episodes won (%)", ylim=(-3, 103))
         label_ends(ax, ends)
@@ -217,8 +218,8 @@ def _steps(page: Page) -> str:
 def _drawn(title: str, page: Page) -> str:
     x = torch.linspace(*page.span, POINTS, dtype=torch.float64)
     with axes(height=2.6, right=0.97) as ax:
-        for (name, curve), colour in zip(page.curves.items(), PALETTE, strict=False):
-            ax.plot(x, curve(x), color=colour, lw=1.8, label=name)
+        for (name, line), colour in zip(page.curves.items(), PALETTE, strict=False):
+            ax.plot(x, line(x), color=colour, lw=1.8, label=name)
         ax.set(xlabel=page.labels[0], ylabel=page.labels[1])
         ax.grid(axis="y")
         if len(page.curves) > 1:

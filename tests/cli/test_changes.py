@@ -119,15 +119,15 @@ def test_any_number_of_any_preset_can_be_changed_alone(place: tuple[str, str], v
     ("said", "message"),
     [
         ("online.template.a.b.c=1", ""),
-        ("settings=1", "--set: got 'settings=1', allowed: PART.KEY=VALUE with PART one of settings, objective"),
-        ("lora.r=1", "--set: got 'lora.r=1'"),
-        ("settings.betas.x=1", "--set settings.betas: got a part, allowed: a value; it has no parts"),
-        ("settings.max_steps.x=1", "--set settings.max_steps: got a part"),
+        ("settings=1", "-o: got 'settings=1', allowed: PART.KEY=VALUE with PART one of settings, objective"),
+        ("lora.r=1", "-o: got 'lora.r=1'"),
+        ("settings.betas.x=1", "-o settings.betas: got a part, allowed: a value; it has no parts"),
+        ("settings.max_steps.x=1", "-o settings.max_steps: got a part"),
         ("settings.save_steps={a: 1}", "train: save_steps: got {'a': 1}, allowed: a whole number or none"),
         ("settings.lora=8", "train: lora: got 8, allowed: LoraSettings or none"),
         ("online.rewarders.belief=3", r"online: rewarders\[0\]: got 3, allowed: Rewarder"),
-        ("online.rewarders=3", "--set online.rewarders: unknown name 3; known: belief, exact_gain"),
-        ("online.credit=[turn_wise]", r"--set online.credit: unknown name \['turn_wise'\]"),
+        ("online.rewarders=3", "-o online.rewarders: unknown name 3; known: belief, exact_gain"),
+        ("online.credit=[turn_wise]", r"-o online.credit: unknown name \['turn_wise'\]"),
         ("online.rewards.every=1", "rewards: every: got 1, allowed: a mapping"),
     ],
 )
@@ -150,5 +150,5 @@ def test_the_pipeline_keeps_the_rest_of_an_adapter_too() -> None:
 def test_a_rule_is_refused_where_nothing_is_selected() -> None:
     assert asked("rule.within=1", of=PRESETS["tiny_sft"]).learning.sft.within == 1
     for name in ("tiny_ilql", "tiny_mc", "tiny_grpo"):
-        with pytest.raises(UserError, match="--set rule: no part of"):
+        with pytest.raises(UserError, match="-o rule: no part of"):
             asked("rule.within=1", of=PRESETS[name])

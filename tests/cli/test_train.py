@@ -113,7 +113,7 @@ def trained(name: str) -> None:
     run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
     own = ["train", name, "played", "--model", "model", "-o", "settings.epochs=1"]
     assert "share: got 'all', allowed: a number" in mistake(*own, "--out", "no", "-o", "objective.share=all")
-    assert "--set rule: no part of" in mistake(*own, "--out", "no", "-o", "rule.within=1")
+    assert "-o rule: no part of" in mistake(*own, "--out", "no", "-o", "rule.within=1")
     assert "written: o/model" in run(*own, "--out", "o", "-o", "objective.share=0.25", "--report", "o.html")
     told = json.loads(Path("o/data.json").read_text())
     assert (told["objective"], told["options"], told["preset"]) == (name, {"share": 0.25}, "tiny_sft")
@@ -324,31 +324,31 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
             ["train", "sft", "x", "--model", "model", "--out", "o", "--settings", "big"],
             "--settings: unknown name 'big'",
         ),
-        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "lr=1"], "--set: got 'lr=1'"),
+        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "lr=1"], "-o: got 'lr=1'"),
         (
             ["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.rate=1"],
-            "--set settings: unknown name",
+            "-o settings: unknown name",
         ),
-        ([*GRPO, "-o", "settings.lora.rank=8"], "--set settings.lora: unknown name 'rank'; known: alpha, dropout, r,"),
+        ([*GRPO, "-o", "settings.lora.rank=8"], "-o settings.lora: unknown name 'rank'; known: alpha, dropout, r,"),
         ([*GRPO, "-o", "settings.lora.r=x"], "lora: r: got 'x', allowed: a whole number"),
-        ([*GRPO, "-o", "settings.lr.r=8"], "--set settings.lr: got a part, allowed: a value"),
-        ([*GRPO, "-o", "settings.loar.r=8"], "--set settings: unknown name 'loar' (did you mean 'lora'?)"),
-        ([*GRPO, "-o", "online.credit.scal=none"], "--set online.credit: unknown name 'scal' (did you mean 'scale'?)"),
+        ([*GRPO, "-o", "settings.lr.r=8"], "-o settings.lr: got a part, allowed: a value"),
+        ([*GRPO, "-o", "settings.loar.r=8"], "-o settings: unknown name 'loar' (did you mean 'lora'?)"),
+        ([*GRPO, "-o", "online.credit.scal=none"], "-o online.credit: unknown name 'scal' (did you mean 'scale'?)"),
         ([*GRPO, "-o", "online.rewards.succes=1"], "rewards: unknown name 'succes' (did you mean 'success'?)"),
-        ([*GRPO, "-o", "online.rewards=[success]"], "--set online.rewards: got ['success'], allowed: names with"),
-        ([*GRPO, "-o", "online.bandit.alpha=1"], "--set online.bandit: unknown name 'alpha'; known: none"),
+        ([*GRPO, "-o", "online.rewards=[success]"], "-o online.rewards: got ['success'], allowed: names with"),
+        ([*GRPO, "-o", "online.bandit.alpha=1"], "-o online.bandit: unknown name 'alpha'; known: none"),
         (["train", "rpo", "x", "--model", "model", "--out", "o", "-o", "rule.best=1"], "rule: unknown name"),
         (["train", "grpo", "wordl", "--model", "model", "--out", "o", "--settings", "tiny_grpo"], "did you mean"),
         ([*GRPO, "-o", "online.speed=1"], "online: unknown name 'speed'"),
-        ([*GRPO, "-o", "online.bandit=greedy"], "--set online.bandit: unknown name 'greedy'"),
+        ([*GRPO, "-o", "online.bandit=greedy"], "-o online.bandit: unknown name 'greedy'"),
         ([*GRPO, "-o", "online.rewards=all"], "rewards: unknown name 'all'"),
         ([*GRPO, "-o", "online.rewards=delta_belief"], "online: rewards: unknown name 'belief'"),
-        ([*GRPO, "-o", "online.credit=turnwise"], "--set online.credit: unknown name 'turnwise'"),
-        ([*GRPO, "-o", "online.rewarders=beliefs"], "--set online.rewarders: unknown name 'beliefs'"),
+        ([*GRPO, "-o", "online.credit=turnwise"], "-o online.credit: unknown name 'turnwise'"),
+        ([*GRPO, "-o", "online.rewarders=beliefs"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "-o", "online.rewarders.belief.template=Is it?"], "a text with <target> in it"),
-        ([*GRPO, "-o", "online.rewarders.beliefs.of=start"], "--set online.rewarders: unknown name 'beliefs'"),
-        ([*GRPO, "--user", "fake"], "--set seats: unknown name 'user'; known: none"),
-        ([*GRPO, "-o", "seats.agent.temperature=0"], "--set seats: unknown name 'agent'"),
+        ([*GRPO, "-o", "online.rewarders.beliefs.of=start"], "-o online.rewarders: unknown name 'beliefs'"),
+        ([*GRPO, "--user", "fake"], "-o seats: unknown name 'user'; known: none"),
+        ([*GRPO, "-o", "seats.agent.temperature=0"], "-o seats: unknown name 'agent'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: no option of sft"),
         (
             ["train", "ilql", "x", "--model", "model", "--out", "o", "-n", "3"],

@@ -12,7 +12,19 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.core import Action, ProgramPolicy, UnknownName, UserError, View, build, content_hash, find, make, names
+from sonde.core import (
+    Action,
+    ProgramPolicy,
+    UnknownName,
+    UserError,
+    View,
+    build,
+    content_hash,
+    find,
+    make,
+    names,
+    unknown,
+)
 from sonde.core.config import KINDS
 
 HERE = __name__
@@ -81,6 +93,14 @@ def test_a_plain_step_needs_no_numpy() -> None:
 def test_an_unknown_name_suggests_the_nearest(name: str, says: str) -> None:
     with pytest.raises(UnknownName, match=says):
         make(name)
+
+
+def test_of_many_names_an_error_tells_the_nearest() -> None:
+    many = [f"name_{i}" for i in range(50)]
+    said = str(unknown("thing", "name_49x", many, see="sonde list things"))
+    assert said.startswith("thing: unknown name 'name_49x' (did you mean 'name_49'?); known: name_49, name_")
+    assert said.endswith(" and 42 more, see `sonde list things`") and said.count("name_") == 10
+    assert str(unknown("thing", 5, many)).endswith(" and 42 more")
 
 
 def test_an_unknown_kind_is_an_error() -> None:

@@ -21,6 +21,7 @@ ASKED = "--device cpu --size tiny --minutes 10 --rows 1 3 --new 6 --tests tests/
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_without_a_gpu_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     with pytest.raises(UserError, match=r"device: got 'cuda', .* allowed: --device cpu --size tiny"):
         runpy.run_path(str(SCRIPT))["main"]([])

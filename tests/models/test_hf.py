@@ -248,7 +248,10 @@ def test_impossible_tokens_are_never_drawn() -> None:
 
 
 def test_length_ends_a_completion(tiny_folder: Path) -> None:
-    hf = HF(model=str(tiny_folder), steer=lambda hidden, logits: logits.index_fill(-1, torch.tensor([2]), -math.inf))
+    hf = HF(
+        model=str(tiny_folder),
+        steer=lambda hidden, logits: logits.index_fill(-1, torch.tensor([2], device=logits.device), -math.inf),
+    )
     c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=7, seed=1)))
     assert (c.finish, len(c.ids), len(c.logprobs)) == ("length", 7, 7)
     assert c.usage == (len(c.prompt_ids), 7, 0)
@@ -274,7 +277,10 @@ def test_a_stop_string_ends_a_completion_and_is_not_in_its_text(tiny_folder: Pat
 
 
 def test_the_end_token_ends_a_completion_and_stays_in_its_ids(tiny_folder: Path) -> None:
-    hf = HF(model=str(tiny_folder), steer=lambda hidden, logits: logits.index_fill(-1, torch.tensor([2]), 100.0))
+    hf = HF(
+        model=str(tiny_folder),
+        steer=lambda hidden, logits: logits.index_fill(-1, torch.tensor([2], device=logits.device), 100.0),
+    )
     c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=7, seed=1)))
     assert (list(c.ids), c.text, c.finish) == ([2], "", "stop")
     run(hf.close())

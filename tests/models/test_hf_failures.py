@@ -191,7 +191,7 @@ def test_a_cancelled_call_leaves_the_batch_and_a_closed_model_loads_again(tiny_f
         if len(logits) == 2:
             stepped.set()
             assert cancelled.wait(30), "decoding goes on only when the call is cancelled, however busy the machine"
-        return logits.index_fill(-1, torch.tensor([2]), -math.inf)
+        return logits.index_fill(-1, torch.tensor([2], device=logits.device), -math.inf)
 
     hf = HF(model=str(tiny_folder), steer=steer)
 

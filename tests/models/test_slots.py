@@ -91,8 +91,13 @@ def test_chains_stay_short() -> None:
     assert len(path) <= 12
 
 
-def test_rows_stay_whole_while_a_deck_grows_and_shrinks() -> None:
-    deck = Deck(1)
+def write(deck: Deck, new: Any) -> None:
+    deck.cache.update(new, new, 0)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_rows_stay_whole_while_a_deck_grows_and_shrinks(apart: bool) -> None:
+    deck = Deck(1, apart=apart)
     rows: list[tuple[int, list[float]]] = []
     step = 0
     for length in (3, 7, 2, 400, 5):
@@ -101,7 +106,7 @@ def test_rows_stay_whole_while_a_deck_grows_and_shrinks() -> None:
         deck.lengths.append(length)
         values = [float(1000 * length + i) for i in range(length)]
         deck.open(first, first + 1, length, length)
-        deck.write(0, torch.tensor(values)[None, None, :, None])
+        write(deck, torch.tensor(values)[None, None, :, None])
         rows.append((length, values))
         for _ in range(90):
             deck.fit(len(rows), max(deck.lengths) + 1, 1)
@@ -109,7 +114,7 @@ def test_rows_stay_whole_while_a_deck_grows_and_shrinks() -> None:
             deck.lengths = [n + 1 for n in deck.lengths]
             deck.open(0, len(rows), max(deck.lengths), 1)
             step += 1
-            deck.write(0, torch.full((len(rows), 1, 1, 1), float(-step)))
+            write(deck, torch.full((len(rows), 1, 1, 1), float(-step)))
             for _, values in rows:
                 values.append(float(-step))
         if len(rows) == 3:
@@ -127,9 +132,10 @@ def test_planes_of_one_shape_lie_together_and_those_never_written_nowhere() -> N
     deck.lengths += [3, 3]
     deck.open(0, 2, 3, 3)
     key, value = torch.rand(2, 1, 3, 2), torch.rand(2, 2, 3, 2)
-    deck.write(0, key)
-    deck.write(1, value)
-    deck.write(3, 2 * key)
+    deck.cache.update(key, value, 0)
+    two = deck.view(3, key)
+    assert two is not None
+    two[:] = 2 * key
     kept = [run for run in deck.take(1, 0, 3) if run is not None]
     assert [tuple(run.shape) for run in kept] == [(2, 1, 3, 2), (1, 2, 3, 2)]
     assert torch.equal(kept[0], torch.stack([key[1], 2 * key[1]]))

@@ -1,6 +1,5 @@
 """A GPU is waited for once per decoded token of the whole batch. Counted here, without one, is every call that would
-wait there: numbers that are read, shapes that depend on values, and tensors made elsewhere than in `put`. And a module
-whose `forward` is compiled plays as it did."""
+wait there: numbers that are read, shapes that depend on values, and tensors made elsewhere than in `put`."""
 
 from __future__ import annotations
 
@@ -121,23 +120,3 @@ def test_how_many_are_looked_at_first_changes_nothing(seed: int, cuts: list[tupl
     alone = [draw(row[None], [sampling], [5]) for row, sampling in zip(logits, samplings, strict=True)]
     assert [t for tokens, _ in alone for t in tokens] == found[0]
     assert array("f", [p for _, logprobs in alone for p in logprobs]) == pytest.approx(array("f", found[1]), abs=1e-5)
-
-
-@pytest.mark.slow
-def test_a_compiled_module_says_the_same() -> None:
-    from .tiny import model
-
-    compiled = model("llama")
-    compiled.forward = torch.compile(compiled.forward, dynamic=True, backend="eager")
-    said: list[list[Any]] = []
-    for net in (compiled, network("llama", "sdpa")):
-        hf = HF.around(net, tokenizer(), model="tiny", lock_step=True)
-
-        async def play(hf: HF = hf) -> list[Any]:
-            chats = [(Message("user", TEXT[: 9 * (i + 1)]),) for i in range(5)]
-            return list(await asyncio.gather(*(hf.generate(c, Sampling(max_new_tokens=9, seed=3)) for c in chats)))
-
-        said.append(asyncio.run(play()))
-        asyncio.run(hf.close())
-    for a, b in zip(*said, strict=True):
-        assert a.ids == b.ids and list(a.logprobs) == pytest.approx(list(b.logprobs), abs=1e-4)

@@ -129,6 +129,24 @@ def test_one_that_memory_does_not_hold(tmp_path: Path, play, monkeypatch: pytest
     assert len(TrajectoryDataset(tmp_path)) == 401
 
 
+def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As SQLite meets it: a file of its own that may not grow."""
+    write(tmp_path, [replace(t, seed=seed, id=f"{seed}-{t.sample}") for seed in range(200) for t in play(2)])
+    (tmp_path / NAME).unlink()
+    monkeypatch.setattr(index, "CACHE_KB", 16)
+    monkeypatch.setenv("SQLITE_TMPDIR", str(tmp_path))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, limits[1]))
+    try:
+        with pytest.raises(StoreError) as told:
+            TrajectoryDataset(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert str(told.value).startswith(f"{tmp_path}: no room for the temporary files of an index (")
+    assert str(told.value).endswith("or name a folder with more in SQLITE_TMPDIR or TMPDIR")
+    assert len(TrajectoryDataset(tmp_path)) == 400
+
+
 def test_no_flipped_bit_of_it_passes_for_data(tmp_path: Path, play) -> None:
     path, rng = write(tmp_path, play(3)) / NAME, random.Random(0)
     whole, expected = path.read_bytes(), list(TrajectoryDataset(tmp_path).entries())

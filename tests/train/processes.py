@@ -15,6 +15,7 @@ def run_both(script: Path, folder: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+    common["CUDA_VISIBLE_DEVICES"] = ""  # over gloo, on processors: one GPU would not do for two
     processes = [
         subprocess.Popen(
             [sys.executable, str(script), str(folder)],

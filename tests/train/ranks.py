@@ -59,7 +59,7 @@ def run_case(
     trainer = SondeTrainer(tiny.tiny_model(), objective, items, settings)
     history = trainer.train(resume).history
     held[name] = share_held(trainer)
-    trained = {name: p.detach() for name, p in trainer.model.named_parameters() if p.requires_grad}
+    trained = {name: p.detach().cpu() for name, p in trainer.model.named_parameters() if p.requires_grad}
     return history, {name: gathered(p).clone() for name, p in trained.items()}
 
 

@@ -44,7 +44,7 @@ def train(folder: Path, url: str, **changes: Any) -> dict[str, Any]:
         server=sonde.make("models:vllm", base_url=url, model="served", api_key_env="", retries=0),
     )  # fmt: skip
     history = trainer.train().history
-    trained = {name: p.detach() for name, p in trainer.model.named_parameters() if p.requires_grad}
+    trained = {name: p.detach().cpu() for name, p in trainer.model.named_parameters() if p.requires_grad}
     return {"history": history, "weights": {name: gathered(p).clone() for name, p in trained.items()}}
 
 

@@ -24,7 +24,7 @@ from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer
 from sonde.train.types import Item, Row, Sample
 
-from .tiny import END, sample, samples, tiny_model, tiny_tokenizer
+from .tiny import END, sample, samples, tiny_model, tiny_tokenizer, where
 
 TOLD = ("go to 3 , 4", "wall wall free", "no", "the tally of red is 2 wins of 5")
 
@@ -67,7 +67,7 @@ def as_sample(said: Sequence[Completion]) -> Sample:
 def check_identity(model: Any, conversations: Sequence[Sequence[Completion]]) -> None:
     """What was recorded at sampling is what one pass for training computes."""
     items = [as_sample(said) for said in conversations]
-    logprob_RT = token_logprobs(model, collate(items, needs=frozenset(), pad_id=END))
+    logprob_RT = token_logprobs(model, where(model, collate(items, needs=frozenset(), pad_id=END)))
     for row, found_T in zip(rows_of(items), logprob_RT.tolist(), strict=True):
         pairs = [(f, s) for f, s, a in zip(found_T, row.logprobs or (), row.agent, strict=False) if a]
         assert [f for f, _ in pairs] == pytest.approx([s for _, s in pairs], abs=1e-4)

@@ -33,7 +33,7 @@ from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import last_checkpoint
 
 from .asking import WORDS, Asking, State
-from .tiny import tiny_model, tiny_tokenizer
+from .tiny import tiny_model, tiny_tokenizer, where
 
 ENV = Asking()
 HURRY = RewardMix({"success": 1.0, "turns": -0.1})
@@ -89,7 +89,7 @@ def test_what_is_trained_is_what_was_sampled(
     (tensors, *_), _ = t.passes([sample for group in groups for sample in group.samples])
     batch = batch_of(tensors)
     with t.playing() as model, torch.no_grad():
-        found_RT = token_logprobs(model, tensors)
+        found_RT = token_logprobs(model, where(model, tensors)).cpu()
     assert batch.sampled_RT is not None and batch.n_samples == 8
     assert float((found_RT - batch.sampled_RT)[batch.agent_RT].abs().max()) < 1e-4
     assert float(batch.sampled_RT[batch.agent_RT].max()) < 0.0

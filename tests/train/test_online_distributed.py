@@ -60,7 +60,7 @@ def play(
     model, games = tiny.tiny_model(vocab=len(tokenizer)), [Game(env, env.tasks("train"), "asking")]
     trainer = OnlineTrainer(model, objective, games, settings, online, tokenizer=tokenizer)
     history = trainer.train(resume).history
-    weights = {name: gathered(p.detach()).clone() for name, p in trainer.model.named_parameters()}
+    weights = {name: gathered(p.detach()).cpu().clone() for name, p in trainer.model.named_parameters()}
     return {
         "history": history,
         "weights": weights,

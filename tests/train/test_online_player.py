@@ -160,7 +160,7 @@ def test_frozen_weights_are_in_bfloat16_and_the_adapter_is_not(tmp_path: Path) -
         if "lora_A" not in name:  # the second factor starts at zero, so the first moves one step later
             assert torch.equal(p, before[name]) != p.requires_grad, name
     merged, _ = load_model(str(result.model))
-    layer = trainer.model.base_model.model.model.layers[0].self_attn.q_proj
+    layer = trainer.model.cpu().base_model.model.model.layers[0].self_attn.q_proj
     expected = layer.base_layer.weight.float() + layer.get_delta_weight("default").float()
     torch.testing.assert_close(merged.model.layers[0].self_attn.q_proj.weight, expected, atol=1e-6, rtol=0)
 

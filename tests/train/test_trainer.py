@@ -59,7 +59,7 @@ def losses(result: TrainResult) -> list[float]:
 def same_weights(a: Any, b: Any, most: float = 1e-5) -> None:
     """On average over a tensor: Adam's first steps turn the sign of a gradient near zero into a whole step."""
     for x, y in zip(a.parameters(), b.parameters(), strict=True):
-        assert (x - y).abs().mean().item() <= most
+        assert (x.cpu() - y.cpu()).abs().mean().item() <= most
 
 
 # --- the loss of a step -----------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_history_averages_over_units_and_is_written(tmp_path: Path) -> None:
 def test_bf16_learns_and_keeps_weights_in_float32(tmp_path: Path) -> None:
     model, result = fit(tmp_path, SFT(), samples(8), bf16=True, epochs=6)
     assert losses(result)[-1] < losses(result)[0] - 0.5
-    assert {p.dtype for p in model.parameters()} == {torch.float32}
+    assert {p.dtype for p in model.cpu().parameters()} == {torch.float32}
     tensors = collate(samples(2), needs=frozenset(), pad_id=END)
     assert token_logprobs(model, tensors).dtype == torch.float32
     exact = AutoModelForCausalLM.from_pretrained(result.model)
@@ -284,6 +284,7 @@ def test_an_adapter_leaves_the_model_alone_and_can_be_merged(tmp_path: Path) -> 
     trainer = SondeTrainer(model, SFT(), samples(8), settings(tmp_path, lora=LoraSettings(r=4)), tiny_tokenizer())
     result = trainer.train()
     tensors = collate(samples(3), needs=frozenset(), pad_id=END)
+    trainer.model.cpu()
     with torch.no_grad():
         trained = token_logprobs(trainer.model, tensors)
         with trainer.model.disable_adapter():

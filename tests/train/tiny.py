@@ -64,6 +64,11 @@ def tiny_model(seed: int = 0, *, vocab: int | None = None, **changes: Any) -> An
         return LlamaForCausalLM(LlamaConfig(**{**sizes, **changes})).float().eval()
 
 
+def where(model: Any, tensors: Any) -> dict[str, Any]:
+    """A batch where the model is: training moves a model to the GPU, if there is one."""
+    return {name: t.to(model.device) if hasattr(t, "to") else t for name, t in tensors.items()}
+
+
 def write(folder: Path, seed: int = 0) -> Path:
     """The folder, with model and tokenizer in it."""
     tiny_model(seed).save_pretrained(folder)

@@ -189,6 +189,9 @@ def test_what_was_said_is_searched(tab: Tab, served: Served) -> None:
 def test_a_training_has_curves(tab: Tab, served: Served) -> None:
     tab.page.goto(f"{served.address}training/trained")
     tab.page.locator("figure svg").first.wait_for(timeout=60_000)
+    headings = tab.page.locator("h1, h2").all_inner_texts()
+    assert [heading for heading in headings if "trained" in heading] == ["Training trained"] and "" not in headings
+    assert headings[-1] == "Settings and curves" and tab.page.locator("a[href='#top']").count() == 0
 
 
 def test_a_game_is_won_and_one_is_taken_over(tab: Tab, served: Served) -> None:

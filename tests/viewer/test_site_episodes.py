@@ -165,7 +165,7 @@ def test_search_goes_on_where_it_stopped(library: Library, monkeypatch: pytest.M
 def test_a_training_has_a_page(library: Library) -> None:
     found = page(library, "training", "trained")
     assert found.played == [] and page(library).trainings == ["trained"]
-    assert "Curves" in html(library, "training", "trained")
+    assert "Settings and curves" in html(library, "training", "trained")
 
 
 def test_what_a_training_played_is_shown_with_its_credit(runs: Path, tmp_path: Path) -> None:

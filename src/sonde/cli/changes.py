@@ -43,10 +43,10 @@ def changes_of(assignments: Sequence[str]) -> dict[str, list[Change]]:
     for assignment in assignments:
         (part, *path), value = assigned(assignment)
         if part not in PARTS or not path:
-            raise invalid("--set", assignment, "PART.KEY=VALUE with PART one of " + ", ".join(PARTS))
+            raise invalid("-o", assignment, "PART.KEY=VALUE with PART one of " + ", ".join(PARTS))
         found[part].append(Change(tuple(path), value))
     if any(change.path[0] == "folder" for change in found["settings"]):
-        raise UserError("--set settings.folder: allowed: --out, which is that folder")
+        raise UserError("-o settings.folder: allowed: --out, which is that folder")
     return found
 
 
@@ -55,7 +55,7 @@ def changed(training: Training, changes: Changes) -> Training:
     learns = found(training.objective).learns
     if changes["rule"] and learns not in ("pairs", "successes"):
         raise UserError(
-            f"--set rule: no part of {training.objective}, which learns from every episode that it is given"
+            f"-o rule: no part of {training.objective}, which learns from every episode that it is given"
         )
     shared = training.learning.share is not None
     rule = "pairs" if learns == "pairs" else "share" if shared else "sft"
@@ -74,7 +74,7 @@ def with_changes(value: Any, changes: Sequence[Change], at: str) -> Any:
     parts = _parts(value, at) if changes else {}
     for (name, *path), asked in changes:
         if name not in parts and not (isinstance(value, Mapping) or at in _OPEN):
-            raise unknown(f"--set {at}", name, parts)
+            raise unknown(f"-o {at}", name, parts)
         parts[name] = _changed(parts.get(name), path, asked, f"{at}.{name}")
     return _whole(value, parts, at) if changes else value
 
@@ -106,7 +106,7 @@ def _parts(value: Any, at: str) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     if not is_dataclass(value):
-        raise UserError(f"--set {at}: got a part, allowed: a value; it has no parts")
+        raise UserError(f"-o {at}: got a part, allowed: a value; it has no parts")
     return {f.name: getattr(value, f.name) for f in fields(value)}
 
 
@@ -124,7 +124,7 @@ def _mix(_: RewardMix, asked: Json) -> RewardMix:
     if isinstance(asked, Mapping):
         return RewardMix({name: weight for name, weight in asked.items() if name != "every"}, asked.get("every", {}))
     if not isinstance(asked, str):
-        raise invalid("--set online.rewards", asked, "names with their weights, or the name of a mix")
+        raise invalid("-o online.rewards", asked, "names with their weights, or the name of a mix")
     return RewardMix.published(asked)
 
 
@@ -147,7 +147,7 @@ def _rewarder(name: Json) -> Rewarder:
 
 def _named(at: str, name: Json, known: Mapping[str, Callable[[], Any]]) -> Any:
     if not isinstance(name, str) or name not in known:
-        raise unknown(f"--set {at}", name, known)
+        raise unknown(f"-o {at}", name, known)
     return known[name]()
 
 

@@ -262,7 +262,7 @@ def _chosen(name: str, settings: str | None) -> tuple[str, str | None]:
             raise UserError(f"--settings: got {settings!r}, but {name!r} names settings already; allowed: one of them")
         return PRESETS[name].objective, name
     if ":" not in name and name not in names("objectives"):
-        raise unknown("objective", name, (*names("objectives"), *PRESETS))
+        raise unknown("objective", name, (*names("objectives"), *PRESETS), see="sonde list objectives")
     return name, settings
 
 
@@ -284,7 +284,7 @@ def _others(configs: Mapping[str, Mapping[str, Json]], envs: Sequence[Env[Any]])
     seats = {seat for env in envs for seat in env.spec.seats if seat != AGENT}
     for seat in configs:
         if seat not in seats:
-            raise unknown("--set seats", seat, seats)
+            raise unknown("-o seats", seat, seats)
     return {seat: build(config) for seat, config in configs.items()}
 
 

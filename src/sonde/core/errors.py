@@ -7,7 +7,10 @@ Three kinds, told apart by who has to act: the caller (`UserError`), the author 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+LISTED, NEAREST = 30, 8
+"""Up to so many known names an error lists them all; else so many of the nearest."""
 
 
 class SondeError(Exception):
@@ -60,10 +63,20 @@ def invalid(field: str, got: object, allowed: object) -> UserError:
     return UserError(f"{field}: got {shown if len(shown) <= 200 else shown[:200] + '...'}, allowed: {allowed}")
 
 
-def unknown(field: str, got: object, names: Iterable[str]) -> UnknownName:
-    """An error for a name that is not among `names`, with the nearest one as a suggestion."""
+def unknown(field: str, got: object, names: Iterable[str], *, see: str = "") -> UnknownName:
+    """An error for a name that is not among `names`, with the nearest one as a suggestion.
+
+    Of more names than `LISTED` only the nearest are told, and `see`, the command that lists all of them.
+    """
     known = sorted(names)
-    return UnknownName(f"{field}: unknown name {got!r}{near(str(got), known)}; known: {', '.join(known) or 'none'}")
+    return UnknownName(f"{field}: unknown name {got!r}{near(str(got), known)}; known: {_listed(str(got), known, see)}")
+
+
+def _listed(got: str, known: Sequence[str], see: str) -> str:
+    if len(known) <= LISTED:
+        return ", ".join(known) or "none"
+    nearest = difflib.get_close_matches(got, known, n=NEAREST, cutoff=0.0)
+    return f"{', '.join(nearest)} and {len(known) - NEAREST} more{f', see `{see}`' if see else ''}"
 
 
 def near(got: str, names: Iterable[str]) -> str:

@@ -78,7 +78,8 @@ def _find(name: str) -> type[Configured]:
     if plugins:
         return _checked(next(iter(plugins)).load(), name)
     if rest not in names(kind):
-        raise unknown(kind.rstrip("s") if kind != "envs" else "environment", rest, names(kind))
+        what = kind.rstrip("s") if kind != "envs" else "environment"
+        raise unknown(what, rest, names(kind), see=f"sonde list {kind}")
     module = importlib.import_module(f"{KINDS[kind]}.{rest}")
     wanted = rest.replace("_", "").lower()
     for key, value in vars(module).items():

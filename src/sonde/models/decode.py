@@ -21,7 +21,7 @@ from torch import Tensor
 
 from sonde.core.errors import WorldError
 
-from .attend import masks, windows
+from .attend import compiled, masks, windows
 from .batching import Ticket
 from .chat import common
 from .draw import draw, put
@@ -67,7 +67,8 @@ class Engine:
     `context` is the most tokens the model can hold; `ends` are the ids that end a message; `decode` gives their text.
     `lock_step`: whoever waits when serving begins is served together, and nobody joins in between. `beside`: a model
     of the same tokens that reads along, whose hidden states `steer` is given instead. `rank`, as `steer`: what `Score`
-    requests that are `valued` are told.
+    requests that are `valued` are told. `backend`: of `torch.compile`, which then compiles the pass of a decoded token:
+    one graph for rows together and one for a row alone, whatever their number and lengths.
     """
 
     def __init__(
@@ -84,14 +85,16 @@ class Engine:
         rank: Steer | None = None,
         beside: Any | None = None,
         lock_step: bool = False,
+        backend: str = "",
     ) -> None:
         self.model, self.lock_step = model if beside is None else Beside(model, beside), lock_step
+        self.stepped = compiled(self.model, backend) if backend else self.model
         self.context, self.ends, self.decode, self.max_batch = context, ends, decode, max_batch
         self.stats = Stats()
         self.steer = steer
         self.slots = Slots(kv_bytes)
         every = n_layers if beside is None else n_layers + layers(beside)
-        self.deck = Deck(every)
+        self.deck = Deck(every, apart=bool(backend))
         self.windows = windows(self.model)
         self.scorer = self.ranker = Scorer(model, n_layers=n_layers, stats=self.stats)
         valuer = model if beside is None else beside
@@ -362,7 +365,7 @@ class Engine:
         mask: Any = back_S < lengths_B1
         if fed == 1 and self.windows is not None:
             mask = masks(self.model, self.windows, mask[:, None], back_S)
-        out = self.model(
+        out = (self.stepped if fed == 1 else self.model)(
             input_ids=put(tokens, device, torch.int64),
             attention_mask=mask,
             position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),

@@ -59,10 +59,12 @@ class HF(Model):
     the weights are stored in. `device` None is CUDA where there is one, else the CPU. `max_batch` rows are decoded
     at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template`
     holds arguments of the chat template, e.g. `{"enable_thinking": False}`, and under `training` the name of a template
-    of ours that keeps history (`models.templates`). `threads` sets the number of threads of
-    torch for the whole process; None leaves it alone. `steer(hidden, logits)` returns the logits to draw from, given
-    the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step; recorded
-    log-probabilities are those of the steered distribution; `score` is not steered, and `rank` by `heads` alone.
+    of ours that keeps history (`models.templates`). `threads` sets the number of threads of torch for the whole
+    process; None leaves it alone. `compile` names a backend of `torch.compile`, such as inductor, by which the pass of
+    a decoded token is compiled when the first one is drawn (`docs/scale.md`). `steer(hidden, logits)` returns the
+    logits to draw from, given the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode
+    step; recorded log-probabilities are those of the steered distribution; `score` is not steered, and `rank` by
+    `heads` alone.
 
     `heads`: the folder of a model that was trained with values of tokens (`sonde train mc`, `ilql`); what is drawn from
     is then log pi + `beta` (min Q - V) (`models.heads`), which can be saved as any other configuration. Where that
@@ -80,6 +82,7 @@ class HF(Model):
     max_batch: int = field(default=32, metadata=HOW)
     kv_bytes: int = field(default=2 << 30, metadata=HOW)
     threads: int | None = field(default=None, metadata=HOW)
+    compile: str = field(default="", metadata=HOW)
     template: Mapping[str, Json] = EMPTY
     heads: str = ""
     heads_weights: str | None = None
@@ -373,6 +376,7 @@ def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool
         rank=rank,
         beside=beside,
         lock_step=lock_step,
+        backend=hf.compile,
     )
     return _Loaded(engine, chat, weights)
 

@@ -14,7 +14,8 @@ one for its values. Rows are aligned at the right, at column `end`, and have no 
 left-padded input with a two-dimensional mask and any attention pattern stays right; new tokens are written in place.
 
 Planes of equal shape, mostly all there are, lie in one tensor, a stack, so that a row comes and goes by one copy and
-not by one per plane: for a small model these copies are half of what playing costs.
+not by one per plane: for a small model these copies are half of what playing costs. For a compiled pass planes lie
+apart: torch's compiler copies the whole of a tensor whose parts are written one after the other.
 
 Source: the tree follows RadixAttention (SGLang, arXiv 2312.07104), without paging; what stays is ours.
 """
@@ -198,18 +199,21 @@ def _cut(kv: KV, a: int, b: int) -> KV:
 
 
 class Deck:
-    """The rows being computed. `lengths[r]` tokens of row r end at column `end`."""
+    """The rows being computed. `lengths[r]` tokens of row r end at column `end`. `apart`: no planes lie together."""
 
-    def __init__(self, n_layers: int) -> None:
+    def __init__(self, n_layers: int, *, apart: bool = False) -> None:
         self.lengths: list[int] = []
         self.end = 0
         self._groups = [[plane] for plane in range(2 * n_layers)]  # the planes of each stack
         self._stacks: KV = [None] * (2 * n_layers)  # (planes, rows, heads, columns, size), made at the first write
         self._where = [(plane, 0) for plane in range(2 * n_layers)]  # the stack of each plane, and its place there
-        self._settled = False
+        self._settled = apart  # whether planes that may have been put together
         self._rows = self._columns = 0
-        self._window = (0, 0, 0, 0)  # first and last row, first column, columns that the model is about to add
-        self.cache = Cache(layers=[_Lane(self, layer) for layer in range(n_layers)])
+        self._window = (0, 0, 0, 0)  # first and last row, first and last column
+        self.past = 0
+        """Columns of the open window that were there before."""
+        self._lanes = [_Lane(self, layer) for layer in range(n_layers)]
+        self.cache = Cache(layers=[*self._lanes])
 
     def fit(self, rows: int, left: int, right: int) -> None:
         """Make space for `rows` rows in all, `left` columns before `end` and `right` after it."""
@@ -217,6 +221,7 @@ class Deck:
             self.end = max(left, (left + self._columns - right) // 2)
         if rows <= self._rows and left <= self.end and self.end + right <= self._columns:
             return
+        self._shut()
         used, n, end = max(self.lengths, default=0), len(self.lengths), self.end
         self._rows = self._rows if rows <= self._rows else max(rows, 2 * self._rows)
         self._columns, self.end = max(left, used) + right + 2 * ROOM, max(left, used) + ROOM
@@ -240,21 +245,23 @@ class Deck:
 
     def open(self, first: int, last: int, width: int, fed: int) -> Cache:
         """The cache for one forward pass of rows `first` to `last`, whose last `fed` of `width` columns are new."""
-        self._window = (first, last, self.end - width, fed)
+        self._window = (first, last, self.end - width, self.end)
+        self.past = width - fed
+        for layer, lane in enumerate(self._lanes):
+            lane.keys, lane.values = self.view(2 * layer), self.view(2 * layer + 1)
         return self.cache
 
-    def write(self, plane: int, new: Tensor) -> Tensor:
-        """Write a plane of the open window; all its columns."""
-        first, last, left, fed = self._window
+    def view(self, plane: int, like: Tensor | None = None) -> Tensor | None:
+        """A plane of the open window; one that was never written is made `like` this, or is None."""
         i, at = self._where[plane]
-        rows = self._stack(i, new)[at, first:last]
-        rows[:, :, self.end - fed : self.end] = new
-        return rows[:, :, left : self.end]
+        first, last, left, end = self._window
+        stack = self._stacks[i] if like is None else self._stack(i, like)
+        return None if stack is None else stack[at, first:last, :, left:end]
 
-    def past(self) -> int:
-        """Columns of the open window that were there before."""
-        _, _, left, fed = self._window
-        return self.end - fed - left
+    def _shut(self) -> None:
+        """No window is open: what it showed may be freed."""
+        for lane in self._lanes:
+            lane.keys = lane.values = None
 
     def take(self, row: int, a: int, b: int) -> KV:
         """A copy of tokens `a` to `b` of a row."""
@@ -282,6 +289,7 @@ class Deck:
 
     def clear(self) -> None:
         """Forget all rows and free their memory."""
+        self._shut()
         self._stacks = [None] * len(self._stacks)
         self.lengths, self.end, self._rows, self._columns = [], 0, 0, 0
 
@@ -313,7 +321,7 @@ def _joined(stacks: Sequence[Tensor | None]) -> Tensor | None:
 
 
 class _Lane(CacheLayerMixin):
-    """One layer of a deck, as transformers asks for it."""
+    """One layer of a deck, as transformers asks for it: views of the open window, whose last columns are written."""
 
     is_sliding = False  # all columns are kept; a sliding layer's mask still hides what is out of its window
 
@@ -330,13 +338,20 @@ class _Lane(CacheLayerMixin):
         if torch.is_autocast_enabled(device):  # attention casts to this type anyway; rotated keys come in float32
             dtype = torch.get_autocast_dtype(device)
             key_states, value_states = key_states.to(dtype), value_states.to(dtype)
-        return self.deck.write(2 * self.layer, key_states), self.deck.write(2 * self.layer + 1, value_states)
+        if self.keys is None:  # for the first time
+            self.keys = self.deck.view(2 * self.layer, key_states)
+            self.values = self.deck.view(2 * self.layer + 1, value_states)
+        assert self.keys is not None and self.values is not None
+        fed = key_states.shape[-2]
+        self.keys[:, :, -fed:] = key_states
+        self.values[:, :, -fed:] = value_states
+        return self.keys, self.values
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self.deck.past() + query_length, 0
+        return self.deck.past + query_length, 0
 
     def get_seq_length(self) -> int:
-        return self.deck.past()
+        return self.deck.past
 
     def get_max_length(self) -> int:
         return -1

@@ -16,10 +16,12 @@ A writer writes it when it closes and whenever enough was added since; so a kill
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -41,6 +43,8 @@ WRITERS = 1000
 """How many writers a run may have."""
 _LOGS = 1_000_000
 _LOG = re.compile(r"trajectories-(?:([1-9]\d{0,2})-)?(\d{5,6})\.jsonl\.zst")
+
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 
 _SUM = 60
 """Where the four bytes of `user_version` lie in an SQLite file."""
@@ -154,7 +158,7 @@ class Index:
         if not all(state.log in found and self._goes_on(state, found[state.log]) for state in self._states().values()):
             self._db = _empty()
         newest = {log // _LOGS: log for log in found}.values()
-        with self._db:
+        with _room(), self._db:
             for log, path in found.items():
                 self._extend(log, path, log in newest)
 
@@ -216,7 +220,8 @@ class Index:
     ) -> Iterator[tuple[Any, ...]]:
         """Columns of the episodes of which an SQL condition holds."""
         query = f"SELECT {what} FROM episodes WHERE {where} ORDER BY {order}"
-        return self._db.execute(query, [_cell(value) for value in values])
+        with _room():
+            return self._db.execute(query, [_cell(value) for value in values])
 
     @property
     def slack(self) -> int:
@@ -309,9 +314,25 @@ def _connected() -> sqlite3.Connection:
     return db
 
 
+@contextmanager
+def _room() -> Iterator[None]:
+    """Where SQLite finds no room for its temporary files, a `StoreError` that says which folder they are in."""
+    try:
+        yield
+    except sqlite3.OperationalError as e:
+        if e.sqlite_errorcode & 0xFF not in _NO_ROOM:
+            raise
+        folder = os.environ.get("SQLITE_TMPDIR") or tempfile.gettempdir()
+        raise StoreError(
+            f"{folder}: no room for the temporary files of an index ({e}); make some there, or name a folder with more "
+            "in SQLITE_TMPDIR or TMPDIR"
+        ) from e
+
+
 def _empty() -> sqlite3.Connection:
     db = _connected()
-    db.executescript(_SCHEMA)
+    with _room():
+        db.executescript(_SCHEMA)
     return db
 
 

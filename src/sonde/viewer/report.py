@@ -62,6 +62,7 @@ def render(folders: Sequence[Path], n_transcripts: int, trained: Sequence[Path] 
         .render(
             sections=[_shown(section, chosen, trainings) for section in sections(runs)],
             trainings=training.shown(trainings, alone=not runs),
+            titled=True,
             agents=sorted({a.number: a for a in agents}.values(), key=lambda a: a.number),
             versions=_versions(sources),
             n_runs=len(runs),
@@ -105,10 +106,10 @@ def overview(source: Source) -> str:
 
 
 def curves(folder: Path) -> str:
-    """The curves of one training, and its settings in words: the part of a page about it."""
+    """The curves of one training, and its settings in words: the part of a page about it, which has its title."""
     need("curves", "matplotlib")
     trainings = training.shown(histories([folder], [], []), alone=True)
-    return templates().get_template("training.html.j2").render(trainings=trainings, sections=[])
+    return templates().get_template("training.html.j2").render(trainings=trainings, titled=False)
 
 
 @dataclass(frozen=True, kw_only=True)
