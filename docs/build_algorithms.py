@@ -200,7 +200,7 @@ def _learned(title: str) -> str:
         f"{_lessons(learned)} One training seed, and settings that were not searched over: this shows how a training "
         f"goes, not which objective is best. `python benchmarks/learning_curves.py {' '.join(learned)}`"
     )
-    head = ("", "success at first", "at the end", "episodes read to their end", "settings")
+    head = ("", "won at first, %", "at the end, %", "read to their end, %", "settings")
     rows = WRITTEN["table"](head, map(_row, learned))
     return f"## Learning\n\n![{title}: success over steps]({title}-learning.svg)\n\n{told}\n\n{rows}"
 
@@ -220,8 +220,8 @@ def _plays(name: str) -> bool:
 
 def _row(name: str) -> tuple[str, ...]:
     known = measured()[name]
-    first, last = ("{:.2f} [{:.2f}, {:.2f}]".format(*known["success"][i]) for i in (0, -1))
-    return name, first, last, f"{known['read'][-1]:.3f}", WRITTEN["code"](known["settings"])
+    first, last = ("{:.0f} [{:.0f}, {:.0f}]".format(*(100 * x for x in known["success"][i])) for i in (0, -1))
+    return name, first, last, f"{100 * known['read'][-1]:.1f}", WRITTEN["code"](known["settings"])
 
 
 @cache

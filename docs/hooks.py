@@ -84,8 +84,10 @@ def _module(module: ModuleType) -> Iterator[str]:
     for name, value in _public(module):
         if inspect.isclass(value):
             yield from _class(name, value)
-        elif callable(value):
-            yield f"### {name}\n\n{_signature(name, value)}\n{_told(value)}"
+        elif callable(value) and (
+            said := f"{_signature(name, value)}\n{_told(value)}".strip()
+        ):  # an alias of a type says nothing
+            yield f"### {name}\n\n{said}\n"
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
