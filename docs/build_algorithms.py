@@ -1,4 +1,5 @@
 """Write a page per objective that has none written by hand: formula, when to use it, its curve, what it can be told.
+Into those written by hand (`LEARNED`) goes how a small model learns by it, between two marks.
 
     python docs/build_algorithms.py
 
@@ -15,8 +16,9 @@ import json
 import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -112,9 +114,25 @@ PAGES: Mapping[str, Page] = {
 }  # fmt: skip
 
 
+LEARNED: Mapping[str, Sequence[str]] = {
+    **{title: page.names for title, page in PAGES.items()},
+    "bc": ("filtered_bc", "online_filtered_bc"), "mc": ("mc",), "ilql": ("ilql",), "ppo": ("ppo",),
+}  # fmt: skip
+"""The trainings that a page shows the learning curves of, those written by hand too."""
+MARKS = ("<!-- learning: by `python docs/build_algorithms.py` -->", "<!-- /learning -->")
+
+
 def pages() -> dict[str, str]:
     """The pages by file name, and the one that leads to them."""
-    return {"index.md": overview(), **{f"{name}.md": _page(name, page) for name, page in written().items()}}
+    made = {f"{name}.md": _page(name, page) for name, page in written().items()}
+    return {"index.md": overview(), **made, **{f"{name}.md": _marked(name) for name in LEARNED if _by_hand(name)}}
+
+
+def _marked(title: str) -> str:
+    """A page written by hand, with what was measured between the marks."""
+    before, first, rest = (FOLDER / f"{title}.md").read_text("utf-8").partition(MARKS[0])
+    _, last, after = rest.partition(MARKS[1])
+    return f"{before}{first}\n{_learned(title)}\n{last}{after}"
 
 
 def written() -> dict[str, Page]:
@@ -159,7 +177,7 @@ def _page(title: str, page: Page) -> str:
         f"## When to use it\n\n{page.when}\n" if page.when else "",
         f"## Formula\n\n{WRITTEN['prose'](rest)}\n",
         f"## Curve\n\n![{title}: {page.labels[1]} over {page.labels[0]}]({title}.svg)\n" if page.curves else "",
-        _learned(title, page),
+        _learned(title),
         "## Settings\n",
     ]
     for name, cls in classes.items():
@@ -172,44 +190,61 @@ def _page(title: str, page: Page) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _learned(title: str, page: Page) -> str:
-    """What it made of a small model, where that was measured."""
-    learned = [name for name in page.names if name in measured()]
+def _learned(title: str) -> str:
+    """What the trainings of a page made of a small model, where that was measured."""
+    learned = [name for name in LEARNED.get(title, ()) if name in measured()]
     if not learned:
         return ""
-    how = (
-        "the success of what it played in the ten steps before, 64 games a step"
-        if found(learned[0]).learns == "play"
-        else "success on 60 test tasks, having learned from 900 games of its own on others"
+    told = (
+        f"How `sonde-tiny-best_arm` learns: success on 300 test tasks at temperature 1, with 95 % intervals. "
+        f"{_lessons(learned)} One training seed, and settings that were not searched over: this shows how a training "
+        f"goes, not which objective is best. `python benchmarks/learning_curves.py {' '.join(learned)}`"
     )
-    return (
-        f"![{title}: success over steps]({title}-learning.svg)\n\nHow `sonde-tiny-maze` learns by it "
-        f"({', '.join(learned)}): {how}, with 95 % intervals. One training seed, settings `tiny_*`, not tuned "
-        f"(`python benchmarks/learning_curves.py {' '.join(learned)}`).\n"
-    )
+    head = ("", "won at first, %", "at the end, %", "read to their end, %", "settings")
+    rows = WRITTEN["table"](head, map(_row, learned))
+    return f"## Learning\n\n![{title}: success over steps]({title}-learning.svg)\n\n{told}\n\n{rows}"
 
 
-def measured() -> dict[str, list[list[float]]]:
-    """Step, mean, low and high by objective."""
+def _lessons(names: Sequence[str]) -> str:
+    """What they learned from."""
+    plays = [name for name in names if _plays(name)]
+    if len(plays) == len(names):
+        return "It plays 64 games a step, of other tasks."
+    recorded = "It learned from 1,600 games of its own, 4 of each of 400 other tasks"
+    return f"{recorded}; with {' and '.join(plays)} it plays 64 a step." if plays else f"{recorded}."
+
+
+def _plays(name: str) -> bool:
+    return name.startswith("online_") or (name in names("objectives") and found(name).learns == "play")
+
+
+def _row(name: str) -> tuple[str, ...]:
+    known = measured()[name]
+    first, last = ("{:.0f} [{:.0f}, {:.0f}]".format(*(100 * x for x in known["success"][i])) for i in (0, -1))
+    return name, first, last, f"{100 * known['read'][-1]:.1f}", WRITTEN["code"](known["settings"])
+
+
+@cache
+def measured() -> Mapping[str, Mapping[str, Any]]:
+    """What `benchmarks/learning_curves.py` wrote, by objective."""
     return json.loads((FOLDER / "learning.json").read_text("utf-8"))
 
 
 def curves() -> dict[str, str]:
     """The curves by the name of their page, as pictures that stand for themselves."""
-    learned = {f"{name}-learning": _steps(page) for name, page in PAGES.items() if _learned(name, page)}
+    learned = {f"{title}-learning": _steps(names) for title, names in LEARNED.items() if _learned(title)}
     return {**{name: _drawn(name, page) for name, page in PAGES.items()}, **learned}
 
 
-def _steps(page: Page) -> str:
-    """Success over the steps of a training."""
-    learned = {name: points for name in page.names if (points := measured().get(name))}
+def _steps(names: Sequence[str]) -> str:
+    """Success over the steps of trainings."""
+    learned = {name: measured()[name] for name in names if name in measured()}
     with axes(height=2.6, right=0.84) as ax:
         ends: list[tuple[float, Agent]] = []
-        for i, (name, points) in enumerate(learned.items()):
+        for i, (name, known) in enumerate(learned.items()):
             agent = Agent(i, name, PALETTE[i], DASHES[i], MARKERS[i])
-            success = [Estimate(mean, low, high, 1) for _, mean, low, high in points]
-            curve(ax, agent, success, at=[step for step, *_ in points], scale=100)
-            ends.append((100 * points[-1][1], agent))
+            curve(ax, agent, [Estimate(*won, 1) for won in known["success"]], at=known["steps"], scale=100)
+            ends.append((100 * known["success"][-1][0], agent))
         ax.set(xlabel="steps", ylabel="episodes won (%)", ylim=(-3, 103))
         label_ends(ax, ends)
         return WRITTEN["standing"](inline(ax.figure, "learning", f"Success over steps: {', '.join(learned)}"))
@@ -218,8 +253,8 @@ def _steps(page: Page) -> str:
 def _drawn(title: str, page: Page) -> str:
     x = torch.linspace(*page.span, POINTS, dtype=torch.float64)
     with axes(height=2.6, right=0.97) as ax:
-        for (name, line), colour in zip(page.curves.items(), PALETTE, strict=False):
-            ax.plot(x, line(x), color=colour, lw=1.8, label=name)
+        for (name, curve), colour in zip(page.curves.items(), PALETTE, strict=False):
+            ax.plot(x, curve(x), color=colour, lw=1.8, label=name)
         ax.set(xlabel=page.labels[0], ylabel=page.labels[1])
         ax.grid(axis="y")
         if len(page.curves) > 1:

@@ -225,7 +225,7 @@ def _info(made: Iterable[Env[Any]]) -> list[tuple[str, str]]:
         for turn in _turns(Probe(env=env, episodes=max(least, min(EPISODES, TURNS // turns)))):
             facts = {k: v for k, v in turn.info.items() if v is not None}
             found.setdefault(str(facts.pop("result", "")), {}).update(facts)
-    return [(f"`{result}`", _example(facts)) for result, facts in sorted(found.items())]
+    return [(f"`{result}`" if result else "no result", _example(facts)) for result, facts in sorted(found.items())]
 
 
 def _turns(probe: Probe) -> Iterator[Turn]:

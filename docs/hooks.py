@@ -84,8 +84,13 @@ def _module(module: ModuleType) -> Iterator[str]:
     for name, value in _public(module):
         if inspect.isclass(value):
             yield from _class(name, value)
-        elif callable(value):
-            yield f"### {name}\n\n{_signature(name, value)}\n{_told(value)}"
+        elif callable(value) and (said := _function(name, value)):
+            yield f"### {name}\n\n{said}\n"
+
+
+def _function(name: str, value: Any) -> str:
+    """Its signature and docstring; empty for what has neither, as the alias of a type."""
+    return f"{_signature(name, value)}\n{_told(value)}".strip()
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:

@@ -147,8 +147,8 @@ def _valued(task: Small, seed: int, out: Path, *, method: str) -> dict[str, Any]
     return tested(task, policy, heads=values, beta=task.beta)
 
 
-def _online(task: Small, seed: int, out: Path, *, name: str) -> dict[str, Any]:
-    known = preset(name)
+def _online(task: Small, seed: int, out: Path, *, name: str, **changes: Any) -> dict[str, Any]:
+    known = preset(name, **changes)
     settings = replace(known.settings, batch_size=task.rollouts, micro_batch=task.rollouts, max_steps=task.steps)
     rewards = RewardMix({"env": task.scale})
     training = replace(known, settings=settings, online=replace(known.online, rewards=rewards))
@@ -161,7 +161,7 @@ METHODS: Mapping[str, Callable[[Small, int, Path], dict[str, Any]]] = {
     "%BC": _filtered_bc,
     "MC": partial(_valued, method="MC"),
     "ILQL": partial(_valued, method="ILQL"),
-    "PPO": partial(_online, name="tiny_ppo"),
+    "PPO": partial(_online, name="tiny_ppo", lr=1e-3),
     "online %BC": partial(_online, name="tiny_online_filtered_bc"),
     "GRPO": partial(_online, name="tiny_grpo"),
 }

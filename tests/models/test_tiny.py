@@ -65,6 +65,15 @@ def test_folder_is_complete_and_small(model: Shipped) -> None:
     assert 300_000 < facts["parameters"] < 500_000
 
 
+@pytest.mark.parametrize("preset", ["delta_belief", "lmrl"])
+def test_of_other_presets_some_answers_can_be_written(preset: str) -> None:
+    model = shipped("sonde-tiny-twenty_questions")
+    assert preset in model.also
+    things = {task.hidden for split in ("train", "test") for task in env_of(model).tasks(split)}
+    asked = {task.hidden for task in sonde.make(model.env, preset=preset).tasks("test")}
+    assert 10 <= len(things & asked) < len(asked)
+
+
 @each_model
 def test_card_says_what_it_is(model: Shipped) -> None:
     card = (model.folder / "CARD.md").read_text()

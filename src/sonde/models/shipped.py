@@ -25,7 +25,7 @@ class Shipped:
     preset: str
     context: str
     also: tuple[str, ...] = ()
-    """Other presets whose answers it can write."""
+    """Other presets whose answers it can write, or some of them."""
     max_new_tokens: int = 8
     licence: str = "Apache-2.0"
 
@@ -53,7 +53,10 @@ SHIPPED: Mapping[str, Shipped] = Frozen(
                 name="sonde-tiny-maze", env="maze", preset="pairs", context="full",
                 also=("lmrl", "lmrl_partial", "umaze"),
             ),
-            Shipped(name="sonde-tiny-twenty_questions", env="twenty_questions", preset="small", context="full"),
+            Shipped(
+                name="sonde-tiny-twenty_questions", env="twenty_questions", preset="small", context="full",
+                also=("delta_belief", "lmrl"),
+            ),
         )
     }
 )  # fmt: skip

@@ -266,10 +266,10 @@ _KNOWN |= {
     "tiny_ppo": Training(
         objective="ppo",
         online=OnlineSettings(
-            k=1, rewards=RewardMix.published("env"), lock_step=True,
+            k=1, max_new_tokens=8, rewards=RewardMix.published("env"), lock_step=True,
             credit=GAE(discount=0.99, lam=0.95, level="turn"),
         ),
-        settings=replace(_TINY, lr=1e-3, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
+        settings=replace(_TINY, lr=3e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
         source=_TINY_SOURCE,
     ),
 }  # fmt: skip
