@@ -65,10 +65,11 @@ class Small:
         return build({**self.dataset.env, **({} if turns is None else {"max_turns": turns})})
 
     def quick(self) -> Small:
-        """A tenth of the episodes (or 50, among which some of a maze are won), a quarter of the epochs, a fifth of the
-        play, five tests: to see that all runs."""
+        """A tenth of the episodes, 50 (among which some of a maze are won) to 400, a quarter of the epochs, a fifth of
+        the play, at most ten steps, five tests: to see that all runs."""
         return replace(
-            self, episodes=max(50, self.episodes // 10), tests=min(self.tests, 5), k=1, steps=self.steps // 5,
+            self, episodes=min(max(50, self.episodes // 10), 400), tests=min(self.tests, 5), k=1,
+            steps=min(self.steps // 5, 10),
             epochs={method: epochs / 4 for method, epochs in self.epochs.items()},
         )  # fmt: skip
 
