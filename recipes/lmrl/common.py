@@ -89,11 +89,18 @@ def played_online(task: Small, model: str, training: Training, folder: Path, see
 
 
 def player(task: Small, model: str, temperature: float, **values: Any) -> Policy:
+    """Says what it likes."""
     backend = make("models:hf", model=model, max_batch=256, **values)
     return make(
         "agents:llm", model=backend, context=task.context, temperature=temperature, min_p=0.0,
         max_new_tokens=task.new_tokens,
     )  # fmt: skip
+
+
+def legal(task: Small, model: str, temperature: float, **values: Any) -> Policy:
+    """Says nothing but legal answers."""
+    backend = make("models:hf", model=model, max_batch=256, **values)
+    return make("agents:ranked", model=backend, context=task.context, temperature=temperature)
 
 
 def returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
@@ -112,10 +119,12 @@ def returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
 
 
 def tested(task: Small, model: str, **values: Any) -> dict[str, Any]:
-    """At temperature 1, as in the paper, and at 0."""
-    drawn = returns(task, player(task, model, 1.0, **values), task.k)
-    greedy = returns(task, player(task, model, 0.0, **values), 1)
-    return {"drawn": drawn, "greedy": greedy}
+    """At temperature 1, as in the paper, and at 0; the same among legal answers, where the task says so."""
+    found: dict[str, Any] = {}
+    for name, how in (("", player), ("legal ", legal)) if task.legal else (("", player),):
+        found[f"{name}drawn"] = returns(task, how(task, model, 1.0, **values), task.k)
+        found[f"{name}greedy"] = returns(task, how(task, model, 0.0, **values), 1)
+    return found
 
 
 # --- methods ---------------------------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ class Small:
     Training from the dataset: `batch` episodes a step, `epochs` by method (3 unless told), `filtered` what filtered BC
     keeps, `options` and `settings` by method, beside those of the `tiny_*` presets. Decoding with values: `beta`, their
     strength. Online: `turns`, the limit of a game, `rollouts`, games a step, `steps`, `scale`, what rewards are
-    multiplied by. Tests: `tests` tasks with `k` samples each.
+    multiplied by. Tests: `tests` tasks with `k` samples each; with `legal`, once more by `agents:ranked`, which says
+    nothing but legal answers.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Small:
     rollouts: int = 32
     steps: int = 40
     scale: float = 1.0
+    legal: bool = False
     paper: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -63,10 +65,11 @@ class Small:
         return build({**self.dataset.env, **({} if turns is None else {"max_turns": turns})})
 
     def quick(self) -> Small:
-        """A tenth of the episodes (or 50, among which some of a maze are won), a quarter of the epochs, a fifth of the
-        play, five tests: to see that all runs."""
+        """A tenth of the episodes, 50 (among which some of a maze are won) to 400, a quarter of the epochs, a fifth of
+        the play, at most ten steps, five tests: to see that all runs."""
         return replace(
-            self, episodes=max(50, self.episodes // 10), tests=min(self.tests, 5), k=1, steps=self.steps // 5,
+            self, episodes=min(max(50, self.episodes // 10), 400), tests=min(self.tests, 5), k=1,
+            steps=min(self.steps // 5, 10),
             epochs={method: epochs / 4 for method, epochs in self.epochs.items()},
         )  # fmt: skip
 
@@ -114,14 +117,14 @@ TASKS: Mapping[str, Small] = {
             },
         ),
         Small(
-            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "size": 40}, episodes=4000,
+            name="wordle", data="wordle", setup={"name": "few_words:FewWords", "size": 40}, episodes=16_000,
             context="full", new_tokens=4, window=128, low=-6.0, tests=40, k=5, turns=6, batch=16,
-            epochs={"BC": 8, "%BC": 8, "MC": 8, "ILQL": 8}, filtered=ShareRule(top=0.3),
+            epochs={"BC": 5, "%BC": 5, "MC": 2, "ILQL": 2}, filtered=ShareRule(top=0.3),
             options={
                 "MC": {"bc": 0.0, "cql": 0.01, "width": 4.0},
                 "ILQL": {"tau": 0.7, "bc": 0.0, "cql": 0.01, "width": 4.0},
             },
-            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=16.0,
+            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=16.0, steps=300,
             paper={
                 "dataset": -4.12, "reference": -1.94, "BC": -2.81, "%BC": -2.85, "MC": -2.16, "ILQL": -2.04,
                 "PPO": -2.63, "online %BC": -2.15,
@@ -129,14 +132,14 @@ TASKS: Mapping[str, Small] = {
         ),
         Small(
             name="endgames", data="endgames",
-            setup={"name": "listed_men:ListedMen", "pieces": "Q", "max_turns": 60}, episodes=3000,
+            setup={"name": "listed_men:ListedMen", "pieces": "Q", "max_turns": 60}, episodes=12_000,
             context="told", new_tokens=6, window=64, low=-1.0, tests=60, k=1, turns=40, width=96, batch=8,
             epochs={"BC": 6, "%BC": 8, "MC": 6, "ILQL": 4},
             options={
                 "MC": {"bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},
                 "ILQL": {"tau": 0.7, "bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},
             },
-            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=16.0,
+            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=16.0, scale=0.1, legal=True,
             paper={
                 "dataset": 0.586, "reference": 1.0, "BC": 0.112, "%BC": -0.439, "MC": 0.588, "ILQL": 0.452,
                 "PPO": 0.814, "online %BC": 0.112,

@@ -9,7 +9,8 @@ play: PPO, online filtered BC, and GRPO, which the paper does not have.
 
 Scores are those of appendix F, at temperature 1: 0 is the worst return there is, 50 the dataset's mean, 100 the
 reference solver's mean, with straight lines between and beyond. Intervals are 95 %, over training seeds and test tasks.
-`at 0`: the score of the same model at temperature 0. `paper's`: the return of table 6, where there is one.
+`at 0`: the score of the same model at temperature 0. `paper's`: the return of table 6, where there is one. `legal
+answers`: the same model with `agents:ranked`, which says one of the answers that are legal.
 """
 
 from __future__ import annotations
@@ -55,20 +56,26 @@ def _mean(tables: Sequence[Sequence[Sequence[float]]]) -> Estimate:
 
 
 def table(task: Small, known: Mapping[str, Row], found: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
-    """A row per method, floor and reference first."""
-    out = []
+    """A row per method, floor and reference first, and another for a method that was tested among legal answers too."""
+    out = list[dict[str, Any]]()
     for name, mine in {**{name: [row] for name, row in known.items()}, **found}.items():
-        greedy = "greedy" in mine[0]
-        out.append({
-            "method": name,
-            "score": scored(task, known, mine),
-            "at 0": scored(task, known, mine, "greedy") if greedy else None,
-            **{what: sum(row["drawn"][what] for row in mine) / len(mine) for what in ("success", "length", "invalid")},
-            "return": sum(map(mean_return, mine)) / len(mine),
-            "paper": task.paper.get(name),
-            "cpu_seconds": sum(row["cpu_seconds"] for row in mine) / len(mine),
-        })  # fmt: skip
+        out.append(_line(task, known, mine, name, ""))
+        if "legal drawn" in mine[0]:
+            out.append(_line(task, known, mine, f"{name}, legal answers", "legal "))
     return out
+
+
+def _line(task: Small, known: Mapping[str, Row], mine: Sequence[Row], name: str, how: str) -> dict[str, Any]:
+    drawn, greedy = f"{how}drawn", f"{how}greedy"
+    return {
+        "method": name,
+        "score": scored(task, known, mine, drawn),
+        "at 0": scored(task, known, mine, greedy) if greedy in mine[0] else None,
+        **{what: sum(row[drawn][what] for row in mine) / len(mine) for what in ("success", "length", "invalid")},
+        "return": sum(mean_return(row, drawn) for row in mine) / len(mine),
+        "paper": task.paper.get(name),
+        "cpu_seconds": sum(row["cpu_seconds"] for row in mine) / len(mine),
+    }
 
 
 def show(task: Small, rows: Sequence[Mapping[str, Any]], seeds: int) -> None:

@@ -124,7 +124,13 @@ def fill(part: Part, folder: Path, *, processes: int | None = None, on_done: OnD
     run = part.run
     if part.speaks:
         return record(run.env, run.policies, run.tasks, part.plan, folder, run.resolved, on_done=on_done)
-    with RunWriter.open(folder, run.resolved) as writer:
+    _write(part, folder, processes, on_done)
+    return Run.load(folder)
+
+
+def _write(part: Part, folder: Path, processes: int | None, on_done: OnDone | None) -> None:
+    """A function of its own, so that the writer's index is gone before the run's is read."""
+    with RunWriter.open(folder, part.run.resolved) as writer:
         chunks = part.chunks(writer.finished)
         at_once = min(len(chunks), processes or cores())
         played = spread(_played, chunks, at_once) if at_once > 1 else (_played(chunk) for chunk in chunks)
@@ -134,7 +140,6 @@ def fill(part: Part, folder: Path, *, processes: int | None = None, on_done: OnD
                     writer.append(trajectory)
                     if on_done is not None:
                         on_done(trajectory)
-    return Run.load(folder)
 
 
 def _played(chunk: Chunk) -> list[Trajectory]:
