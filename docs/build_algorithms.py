@@ -243,7 +243,8 @@ def _steps(names: Sequence[str]) -> str:
         ends: list[tuple[float, Agent]] = []
         for i, (name, known) in enumerate(learned.items()):
             agent = Agent(i, name, PALETTE[i], DASHES[i], MARKERS[i])
-            curve(ax, agent, [Estimate(*won, 1) for won in known["success"]], at=known["steps"], scale=100)
+            success = [Estimate(mean, low, high, 1) for mean, low, high in known["success"]]
+            curve(ax, agent, success, at=known["steps"], scale=100)
             ends.append((100 * known["success"][-1][0], agent))
         ax.set(xlabel="steps", ylabel="episodes won (%)", ylim=(-3, 103))
         label_ends(ax, ends)

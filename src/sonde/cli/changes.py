@@ -54,9 +54,7 @@ def changed(training: Training, changes: Changes) -> Training:
     """The training with these changes in its settings, its objective's options, its play and its rule."""
     learns = found(training.objective).learns
     if changes["rule"] and learns not in ("pairs", "successes"):
-        raise UserError(
-            f"-o rule: no part of {training.objective}, which learns from every episode that it is given"
-        )
+        raise UserError(f"-o rule: no part of {training.objective}, which learns from every episode that it is given")
     shared = training.learning.share is not None
     rule = "pairs" if learns == "pairs" else "share" if shared else "sft"
     selecting = with_changes(getattr(training.learning, rule), changes["rule"], "rule")
