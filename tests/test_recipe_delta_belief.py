@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,20 @@ def test_arms_are_compared_at_equal_episodes_and_never_trained_twice(base: Path,
     assert passes["k"] == [1, 2, 4] and len(passes["to_go"]) == 3
     budget = run("figure8.py", *args, "--arms", "to_go", "--turns", "10")
     assert len(budget["base"]) == 10 and sorted(budget["to_go"]) == budget["to_go"]
+    rising = run("figure5.py", *args, "--arms", "to_go")
+    assert rising["base"]["exact"][0] == pytest.approx(-math.log(64), abs=1e-3) and len(rising["to_go"]["believed"]) == 8
+
+
+@pytest.mark.slow
+def test_questions_are_picked_by_belief_and_losses_varied(base: Path, tmp_path: Path) -> None:
+    args = ("--quick", "--json", "--model", str(base), "--out", str(tmp_path))
+    picked = {row["arm"]: row for row in run("figure3.py", *args, "--n", "2")}
+    assert set(picked) == {"alone", "belief", "half", "worst", "expected"}
+    assert picked["alone"]["met_more"] is None and all(row["seeds"] == 1 for row in picked.values())
+    tethered = {row["arm"]: row for row in run("figure12.py", *args, "--kl", "0.1")}
+    assert set(tethered) == {"base", "delta_belief", "kl-0.1"}
+    rates = {row["arm"] for row in run("table5.py", *args)}
+    assert {"base", "token-mean-0.001", "seq-mean-token-mean-0.003"} <= rates
 
 
 @pytest.mark.thorough

@@ -83,7 +83,7 @@ def test_a_resumed_run_is_the_run(objective: str, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_the_best_share_of_a_rollout_is_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best by the rewards of the mix, of equal ones the first; the rest is counted in the log and not trained."""
+    """The best by the rewards of the mix; the rest is counted in the log and not trained."""
     online = OnlineSettings(k=4, keep=0.4, rewards=HURRY)
     t = trainer(tmp_path, objective=SFT(), online=online)
     seen: list[tuple[list[float], list[float]]] = []

@@ -15,7 +15,7 @@ from sonde import UserError
 from sonde.core import AGENT, Act, Action, Frozen, Outcome, Trajectory
 from sonde.rollout import Plan, collect
 from sonde.train.data import pair_samples
-from sonde.train.selection import Counts, PairRule, SFTRule, ShareRule, best_share, pairs, sft_set
+from sonde.train.selection import Counts, PairRule, SFTRule, ShareRule, best_share, pairs, sft_set, top_share
 from sonde.train.statistics import HEADINGS, statistics
 from sonde.train.trials import PAPRIKA, Limits, cost, first_reveal, limits
 
@@ -84,6 +84,13 @@ def test_the_best_share_of_all() -> None:
     assert ids(best_share(games, ShareRule(success=True)).trajectories) == [1]
     assert best_share(games, ShareRule(top=0.5)).counts.failed == 1
     assert best_share([], ShareRule()).trajectories == ()
+
+
+def test_of_equal_returns_every_task_has_its_share() -> None:
+    wins = [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
+    assert top_share(wins, 4 / 9) == [(0, 0), (0, 1), (1, 1), (2, 0)]
+    assert top_share([[2.0, 1.0, 3.0], [1.0, 2.5]], 0.4) == [(0, 2), (1, 1)]
+    assert top_share([], 0.5) == top_share([[], []], 0.5) == []
 
 
 def earned(sample: int, reward: float, outcome: Outcome = LOSS) -> Trajectory:

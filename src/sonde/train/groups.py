@@ -252,8 +252,8 @@ def best(
     groups: Sequence[Group], keep: float, everyone: Callable[[list[Any]], list[list[Any]]], rank: int, world: int
 ) -> list[Group]:
     """The samples that are among the best of the rollout, over all processes (`everyone` gives a list of every one),
-    each as a group, so that updates share them evenly; of equal returns those of earlier tasks."""
-    mine = [(-sum(s.rewards), i * world + rank, j) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
+    each as a group, so that updates share them evenly; equal returns are taken from as many tasks as have them."""
+    mine = [(-sum(s.rewards), j, i * world + rank) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
     ranked = sorted(place for part in everyone(mine) for place in part)
     kept = set(ranked[: math.ceil(keep * len(ranked))])
     flags = iter([place in kept for place in mine])

@@ -116,17 +116,21 @@ class ShareRule(Checked):
 
 
 def best_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection:
-    """The episodes that the rule admits, in their order; of equal returns the first."""
+    """The episodes that the rule admits, in their order; equal returns are taken from as many tasks as have them."""
     groups, counts = _groups(trajectories, rule.max_tokens)
-    found = [t for group in groups for t in group if success(t) or not rule.success]
-    kept = top_share([score(t) for t in found], rule.top)
-    return Selection(trajectories=tuple(found[i] for i in kept), counts=counts)
+    found = [[t for t in group if success(t) or not rule.success] for group in groups]
+    kept = top_share([[score(t) for t in group] for group in found], rule.top)
+    return Selection(trajectories=tuple(found[i][j] for i, j in kept), counts=counts)
 
 
-def top_share(scores: Sequence[float], share: float) -> list[int]:
-    """The numbers of the highest scores, in their order: a share of them, rounded up, of equal ones the first."""
-    best = sorted(range(len(scores)), key=lambda i: -scores[i])
-    return sorted(best[: math.ceil(share * len(scores))])
+def top_share(scores: Sequence[Sequence[float]], share: float) -> list[tuple[int, int]]:
+    """The places (group, sample) of the highest scores, in their order: a share of all, rounded up.
+
+    Of equal scores those of first samples come first, then those of second ones: where rewards say no more than win or
+    lose, taking them group by group would learn from a few tasks alone.
+    """
+    places = [(-value, j, i) for i, group in enumerate(scores) for j, value in enumerate(group)]
+    return sorted((i, j) for _, j, i in sorted(places)[: math.ceil(share * len(places))])
 
 
 # --- preferences -----------------------------------------------------------------------------------------------------
