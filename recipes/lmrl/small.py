@@ -139,7 +139,7 @@ TASKS: Mapping[str, Small] = {
                 "MC": {"bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},
                 "ILQL": {"tau": 0.7, "bc": 0.0, "scale": 2.0, "cql": 0.05, "width": 4.0},
             },
-            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=16.0, steps=100, scale=0.1, legal=True,
+            settings={"MC": _SLOWLY, "ILQL": _SLOWLY}, beta=4.0, steps=100, scale=0.1, legal=True,
             paper={
                 "dataset": 0.586, "reference": 1.0, "BC": 0.112, "%BC": -0.439, "MC": 0.588, "ILQL": 0.452,
                 "PPO": 0.814, "online %BC": 0.112,
