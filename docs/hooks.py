@@ -15,6 +15,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 WRITTEN = runpy.run_path(str(ROOT / "docs" / "written.py"))
 
+LOSSES = ("sft", "dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
 API: Mapping[str, tuple[str, Sequence[str]]] = {
     "core": ("Environments and episodes", ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing")),
     "playing": (
@@ -32,10 +33,14 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         "Training",
         (
             *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.credit"),
-            *("sonde.train.curriculum", "sonde.train.settings", "sonde.train.presets", "sonde.train.learn"),
+            *("sonde.train.groups", "sonde.train.critic", "sonde.train.rewarders", "sonde.train.shaping"),
+            *("sonde.train.recredit", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.presets"),
+            *("sonde.train.learn", "sonde.train.online", "sonde.train.trainer", "sonde.train.types"),
             *("sonde.paprika", "sonde.datasets.tasks"),
         ),
     ),
+    "losses": ("Losses", tuple(f"sonde.train.algos.{name}" for name in LOSSES)),
+    "models": ("Models", tuple(f"sonde.models.{name}" for name in ("hf", "http", "vllm", "sglang", "cached", "heads"))),
     "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard", "sonde.interop.session")),
 }
 """The pages of the reference: what they are called, and the modules on them."""

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import sonde
 from sonde.core import AGENT, Policy, Task, Trajectory
 from sonde.curves import CALLED, called
 from sonde.metrics import Estimate, difference_over_seeds, rate
+from sonde.models.weights import weights_of
 from sonde.rollout import Plan, collect
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.folder import MODEL
@@ -123,14 +124,20 @@ class Lab:
     lr: float = 1e-3
     samples: int = 4
 
+    @cached_property
+    def begun(self) -> dict[str, Any]:
+        """What the base model's own play depends on: its weights, whatever they are called, and the game's version."""
+        return {"base": weights_of(self.base) or self.base, "game": game().spec.version}
+
     @property
     def known(self) -> dict[str, Any]:
         """What has to be the same for a training to be the same."""
-        return {"base": self.base, "steps": self.steps, "lr": self.lr}
+        return {**self.begun, "steps": self.steps, "lr": self.lr}
 
     def folder(self, arm: str, seed: int) -> Path:
         """Of a training."""
-        return self.out / "models" / f"{arm}-{self.steps}-{seed}"
+        told = [str(value).replace("/", "-") for value in self.known.values()]
+        return self.out / "models" / "-".join([arm, *told, str(seed)])
 
     def model(self, arm: str, seed: int) -> Path:
         """Where its model is kept."""
@@ -178,7 +185,7 @@ def _train(lab: Lab, training: Training, seed: int, to: Path, tasks: Sequence[Ta
 
 def base(lab: Lab) -> list[Row]:
     """The base model, played once for every seed."""
-    key = {"measure": "training", "arm": "base", "base": lab.base}
+    key = {"measure": "training", "arm": "base", **lab.begun}
     return [kept(lab.out, {**key, "seed": seed}, partial(_base, lab, seed)) for seed in range(lab.seeds)]
 
 

@@ -42,7 +42,7 @@ def user(name: str, url: str | None) -> Policy | None:
 def met(lab: Lab, arm: str, seed: int, name: str, url: str | None) -> Row:
     """How a model plays against a user."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
-    key: dict[str, Any] = {"measure": "user", "arm": arm, "user": name, "seed": seed, **lab.known}
+    key: dict[str, Any] = {"measure": "user", "arm": arm, "user": name, "url": url, "seed": seed, **lab.known}
     return common.kept(lab.out, key, partial(_met, model, seed, name, url))
 
 

@@ -27,8 +27,8 @@ from sonde.models.hf import HF
 from sonde.rollout import Plan, collect
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not is_serve_available(), reason="transformers serve needs fastapi and uvicorn"),
+    pytest.mark.thorough,
+    pytest.mark.skipif(not is_serve_available(), reason="needs: pip install fastapi uvicorn"),
 ]
 
 
