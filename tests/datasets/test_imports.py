@@ -169,6 +169,16 @@ WRONG: Sequence[tuple[str, Any, str]] = (
     ("maze_partial", {"text_history": ["a"], "rewards": []}, "line 2: text_history: got .* two or more"),
     ("maze_partial", {"text_history": ["a", "b"], "rewards": [1, 2, 3]}, "line 2: rewards: got .* 1 numbers"),
     ("text_nav", {"text_history": ["a", 1], "rewards": [1]}, r"line 2: text_history\[1\]: got 1, allowed: str"),
+    (
+        "text_nav",
+        {"text_history": ["a", "go east", "b", "take x", "end"], "rewards": [0, 0, 0, 0, 1.0]},
+        r"line 2: rewards\[4\]: got 1.0, allowed: 0, for it stands on what is told",
+    ),
+    (
+        "wordle",
+        {"sequence": [["c r a n e\n", 1.0], ["b b y b b\n", 0.0]], "reward": [-1.0, -7.0], "done": True},
+        r"line 2: reward\[1\]: got -7.0, allowed: 0",
+    ),
     ("wordle", {"sequence": [["a", 0.0], ["b", 0.0]], "reward": []}, "line 2: sequence: got"),
     ("wordle", {"sequence": ["a"], "reward": []}, r"line 2: sequence\[0\]: got"),
     ("wordle", {**wordle(("crane", "bbbbb", -1)), "reward": []}, "line 2: reward: got"),

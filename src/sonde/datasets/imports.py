@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -156,9 +156,12 @@ def _wordle(row: Row, task: str) -> Episode:
     said, told = sequence[::2], sequence[1::2]
     if not said or len(said) != len(told) or not all(a for _, a in said) or any(a for _, a in told):
         row.wrong("sequence", row.value["sequence"], "guesses and marks in turn")
-    rewards = row.list("reward", int, float)[: 2 * len(said) : 2]
+    given = row.list("reward", int, float)
+    rewards = given[: 2 * len(said) : 2]
     if len(rewards) != len(said):
         row.wrong("reward", row.value["reward"], f"{2 * len(said)} numbers, one per guess and one per answer")
+    earned = range(0, 2 * len(said), 2)
+    _nothing_else(row, "reward", given, earned)
     turns = [
         ("".join(guess.split()), "".join(marks.split()), float(reward))
         for (guess, _), (marks, _), reward in zip(said, told, rewards, strict=True)
@@ -283,10 +286,18 @@ def _history(row: Row) -> tuple[list[str], list[tuple[str, float]]]:
     if not said:
         row.wrong("text_history", texts, "texts that are told and said in turn, two or more")
     if len(rewards) in (len(texts), len(texts) - 1) and len(rewards) > len(said):
+        _nothing_else(row, "rewards", rewards, range(1, len(rewards), 2))
         rewards = rewards[1::2]
     if len(rewards) != len(said):
         row.wrong("rewards", row.value["rewards"], f"{len(said)} numbers, one per reply, or {len(texts)}, one per text")
     return told, [(text, float(reward)) for text, reward in zip(said, rewards, strict=True)]
+
+
+def _nothing_else(row: Row, name: str, rewards: Sequence[float], earned: Collection[int]) -> None:
+    """Refuse a reward that stands on what is told: it would be lost, since a turn earns what its reply earns."""
+    for i, reward in enumerate(rewards):
+        if reward and i not in earned:
+            row.wrong(f"{name}[{i}]", reward, "0, for it stands on what is told and not on a reply")
 
 
 def _text_nav(row: Row, task: str) -> Episode:
