@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import sonde
 from sonde.core import Episode, UserError
+from sonde.rollout import Plan, collect
+from sonde.store import RunWriter
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
 from sonde.viewer.site.pages import page, render
@@ -105,6 +109,27 @@ def test_a_record_is_taken_over_at_any_turn(library: Library) -> None:
     assert [m.content for m in mine] == [m.content for m in last.messages["agent"]]
     with pytest.raises(UserError, match="turn: got 9"):
         games.take_over(library, name, t.id, 9)
+
+
+def test_a_record_is_taken_over_against_who_sat_there(tmp_path: Path) -> None:
+    """Random Black in place of the environment's own; and one who cannot be had here is told of, on every page."""
+    pytest.importorskip("chess")
+    env, rows = sonde.make("chess", preset="endgames", pieces="Q", max_turns=8), sonde.make("agents:random")
+    for name, opponent in (("random", rows.config), ("gone", {"name": "users:nobody"})):
+        with RunWriter.open(
+            tmp_path / name, {"env": env.config, "seats": {"agent": rows.config, "opponent": opponent}}
+        ) as run:
+            for t in collect(env, {"agent": rows, "opponent": rows}, env.tasks("test")[:1], Plan()):
+                run.append(t)
+    games, library = Games(), Library([tmp_path / "random", tmp_path / "gone"])
+    t = next(iter(library.run("random").run))
+    game = games.game(games.take_over(library, "random", t.id, 1))
+    assert game.others["opponent"].config == rows.config and not game.instead
+    key = games.take_over(library, "gone", next(iter(library.run("gone").run)).id, 1)
+    assert games.game(key).others["opponent"].config["name"] == env.spec.seats["opponent"]
+    assert "users:nobody was the opponent" in games.page(key).notice
+    games.do(key, {"show": "0"})
+    assert "users:nobody was the opponent" in games.page(key).notice
 
 
 @pytest.mark.parametrize(("form", "why"), [

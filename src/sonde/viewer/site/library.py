@@ -71,6 +71,12 @@ class Shelf:
         return found
 
     @property
+    def seats(self) -> Mapping[str, Any]:
+        """The configurations of the policies that played, by seat."""
+        found = self.config.get("seats")
+        return found if isinstance(found, dict) else {}
+
+    @property
     def played_version(self) -> str:
         return str(self.config.get("version", self.env.spec.version))
 

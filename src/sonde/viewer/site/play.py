@@ -1,9 +1,9 @@
 """Games a person plays in the browser: any environment against its users, from the start or on from a recorded turn.
 
 A game is the list of its episodes, one per turn of the agent, so going back is a choice among them, and taking over
-from a run is a replay up to a turn. A program may play on for a while: so a record can be forked, too. Games live as
-long as the application does. The rules are those of `sonde play`: no tags are asked for, and a line that cannot be read
-as an answer costs nothing.
+from a run is a replay up to a turn, against those who sat in the other seats of that run. A program may play on for a
+while: so a record can be forked, too. Games live as long as the application does. The rules are those of `sonde play`:
+no tags are asked for, and a line that cannot be read as an answer costs nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sonde.core import (
     ProgramPolicy,
     UserError,
     advance_now,
+    build,
     default_policies,
     invalid,
     make,
@@ -34,7 +35,7 @@ from sonde.core.plain import Piece, plain
 
 from ..boards import draw
 from ..text import pieces
-from .library import Library
+from .library import Library, Shelf
 from .links import whole
 from .moments import Bar, Best, best_of, known, wordy
 
@@ -49,7 +50,8 @@ LINE = 4000
 
 @dataclass
 class Game:
-    """A game. `episodes[i]` is the state before the agent's turn i of this game; `shown`: whether the posterior is."""
+    """A game. `episodes[i]` is the state before the agent's turn i of this game; `shown`: whether the posterior is;
+    `instead`: who replies in another's place, and why."""
 
     env: Env[Any]
     others: Mapping[str, AnyPolicy]
@@ -58,6 +60,7 @@ class Game:
     shown: bool = False
     hint: Best | None = None
     notice: str = ""
+    instead: str = ""
     lock: RLock = field(default_factory=RLock)
 
     @property
@@ -177,7 +180,8 @@ class Games:
         stages = [ep for ep in Episode.stages(shelf.env, t) if ep.to_act == AGENT]
         if not 0 <= turn < len(stages):
             raise invalid("turn", turn, f"0 to {len(stages) - 1}")
-        game = Game(shelf.env, _others(shelf.env), stages[: turn + 1], (run, identity, turn), shown=True)
+        others, instead = _seated(shelf)
+        game = Game(shelf.env, others, stages[: turn + 1], (run, identity, turn), shown=True, instead=instead)
         game.episodes[-1] = game.now.fork(sample=t.sample)
         return self._add(game)
 
@@ -226,6 +230,23 @@ def _others(env: Env[Any]) -> dict[str, AnyPolicy]:
     if lacking:
         raise UserError(f"play: {env.name} has no default policy for seat {lacking[0]!r}; use `sonde rollout`")
     return others
+
+
+def _seated(shelf: Shelf) -> tuple[dict[str, AnyPolicy], str]:
+    """Who sat in the other seats of a run, and a word about each who cannot be had here, for whom the environment's own
+    policy replies."""
+    played, others, told = dict[str, AnyPolicy](), default_policies(shelf.env), list[str]()
+    for seat, config in shelf.seats.items():
+        if seat == AGENT:
+            continue
+        try:
+            played[seat] = build(config)
+        except UserError as e:
+            if seat not in others:
+                raise
+            told.append(f"In the run {config.get('name')} was the {seat}. It cannot be had here, so {seat} is now "
+                        f"{others[seat].config['name']}. ({e})")  # fmt: skip
+    return {**others, **played}, " ".join(told)
 
 
 def _say(game: Game, line: str) -> None:
@@ -300,7 +321,7 @@ def _page(key: str, game: Game) -> GamePage:
         left=facts["left"][0] if facts else None,
         bars=facts["bars"] if facts else (),
         hint=game.hint,
-        notice=plain(game.notice),
+        notice=plain(game.notice or game.instead),
         answers=[plain(bare(env.say(a))) for a in answers] if len(answers) <= LISTED else (),
         talks=len(env.spec.seats) > 1 and "<answer>" not in env.say("x").lower(),
         programs=programs(env),
