@@ -239,10 +239,10 @@ def curves() -> dict[str, str]:
 def _steps(names: Sequence[str]) -> str:
     """Success over the steps of trainings."""
     learned = {name: measured()[name] for name in names if name in measured()}
-    with axes(height=2.6, right=0.84) as ax:
+    with axes(height=2.6, right=0.8) as ax:
         ends: list[tuple[float, Agent]] = []
         for i, (name, known) in enumerate(learned.items()):
-            agent = Agent(i, name, PALETTE[i], DASHES[i], MARKERS[i])
+            agent = Agent(i, name.replace("_filtered_bc", ""), PALETTE[i], DASHES[i], MARKERS[i])
             success = [Estimate(mean, low, high, 1) for mean, low, high in known["success"]]
             curve(ax, agent, success, at=known["steps"], scale=100)
             ends.append((100 * known["success"][-1][0], agent))
