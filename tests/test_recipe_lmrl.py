@@ -177,6 +177,22 @@ def test_a_table_in_small_is_kept_and_not_made_again(tmp_path: Path) -> None:
     assert len((tmp_path / "quick" / "results.jsonl").read_text().splitlines()) == 5
 
 
+@pytest.mark.slow
+def test_the_papers_trainings_run(tmp_path: Path) -> None:
+    """All methods of one task, two steps of each with a model that comes with sonde; all but BC begin with BC's."""
+    paper, out = str(FOLDER / "paper.py"), ("--out", str(tmp_path))
+    command = [sys.executable, paper, "--quick", "sonde-tiny-maze", *out, "--only"]
+    first = subprocess.run([*command, "maze-ilql"], text=True, capture_output=True, check=False)
+    assert first.returncode == 2 and "run --only maze-bc first" in first.stderr
+    names = [f"maze-{method}" for method in ("bc", "filtered_bc", "mc", "ilql", "ppo", "online_filtered_bc")]
+    done = subprocess.run([*command, *names], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for name in names:
+        folder = tmp_path / "quick" / name
+        assert json.loads((folder / "history.jsonl").read_text().splitlines()[-1])["step"] == 2
+        assert (folder / "model" / "heads.safetensors").is_file() == (name in ("maze-mc", "maze-ilql", "maze-ppo"))
+
+
 def test_the_papers_trainings_resolve_to_its_numbers() -> None:
     """Table 5, where each task has its own."""
     names = ("maze-bc", "maze-ilql", "wordle-mc", "car_dealer-ilql", "endgames-ppo", "text_nav-filtered_bc")

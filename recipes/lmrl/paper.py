@@ -131,17 +131,22 @@ def resolved(name: str) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def train(name: str, out: Path) -> None:
-    """The training itself."""
+QUICK = {"max_steps": 2, "batch_size": 4, "micro_batch": 4, "save_steps": None, "bf16": False}
+FEW = 20
+
+
+def train(name: str, out: Path, quick: str | None = None) -> None:
+    """The training itself; with `quick`, a few steps of another model, to see that it runs."""
     config, folder = CONFIGS[name], out / name
-    start = config.model
+    start = quick or config.model
     if config.method not in ("bc", "filtered_bc"):
         start = str(out / f"{config.task}-bc" / "model")
         if not Path(start, "config.json").is_file():
             raise UserError(f"{start} is missing; run --only {config.task}-bc first, with the same --out")
     training = config.training
-    ready = replace(training, settings=replace(training.settings, folder=str(folder)))
-    part = datasets.parts(datasets.dataset(config.task))[0]
+    settings = replace(training.settings, folder=str(folder), **(QUICK if quick else {}))
+    ready = replace(training, settings=settings)
+    part = datasets.parts(datasets.dataset(config.task), **({"n": FEW} if quick else {}))[0]
     if training.plays:
         env = build(datasets.dataset(config.task).env)
         learn_online(start, ready, [Game(env, part.run.tasks, config.task)], resume=True)
@@ -154,12 +159,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=CONFIGS, default=list(CONFIGS), metavar="NAME")
     parser.add_argument("--dry-run", action="store_true", help="resolve and say what it would cost; no model is loaded")
     parser.add_argument("--json", action="store_true", help="with --dry-run: everything that was resolved")
+    parser.add_argument(
+        "--quick", metavar="MODEL", help="two steps of four episodes with this model, to see that it runs"
+    )
     parser.add_argument("--out", type=Path, default=Path("runs/lmrl/paper"), help="where datasets and trainings go")
     args = parser.parse_args()
     if not args.dry_run:
         try:
             for name in args.only:
-                train(name, args.out)
+                train(name, args.out / "quick" if args.quick else args.out, args.quick)
         except UserError as e:
             parser.error(str(e))
         return
