@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from sonde import datasets
 from sonde.core import AGENT, Episode, UserError, build
@@ -131,8 +132,9 @@ def resolved(name: str) -> dict[str, Json]:
     }  # fmt: skip
 
 
-QUICK = {"max_steps": 2, "batch_size": 4, "micro_batch": 4, "save_steps": None, "bf16": False}
+QUICK: Mapping[str, Any] = {"max_steps": 2, "batch_size": 4, "micro_batch": 4, "save_steps": None, "bf16": False}
 FEW = 20
+"""Recorded episodes of `--quick`."""
 
 
 def train(name: str, out: Path, quick: str | None = None) -> None:
@@ -146,7 +148,7 @@ def train(name: str, out: Path, quick: str | None = None) -> None:
     training = config.training
     settings = replace(training.settings, folder=str(folder), **(QUICK if quick else {}))
     ready = replace(training, settings=settings)
-    part = datasets.parts(datasets.dataset(config.task), **({"n": FEW} if quick else {}))[0]
+    part = datasets.parts(datasets.dataset(config.task), n=FEW if quick else None)[0]
     if training.plays:
         env = build(datasets.dataset(config.task).env)
         learn_online(start, ready, [Game(env, part.run.tasks, config.task)], resume=True)
