@@ -91,6 +91,8 @@ def test_arms_are_compared_at_equal_episodes_and_never_trained_twice(base: Path,
     assert passes["k"] == [1, 2, 4] and len(passes["to_go"]) == 3
     budget = run("figure8.py", *args, "--arms", "to_go", "--turns", "10")
     assert len(budget["base"]) == 10 and sorted(budget["to_go"]) == budget["to_go"]
+    longer = {row["arm"]: row for row in run("figure9.py", *args, "--to", "lmrl", "--arms", "to_go")}
+    assert longer["to_go"]["drawn"]["n"] == 48 and longer["to_go"]["drawn_more"]["n"] == 48
     rising = run("figure5.py", *args, "--arms", "to_go")
     assert rising["base"]["exact"][0] == pytest.approx(-math.log(64), abs=1e-3)
     assert len(rising["to_go"]["believed"]) == 8

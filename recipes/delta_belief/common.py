@@ -48,7 +48,7 @@ HISTORY = ("step", "success", "reward", "turns", "invalid", "repeated", "belief"
 
 def game(**changes: Any) -> sonde.Env[Any]:
     """What is played."""
-    return sonde.make("twenty_questions", preset="small", **changes)
+    return sonde.make("twenty_questions", **{"preset": "small", **changes})
 
 
 # --- arms ------------------------------------------------------------------------------------------------------------
