@@ -50,7 +50,7 @@ def actors(mark: str) -> list[int]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     folder, file, mark, rng = tmp_path / "run", tmp_path / "run.json", uuid4().hex, Rng(0, "test", "ray")
     file.write_text(json.dumps(CONFIG))
@@ -73,7 +73,7 @@ def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) 
     assert ours == whole
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("on", "processes", "says"),
     [
