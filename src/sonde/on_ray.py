@@ -43,10 +43,11 @@ class OnRay:
         """For n parts at once; without a number for one per CPU of the cluster (`self.n`)."""
         self._own = not ray.is_initialized()
         if self._own:
-            quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+            how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+            how |= {} if address else {"include_dashboard": False}
             try:
                 _knock(address)
-                ray.init(address or "local", **quiet, **({} if address else {"include_dashboard": False}))
+                ray.init(address or "local", **how)
             except (OSError, ValueError, RuntimeError) as e:
                 raise UserError(f"on: no Ray can be reached at {address!r} ({e}), allowed: its address, or auto") from e
         self._actors: dict[int, Any] = {}
@@ -64,7 +65,8 @@ class OnRay:
         self._said[said] = part
 
     def next(self) -> Message:
-        (said,), _ = ray.wait(list(self._said), num_returns=1)
+        ready, _ = ray.wait(list(self._said), num_returns=1)
+        said: Any = ready[0]
         part = self._said[said]
         try:
             kind, value = ray.get(next(said))

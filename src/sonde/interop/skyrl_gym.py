@@ -62,7 +62,7 @@ class TextEnv(BaseTextEnv):
         metadata: dict[str, Any] = {"facts": heard.facts}
         if heard.outcome is not None:
             metadata |= {"outcome": dict(heard.outcome), "truncated": heard.truncated}
-        told = [{"role": "user", "content": heard.text}] if heard.text else []
+        told: list[Any] = [{"role": "user", "content": heard.text}] if heard.text else []
         return BaseTextEnvStepOutput(observations=told, reward=heard.reward, done=heard.done, metadata=metadata)
 
     def get_metrics(self) -> dict[str, float]:
