@@ -62,8 +62,10 @@ class TextEnv(BaseTextEnv):
         metadata: dict[str, Any] = {"facts": heard.facts}
         if heard.outcome is not None:
             metadata |= {"outcome": dict(heard.outcome), "truncated": heard.truncated}
-        told: list[Any] = [{"role": "user", "content": heard.text}] if heard.text else []
-        return BaseTextEnvStepOutput(observations=told, reward=heard.reward, done=heard.done, metadata=metadata)
+        told = [{"role": "user", "content": heard.text}] if heard.text else []
+        return BaseTextEnvStepOutput(
+            observations=told, reward=heard.reward, done=heard.done, metadata=metadata, postprocessed_action=None
+        )
 
     def get_metrics(self) -> dict[str, float]:
         end = (self._heard[-1].outcome if self._heard else None) or {"kind": "error", "score": 0.0, "judged": None}
