@@ -1,13 +1,16 @@
-"""Episodes through each host, as `sonde.testing.check_interop` takes them."""
+"""Episodes through each host, as `sonde.testing.check_interop` takes them: those that play within a process. That
+of verifiers, which calls an endpoint, is in `endpointed.py`."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from typing import Any
 
-from sonde.core import Env
+from sonde.core import Env, Episode, advance
 from sonde.interop.session import Session
+from sonde.rollout import seated
 from sonde.testing import Played
 
 Reply = Callable[[str], Awaitable[str]]
@@ -120,3 +123,73 @@ async def skyrl_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
         told=told, rewards=rewards, outcome=out["metadata"]["outcome"], terminated=not cut, truncated=cut,
         crossed=[crossed, made.get_metrics()],
     )  # fmt: skip
+
+
+async def openenv(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+    """What OpenEnv's server calls, as it calls it; what it sends, sent as JSON."""
+    from sonde.interop.openenv import Say, SondeEnvironment, Told
+
+    def sent(told: Told) -> Told:
+        return Told.model_validate_json(told.model_dump_json())
+
+    host = SondeEnvironment(env, {}, "train", gains=env.name == "wordle")
+    seen = sent(await host.reset_async(seed=seed, index=index))
+    told, rewards, crossed = [seen.text], list[float](), [seen.model_dump()]
+    while not seen.done:
+        seen = sent(await host.step_async(Say(text=await reply(seen.text))))
+        told.append(seen.text)
+        assert isinstance(seen.reward, float)
+        rewards.append(seen.reward)
+        crossed.append(seen.model_dump())
+    return Played(
+        told=told, rewards=rewards, outcome=seen.outcome, terminated=not seen.truncated, truncated=seen.truncated,
+        crossed=[crossed, host.state.model_dump()],
+    )  # fmt: skip
+
+
+async def verl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+    """What verl's worker gets of its agent loop, from a row of the data set; its base class is a double. What was told
+    and how it ended is read from the tokens."""
+    from . import doubles
+
+    adapter = doubles.verl()
+    row = next(adapter.rows(env, 1, seed=max(0, seed)))
+    loop = adapter.SondeAgentLoop(reply)
+    out = await loop.run({"temperature": 1.0}, extra_info={**row["extra_info"], "seed": seed, "index": index})
+    ids, mask, ends = out.response_ids, out.response_mask, out.extra_fields["turn_ends"]
+    rewards = out.extra_fields["turn_scores"]
+    spoken = [[i for i, sampled in zip(ids[a:b], mask[a:b], strict=True) if sampled] for a, b in pairwise([0, *ends])]
+    assert [turn.pop() for turn in spoken] == [doubles.END] * len(rewards), "one end of a turn for each reward"
+    assert out.reward_score == sum(rewards) and len(out.response_logprobs) == len(mask) == len(ids)
+    ep = Episode.begin(env, env.tasks("train")[index], seed=seed)
+    others = seated(env, {}, but="agent")
+    ep = await advance(ep, others)
+    for turn in spoken:
+        ep = await advance(ep.step(loop.tokenizer.decode(turn, skip_special_tokens=True)), others)
+    assert ep.outcome is not None and out.extra_fields["outcome"] == ep.outcome.kind
+    cut = ep.outcome.truncated == "turns"
+    return Played(
+        told=[*loop.told, ep.turns[-1].told], rewards=rewards, outcome=ep.outcome._asdict(), terminated=not cut,
+        truncated=cut, crossed=[row, loop.told, out.extra_fields],
+    )  # fmt: skip
+
+
+async def nemo_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+    """What NeMo Gym's agent gets of the resources server, from a line of the data set; its base class is a double."""
+    from . import doubles
+
+    adapter = doubles.nemo_gym()
+    server, session = adapter.SondeServer(), object()
+    row = next(adapter.rows(env, 1, seed=max(0, seed)))
+    metadata = {"sonde": {**row["sonde"], "seed": seed, "index": index}}
+    text, info = await server.reset(metadata, session)
+    told, rewards, crossed = [text], list[float](), [row, info]
+    terminated = truncated = False
+    while not (terminated or truncated):
+        text, reward, terminated, truncated, info = await server.step(await reply(told[-1]), metadata, session)
+        told.append(text or "")
+        rewards.append(reward)
+        crossed.append(info)
+    return Played(
+        told=told, rewards=rewards, outcome=info["outcome"], terminated=terminated, truncated=truncated, crossed=crossed
+    )

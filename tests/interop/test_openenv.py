@@ -20,12 +20,12 @@ pytest.importorskip("openenv", reason="needs the extra: pip install 'sonde-rl[op
 
 import sonde
 from sonde.core import AGENT, Episode, UserError
-from sonde.interop.openenv import Say, SondeClient, SondeEnvironment
+from sonde.interop.openenv import Say, SondeClient
 from sonde.interop.session import Session
 from sonde.rollout import Plan, collect
 from sonde.testing import Played, check_interop
 
-from . import pages
+from . import hosts, pages
 
 
 def port() -> int:
@@ -119,26 +119,9 @@ def test_a_hundred_sessions_at_once_are_a_hundred_local_ones(url: str) -> None:
     assert {p.outcome["kind"] for p in found if p.outcome} == {"win", "timeout"}
 
 
-def test_it_keeps_the_contract_of_adapters() -> None:
-    """Without a server between: what the server calls, as it calls it."""
-
-    async def adapter(env: Any, *, seed: int, index: int, reply: Any) -> Played:
-        host = SondeEnvironment(env, {}, "train", gains=False)
-        seen = await host.reset_async(seed=seed, index=index)
-        told, rewards, crossed = [seen.text], list[float](), [seen.model_dump()]
-        while not seen.done:
-            seen = await host.step_async(Say(text=await reply(seen.text)))
-            told.append(seen.text)
-            assert isinstance(seen.reward, float)
-            rewards.append(seen.reward)
-            crossed.append(seen.model_dump())
-        return Played(
-            told=told, rewards=rewards, outcome=seen.outcome, terminated=not seen.truncated, truncated=seen.truncated,
-            crossed=[crossed, host.state.model_dump()],
-        )  # fmt: skip
-
-    for name in ("wordle", "twenty_questions", "car_dealer"):
-        check_interop(adapter, sonde.make(name), episodes=3, concurrent=1000 if name == "wordle" else 30)
+@pytest.mark.parametrize("name", hosts.SOME)
+def test_it_keeps_the_contract_of_adapters(name: str) -> None:
+    check_interop(hosts.openenv, sonde.make(name), episodes=3, concurrent=1000 if name == "wordle" else 30)
 
 
 def test_mistakes_arrive_in_words(url: str) -> None:

@@ -8,9 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import threading
-from collections.abc import Awaitable, Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +17,12 @@ pytest.importorskip("verifiers", reason="needs the extra: pip install 'sonde-rl[
 
 import asyncio
 
-import verifiers.v1 as vf
-
 import sonde
-from sonde.core import Env, Episode, thaw
-from sonde.interop.verifiers import Row, SondeEnv, SondeEnvConfig, SondeTask, SondeTasksetConfig
-from sonde.testing import Played, check_interop
+from sonde.core import Episode, thaw
+from sonde.interop.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
+from sonde.testing import check_interop
 
-from . import pages
+from . import endpointed, pages
 from .endpoint import endpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -39,14 +34,13 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
-async def played(env: Any, url: str, indices: list[int]) -> list[Any]:
-    """The traces of these tasks, all at once."""
-    tasks = list(env.taskset.include(idx=indices))
-    context = vf.ModelContext(model="any", client=vf.EvalClientConfig(base_url=url, api_key_var="ENDPOINT_KEY"))
+async def episodes(env: Any, url: str, indices: list[int]) -> list[Any]:
+    """Those of these tasks, all at once."""
     async with env.serving():
-        episodes = await asyncio.gather(*(env.run_episode(task, context) for task in tasks))
-    assert all(episode.ok for episode in episodes), [trace.errors for e in episodes for trace in e.traces]
-    return [episode.traces[0] for episode in episodes]
+        tasks = list(env.taskset.include(idx=indices))
+        found = await asyncio.gather(*(env.run_episode(task, endpointed.model(url)) for task in tasks))
+    assert all(episode.ok for episode in found), [trace.errors for e in found for trace in e.traces]
+    return found
 
 
 def test_episodes_are_those_of_core() -> None:
@@ -63,7 +57,7 @@ def test_episodes_are_those_of_core() -> None:
     env = SondeEnv(SondeEnvConfig(taskset=config))
     assert env.config.agent.runtime.type == "subprocess"
     with endpoint(say) as url:
-        traces = asyncio.run(played(env, url, [0, 3]))
+        traces = [episode.traces[0] for episode in asyncio.run(episodes(env, url, [0, 3]))]
     for task, trace in zip(tasks, traces, strict=True):
         ep = Episode.begin(game, task, seed=7)
         while ep.to_act:
@@ -83,48 +77,65 @@ def test_episodes_are_those_of_core() -> None:
     assert {trace.metrics["success"] for trace in traces} == {0.0, 1.0}
 
 
-async def through(env: Env[Any], *, seed: int, index: int, reply: Callable[[str], Awaitable[str]]) -> Played:
-    """The same on a loop that lasts: verifiers has locks that belong to the first one that waited for them."""
-    found = _through(env, seed, index, reply, asyncio.get_running_loop())
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(found, _lasting()))
-
-
-@cache
-def _lasting() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True).start()
-    return loop
-
-
-async def _through(env: Env[Any], seed: int, index: int, reply: Any, loop: asyncio.AbstractEventLoop) -> Played:
-    """An episode through verifiers' own loop; the player is behind the endpoint that its harness calls."""
+def test_a_user_is_an_agent_too() -> None:
+    """The customer is an agent of verifiers: told what core tells its seat, heard as core hears it, never trained."""
+    heard: list[list[dict[str, str]]] = []
 
     def say(messages: list[dict[str, str]]) -> str:
-        return asyncio.run_coroutine_threadsafe(reply(messages[-1]["content"]), loop).result(60)
+        if messages[0]["content"].startswith("You play a customer"):
+            heard.append(messages)
+            return f"No, not number {len(messages)}."
+        return f"Is it plugged in? ({len(messages)})"
 
-    arguments = {key: value for key, value in env.config.items() if key != "name"}
-    config = SondeTasksetConfig(id="sonde-verifiers", env=env.name, arguments=arguments, seed=max(0, seed))
-    host = SondeEnv(SondeEnvConfig(taskset=config))
-    task = SondeTask(Row(name="a task", index=index, seed=seed), config.task)
+    config = SondeTasksetConfig(id="sonde-verifiers", env="customer_service", arguments={"max_turns": 3}, seed=5)
+    env = SondeEnv(SondeEnvConfig(taskset=config, seats=("user",)))
     with endpoint(say) as url:
-        context = vf.ModelContext(model="any", client=vf.EvalClientConfig(base_url=url, api_key_var="ENDPOINT_KEY"))
-        async with host.serving():
-            episode = await host.run_episode(task, context)
-    if not episode.ok:
-        raise RuntimeError(str([trace.errors for trace in episode.traces] or episode))
-    trace = episode.traces[0]
-    outcome = trace.info["outcome"]
-    cut = outcome["truncated"] == "turns"
-    return Played(
-        told=[*(str(m.content) for m in trace.messages if m.role == "user"), trace.info["ending"]],
-        rewards=trace.info["turn_rewards"], outcome=outcome, terminated=not cut, truncated=cut,
-        crossed=trace.model_dump_json(),
-    )  # fmt: skip
+        episode = asyncio.run(episodes(env, url, [2]))[0]
+    traces = {trace.agent.name: trace for trace in episode.traces}
+    assert {name: trace.agent.trainable for name, trace in traces.items()} == {"agent": True, "user": False}
+    assert traces["user"].agent.config.sampling.temperature == 0.0 and not traces["user"].rewards
+    game = sonde.make("customer_service", max_turns=3)
+    ep = Episode.begin(game, game.tasks("train")[2], seed=5)
+    while ep.to_act:
+        ep = ep.step(say([message.to_json() for message in ep.messages[ep.to_act]]))
+    for seat, trace in traces.items():
+        said = [str(message.content) for message in trace.messages]
+        assert said == [message.content for message in ep.messages[seat]][: len(said)] and len(said) == 6
+    assert ep.outcome is not None and traces["agent"].info["outcome"] == ep.outcome._asdict()
+    assert traces["agent"].info["turn_facts"] == [thaw(turn.info) for turn in ep.turns]
+
+
+def test_a_user_that_ends_early_is_an_error_without_a_reward() -> None:
+    """The customer's own limit is one turn."""
+    config = SondeTasksetConfig(id="sonde-verifiers", env="customer_service", arguments={"max_turns": 3})
+    limited = SondeEnvConfig.model_validate({"taskset": config, "seats": ["user"], "user": {"max_turns": 1}})
+    with endpoint(lambda messages: "Is it plugged in?") as url:
+        episode = asyncio.run(episodes(SondeEnv(limited), url, [0]))[0]
+    (trace,) = (trace for trace in episode.traces if trace.agent.name == "agent")
+    assert trace.metrics["error"] == 1.0 and not trace.rewards and trace.info["outcome"] is None
+    assert trace.info["error"] == "the agent 'user' of verifiers ended before the episode did"
+
+
+def test_seats_are_those_there_are_and_all_are_filled() -> None:
+    for arguments, seats, says in (
+        ({}, ("judge",), "seats: unknown name 'judge'; known: user"),
+        ({"judge": "seat"}, ("user",), "no policy for seat 'judge' of customer_service"),
+    ):
+        config = SondeTasksetConfig(id="sonde-verifiers", env="customer_service", arguments=arguments)
+        with pytest.raises(sonde.UserError, match=says):
+            SondeEnv(SondeEnvConfig(taskset=config, seats=seats))
+
+
+@pytest.mark.thorough
+def test_it_keeps_the_contract_of_adapters() -> None:
+    check_interop(endpointed.verifiers, sonde.make("wordle", max_turns=3), episodes=1, concurrent=4)
 
 
 @pytest.mark.slow
-def test_it_keeps_the_contract_of_adapters() -> None:
-    check_interop(through, sonde.make("wordle", max_turns=3), episodes=1, concurrent=4)
+@pytest.mark.parametrize("name", sonde.names())
+def test_every_environment_keeps_it(name: str) -> None:
+    """Every turn is a process of verifiers' own, so that games are short and few."""
+    check_interop(endpointed.verifiers, sonde.make(name, max_turns=4), episodes=1, concurrent=2)
 
 
 @pytest.mark.slow

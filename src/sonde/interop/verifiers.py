@@ -4,15 +4,17 @@
 
 The taskset says which tasks: `env`, its constructor's `arguments`, `split`, and the world `seed` of them all; a rollout
 of task i is the episode of that task and seed, with a sample number of its own (`session.py`). The env plays it: the
-seat `agent` is the model, what is told is the next user turn. The other seats are sonde's own policies, so no agent of
-verifiers plays them and none of them is trained.
+seat `agent` is the model, what is told is the next user turn. The other seats are sonde's own policies, or agents of
+verifiers where `seats` names them (`--env.seats '["user"]' --env.user.model U`): each has a conversation and a trace of
+its own, and is not trainable.
 
 On the trace: the reward `return` (the sum of rewards), metrics `success`, `score`, `turns` and one per kind of outcome,
 and in `info` the rewards of every turn (`turn_rewards`, the key that prime-rl's credit per turn reads), their facts,
 the outcome, and what was told at the end, when nobody was asked again (`ending`). Neither row nor trace holds the
-hidden setup. `sonde_verifiers` is the package that verifiers loads by name; it exports these classes.
+hidden setup; the traces of users and judges do, who are told it. `sonde_verifiers` is the package that verifiers loads
+by name; it exports these classes.
 
-Departure: the agent's runtime is a process of its own by default, for the usual default of verifiers is a cloud.
+Departure: an agent's runtime is a process of its own by default, for the usual default of verifiers is a cloud.
 """
 
 # Types are checked without this extra too.
@@ -20,11 +22,13 @@ Departure: the agent's runtime is a process of its own by default, for the usual
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from itertools import count
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
-from sonde.core import Env, make
+from sonde.core import Action, Env, Policy, View, WorldError, make, unknown
 from sonde.core.extras import lacking
 from sonde.core.types import Kind
 
@@ -69,12 +73,23 @@ class SondeTaskset(vf.Taskset[SondeTask, SondeTasksetConfig]):
             yield SondeTask(row, c.task)
 
 
-class SondeEnvConfig(vf.EnvConfig):
-    """One seat for a model."""
+def _agent(**sampling: Any) -> vf.AgentConfig:
+    runtime = {"harness": {"id": "null"}, "runtime": {"type": "subprocess"}}
+    return vf.AgentConfig.model_validate({**runtime, "sampling": sampling or None})
 
-    agent: vf.AgentConfig = vf.AgentConfig.model_validate(
-        {"harness": {"id": "null"}, "runtime": {"type": "subprocess"}}
-    )
+
+OTHERS = ("user", "judge", "opponent")
+
+
+class SondeEnvConfig(vf.EnvConfig):
+    """A seat each. `seats` names those beside `agent` that agents of verifiers play; what the others are set to does
+    not matter. Users and judges draw as PAPRIKA has them (appendix E): temperature 0, at most 1,024 tokens."""
+
+    agent: vf.AgentConfig = _agent()
+    user: vf.AgentConfig = _agent(temperature=0.0, max_tokens=1024)
+    judge: vf.AgentConfig = _agent(temperature=0.0, max_tokens=1024)
+    opponent: vf.AgentConfig = _agent()
+    seats: tuple[str, ...] = ()
 
 
 class SondeEnv(vf.Env[SondeEnvConfig]):
@@ -84,19 +99,70 @@ class SondeEnv(vf.Env[SondeEnvConfig]):
         super().__init__(config)
         taskset: SondeTasksetConfig = self.taskset.config
         self._env, self._split, self._samples = taskset.made(), taskset.split, count()
+        for seat in config.seats:
+            if seat not in OTHERS or seat not in self._env.spec.seats:
+                raise unknown("seats", seat, [other for other in OTHERS if other in self._env.spec.seats])
+        Session(self._env, {seat: _Seat(asked=_unasked) for seat in config.seats}, split=self._split)  # all are filled
+
+    async def setup(self, agents: Any) -> None:
+        for seat in OTHERS:
+            getattr(agents, seat).trainable = False
 
     async def run(self, task: Any, agents: Any) -> None:
-        session = Session(self._env, split=self._split, gains=True)
-        heard = await session.areset(task.data.seed, index=task.data.index, sample=next(self._samples))
         turns: list[Heard] = []
-        async with agents.agent.interaction(task) as exchange:
-            while not heard.done:
-                segment = await exchange.turn(heard.text)
-                if segment.terminated:
-                    break
-                heard = await session.asay(segment.last_reply or "")
-                turns.append(heard)
+        async with agents.agent.interaction(task) as exchange, AsyncExitStack() as stack:
+            others = {seat: _Seat(asked=_asked(getattr(agents, seat), task, stack)) for seat in self.config.seats}
+            session = Session(self._env, others, split=self._split, gains=True)
+            try:
+                heard = await session.areset(task.data.seed, index=task.data.index, sample=next(self._samples))
+                while not heard.done:
+                    segment = await exchange.turn(heard.text)
+                    if segment.terminated:
+                        break
+                    heard = await session.asay(segment.last_reply or "")
+                    turns.append(heard)
+            except _Ended as e:
+                exchange.trace.info["error"] = str(e)
             _record(exchange.trace, turns)
+
+
+Asked = Callable[[str], Awaitable[str]]
+
+
+class _Ended(WorldError):
+    """An agent of verifiers ended before its episode did."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Seat(Policy):
+    """A seat beside `agent` with somebody else behind it."""
+
+    kind: ClassVar[str] = "users"
+
+    asked: Asked
+
+    async def act(self, view: View) -> Action:
+        return Action(await self.asked(view.messages[-1].content))
+
+
+def _asked(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
+    """An agent of verifiers. Its conversation begins when its turn first comes: a judge who is never called has none."""
+    begun: list[Any] = []
+
+    async def asked(text: str) -> str:
+        if not begun:
+            its = vf.Task(vf.TaskData(idx=task.data.idx, name=task.data.name, prompt=None))
+            begun.append(await stack.enter_async_context(agent.interaction(its)))
+        segment = await begun[0].turn(text)
+        if segment.terminated:
+            raise _Ended(f"the agent {begun[0].trace.agent.name!r} of verifiers ended before the episode did")
+        return segment.last_reply
+
+    return asked
+
+
+async def _unasked(text: str) -> str:
+    raise AssertionError(text)
 
 
 def _record(trace: Any, turns: list[Heard]) -> None:
