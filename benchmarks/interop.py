@@ -105,7 +105,7 @@ def skyrl_gym_host() -> Iterator[None]:
 
 
 def trl() -> Iterator[None]:
-    from sonde.interop.trl import environment
+    from sonde.interop.trl_tool import environment
 
     seat = environment(ENV, max_completion_length=512)()
     for seed in SEEDS:

@@ -56,7 +56,7 @@ async def gymnasium(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
 async def trl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     """What TRL's tool loop gets of an environment factory: texts alone, the last of them too long to be read; a reward
     for the whole. Turns' rewards and the outcome are the session's."""
-    from sonde.interop.trl import environment
+    from sonde.interop.trl_tool import environment
     from sonde.train.rewards import RewardMix
 
     seat = environment(env, rewards=RewardMix({"env": 1.0}), max_completion_length=3)()
@@ -106,6 +106,8 @@ async def inspect(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Play
 async def skyrl_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     """What SkyRL's generator gets of `init` and `step`."""
     import skyrl_gym as host
+
+    import sonde.interop.skyrl_gym  # noqa: F401 (which registers)
 
     config = {key: value for key, value in env.config.items() if key != "name"}
     made = host.make(f"sonde_{env.name}", env_config={}, extras={"seed": seed, "index": index, "config": config})

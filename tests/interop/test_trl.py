@@ -6,7 +6,7 @@ The small game of tests/train (`asking`) has a colour to ask for; the model is a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,21 @@ import torch
 import sonde
 from sonde.core import Action, Episode, Policy, UserError, View, WorldError
 from sonde.interop.plain_speech import plain_speech
-from sonde.interop.trl import CreditedGRPO, Play, environment, rows
+from sonde.interop.trl import CreditedGRPO, Play
+from sonde.interop.trl_tool import environment, rows
 from sonde.models.shipped import shipped
 from sonde.testing import check_interop
 from sonde.train.algos import objective
 from sonde.train.credit import ReturnToGo
+from sonde.train.critic import GAE
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings
-from sonde.train.rewarders import ExactGain
+from sonde.train.player import around, seated
+from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 from sonde.train.types import Batch, units
 
+from ..models.engines import VllmDouble
 from ..train.asking import WORDS, Asking
 from ..train.tiny import AGENT, END, tiny_model, tiny_tokenizer
 from . import hosts, pages
@@ -205,6 +209,48 @@ def test_gains_of_the_filter_are_rewards(folder: Path) -> None:
     assert float(out["advantages"].abs().max()) > 0
 
 
+def test_a_server_plays_with_the_weights_of_every_step(folder: Path) -> None:
+    """A double of vLLM gets what was trained, and what it sampled is what TRL learns from."""
+    with VllmDouble(str(folder)) as double:
+        server = sonde.make("models:vllm", base_url=double.url, model=double.name, retries=0, api_key_env="")
+        settings = OnlineSettings(k=K, max_new_tokens=2, rewards=HURRY, credit=ReturnToGo())
+        play = Play([Game(ENV, ENV.tasks("train"), "asking")], settings, server=server)
+        made, _ = playing(folder, play=play, output_dir=str(folder / "served"))
+        for step in range(2):
+            made.state.global_step = step
+            with torch.no_grad():
+                made.model.get_input_embeddings().weight.mul_(1.1)
+            out = batch(made, play, 0, 1)
+            said = [c for group in play.played for t in group for a in t.acts for c in a.action.completions]
+            assert {c.weights for c in said} == {f"step-{step}"} and len(double.sampled) >= len(said)
+            difference = said_by(made, out) - out["sampling_per_token_logps"] * masked(out)
+            assert float(difference.detach().abs().max()) < 1e-4, "the server has the weights as they are now"
+    assert [f.name for f in (folder / "served" / "served").iterdir()] == ["step-1"], "folders do not pile up"
+
+
+def test_beliefs_of_the_trainers_model_are_rewards(folder: Path) -> None:
+    """What a game earns is what the rewarder measures with the same weights; `of` another time is refused."""
+    rewarder, game = BeliefGain(among="all", shaping=()), Game(ENV, ENV.tasks("train"), "asking")
+    settings = OnlineSettings(k=K, max_new_tokens=2, rewards=RewardMix({"belief": 1.0}), rewarders=(rewarder,))
+    play = Play([game], settings)
+    made, _ = playing(folder, play=play)
+    inclined(made.model, "ask")
+    earned = play(["asking 0"] * K + ["asking 1"] * K, made)["earned"]
+    agent = seated(around(made.model, made.processing_class, settings), settings)
+    found = rewarder.measure(ENV, [t for group in play.played for t in group], agent)
+    brought = rewarder.rewards({str(i): group for i, group in enumerate(play.played)}, found)
+    by_hand = [float(brought[t.id]["belief"].sum()) for group in play.played for t in group]
+    assert earned == pytest.approx(by_hand, abs=1e-5) and max(map(abs, by_hand)) > 1e-4
+    with pytest.raises(UserError, match="play: belief: of: got 'start', allowed: current"):
+        Play([game], replace(settings, rewarders=(replace(rewarder, of="start"),)))
+
+
+@pytest.mark.parametrize(("name", "value"), [("keep", 0.5), ("overlap", True), ("on", "reward"), ("credit", GAE())])
+def test_what_only_our_trainer_has_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(UserError, match=f"play: {name}: got .* train.online"):
+        Play([Game(ENV, ENV.tasks("train"), "asking")], replace(OnlineSettings(k=K), **{name: value}))
+
+
 def inclined(model: Any, word: str) -> Any:
     """The same model, a little more inclined to say this."""
     said = tiny_tokenizer(WORDS).convert_tokens_to_ids(word)
@@ -335,7 +381,7 @@ def test_a_seat_by_hand() -> None:
     assert len(seat.say("again").split()) > 100 and seat.get_reward() == 1.0
     seat.reset(seed=4)
     assert seat.get_reward() == 0.0
-    with pytest.raises(UserError, match=r"row: columns: got \['answer'\], allowed: those of sonde.interop.trl.rows"):
+    with pytest.raises(UserError, match=r"row: columns: got \['answer'\], allowed: those of .*trl_tool.rows"):
         seat.reset(answer="x")
 
 

@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer learns in any environment (TRL 1.16), in either of the two ways that it has for it.
+"""TRL's GRPOTrainer learns in any environment (TRL 1.16), its episodes played by our engine or on a server.
 
     play = Play([Game(env, env.tasks("train"), "maze")], OnlineSettings(k=8))
     trainer = CreditedGRPO(model, args=GRPOConfig(num_generations=8, ...), train_dataset=play.dataset(64),
@@ -10,35 +10,36 @@ meets one world, derived from seed, step and place, and new worlds come with new
 those of `train.groups` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO` gives
 every turn its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's in everything else.
 
-**`environment(...)` is an `environment_factory`.** The game is one tool, `say`, and TRL generates. What TRL has not,
-and is made up for here: it cannot be told that an episode is over, so the last answer is longer than the budget for a
-completion, which ends the episode there and leaves the answer out (trl#5389); and it wants a template with tools, which
-`plain_speech.py` gives to models without. A reward per trajectory is all that this way has.
+**With `server`** (`models:vllm`, `models:sglang`) the episodes are played there. Before every step it gets the
+trainer's weights, or the adapter where there is one (`train.player`); what it sampled comes back token for token.
 
-TRL calls both experimental; TRL_EXPERIMENTAL_SILENCE=1 keeps it from saying so.
+Rewarders that ask a model ask the trainer's, as it is now. The other way to train, in which TRL generates and the game
+is a tool, is `trl_tool.py`. TRL calls both experimental; TRL_EXPERIMENTAL_SILENCE=1 keeps it from saying so.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from itertools import count
-from typing import Any, ClassVar
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import torch
 
-from sonde.core import EMPTY, AnyPolicy, Env, Trajectory, UserError, WorldError, derive, invalid, unknown
+from sonde.agents.llm import LLM
+from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, derive, invalid, unknown
 from sonde.core.extras import lacking
+from sonde.models.tokens import TokenEndpoint
+from sonde.train.critic import GAE
+from sonde.train.drift import VERSION
 from sonde.train.formats import to_dataset
 from sonde.train.gather import Game
-from sonde.train.groups import Chosen, OnlineSettings, credited, measured, play_groups
-from sonde.train.player import around, seated
-from sonde.train.rewards import RewardMix, named_rewards
+from sonde.train.groups import Brought, Chosen, OnlineSettings, credited, measured, play_groups
+from sonde.train.player import Here, Player, There, around, check_server
+from sonde.train.rewarders import Weights
+from sonde.train.rewards import named_rewards
 from sonde.train.types import Row, Sample
-
-from .session import Session, task_of
-from .session import environment as environment_of
 
 try:
     import trl
@@ -47,12 +48,11 @@ except ModuleNotFoundError as e:
 
 _ADVANTAGES = "sonde_advantages"
 
-# --- playing by our engine -------------------------------------------------------------------------------------------
-
 
 class Play:
-    """See the module. `online` as in `train.online`, less what needs a critic, other weights or a curriculum; `k` is
-    TRL's `num_generations`. `policies` play the other seats. `played` holds the episodes of the latest call."""
+    """See the module. `online` as in `train.online`, less what needs a critic, weights of another time, a curriculum or
+    a folder; `k` is TRL's `num_generations`. `policies` play the other seats. `played` holds the episodes of the latest
+    call."""
 
     def __init__(
         self,
@@ -60,16 +60,15 @@ class Play:
         online: OnlineSettings | None = None,
         *,
         policies: Mapping[str, AnyPolicy] = EMPTY,
+        server: TokenEndpoint | None = None,
         seed: int = 0,
     ) -> None:
         self.games, self.online = {game.name: game for game in games}, online or OnlineSettings()
-        self.policies, self.seed = policies, seed
+        self.policies, self.server, self.seed = policies, server, seed
         self.played: list[list[Trajectory]] = []
         self._worlds: Counter[int] = Counter()
-        self._hf: Any = None
-        asking = [rewarder.called for rewarder in self.online.rewarders if rewarder.asks is not None]
-        if asking:
-            raise invalid("play: rewarders", asking, "those that ask no model; train.online has all of them")
+        self._players: tuple[Player, Here] | None = None
+        _check(self.online)
         for rewarder in self.online.rewarders:
             for game in games:
                 rewarder.check(game.env)
@@ -87,14 +86,23 @@ class Play:
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
         """What TRL asks of a `rollout_func`; prompts come repeated, group by group."""
         chosen, k = self._chosen(prompts, trainer)
-        self._play(chosen, k, trainer)
-        brought, _ = measured(
-            self.online.rewarders, self.games.values(), chosen, self.played, lambda _: nullcontext()
-        )  # none of them asks a model
+        player, here = self._players = self._players or self._seats(trainer)
+        version, model = f"{VERSION}{trainer.state.global_step}", trainer.model
+        training = model.training
+        model.eval()
+        try:
+            player.publish(version)
+            self.played = play_groups(chosen, player.agent, self.policies, k)
+            player.release()
+            asked = _asking(here, version)
+            brought, _ = measured(self.online.rewarders, self.games.values(), chosen, self.played, asked)
+        finally:
+            model.train(training)
+            here.release()
         groups = credited(chosen, self.played, self.online, brought)
         found = {sample.trajectory: sample for group in groups for sample in group.samples}
         end = [int(trainer.processing_class.eos_token_id)]
-        rows = [_columns(t, found.get(t.id), end, self.online) for group in self.played for t in group]
+        rows = [_columns(t, found.get(t.id), end, self.online, brought) for group in self.played for t in group]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def _chosen(self, prompts: Sequence[Any], trainer: Any) -> tuple[list[Chosen], int]:
@@ -118,23 +126,51 @@ class Play:
             raise invalid("prompt", prompt, f"'{name} 0' to '{name} {len(game.tasks) - 1}'")
         return Chosen(game, game.tasks[int(index)], seed, name)
 
-    def _play(self, chosen: Sequence[Chosen], k: int, trainer: Any) -> None:
+    def _seats(self, trainer: Any) -> tuple[Player, Here]:
+        """Who plays, and the trainer's own model, which rewarders ask."""
         if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
             raise UserError("play: FSDP or DeepSpeed: got sharded weights, allowed: whole ones (DDP)")
-        model = trainer.accelerator.unwrap_model(trainer.model)
-        if self._hf is None:
-            self._hf = around(model, trainer.processing_class, self.online)
-        self._hf.renew(weights=f"step-{trainer.state.global_step}")
-        training = model.training
-        model.eval()
-        try:
-            self.played = play_groups(chosen, seated(self._hf, self.online), self.policies, k)
-        finally:
-            model.train(training)
-            self._hf.release()
+        model, tokenizer = trainer.accelerator.unwrap_model(trainer.model), trainer.processing_class
+        here = Here(around(model, tokenizer, self.online), self.online)
+        server = check_server(self.server, self.online, tokenizer)
+        if server is None:
+            return here, here
+        folder, meet = Path(trainer.args.output_dir), trainer.accelerator.wait_for_everyone
+        main = trainer.is_world_process_zero()
+        return There(server, self.online, model, tokenizer, folder.absolute(), main, meet), here
 
 
-def _columns(t: Trajectory, sample: Sample | None, end: list[int], online: OnlineSettings) -> dict[str, Any]:
+ALONE = ("updates_per_rollout", "drop_flat", "keep", "by", "bandit", "replacement", "on", "overlap", "save_episodes")
+"""Settings of `train.online` that mean nothing here: TRL chooses what is played, and when it is learned from."""
+
+
+def _check(online: OnlineSettings) -> None:
+    usual = OnlineSettings()
+    for name in ALONE:
+        if getattr(online, name) != getattr(usual, name):
+            raise invalid(f"play: {name}", getattr(online, name), f"{getattr(usual, name)!r}; train.online has others")
+    if isinstance(online.credit, GAE):
+        raise invalid("play: credit", online.credit, "one without a critic, which train.online has")
+    for rewarder in online.rewarders:
+        if rewarder.asks not in (None, "current"):
+            raise invalid(f"play: {rewarder.called}: of", rewarder.asks, "current; train.online has the others")
+
+
+def _asking(here: Here, version: str) -> Any:
+    """The trainer's model in the agent's seat for a rewarder that asks it; nobody where none is asked."""
+
+    @contextmanager
+    def under(weights: Weights | None) -> Iterator[LLM | None]:
+        if weights is not None:
+            here.publish(version)
+        yield None if weights is None else here.agent
+
+    return under
+
+
+def _columns(
+    t: Trajectory, sample: Sample | None, end: list[int], online: OnlineSettings, brought: Brought
+) -> dict[str, Any]:
     """An episode as TRL has it: the prompt is what came before the first token that the agent chose. One that cannot be
     learned from (the world failed it, or it is too long) is an empty completion without a reward."""
     if sample is None:
@@ -148,7 +184,7 @@ def _columns(t: Trajectory, sample: Sample | None, end: list[int], online: Onlin
         "logprobs": [p if a else 0.0 for p, a in zip(row.logprobs or (), row.agent, strict=True)][cut:],
         "env_mask": list(row.agent[cut:]),
         _ADVANTAGES: list(row.advantages or ())[cut:],
-        "earned": online.rewards.earned(named_rewards(t)) if not online.rewarders else float(sum(sample.rewards)),
+        "earned": online.rewards.earned({**named_rewards(t), **brought.get(t.id, {})}),
         "turn_rewards": list(sample.rewards),
         "outcome": sample.kind,
     }
@@ -177,68 +213,3 @@ class CreditedGRPO(trl.GRPOTrainer):  # pyright: ignore[reportPrivateImportUsage
             values_T[: len(row[_ADVANTAGES])] = torch.tensor(row[_ADVANTAGES])
         out["advantages"] = advantages_BT
         return out
-
-
-# --- playing by TRL --------------------------------------------------------------------------------------------------
-
-
-def rows(env: Env[Any], n: int, *, seed: int = 0, split: str = "train") -> Any:
-    """A data set for `environment`: n episodes, from this seed on (`session.py`); what is played is in the factory."""
-    worlds = range(seed, seed + n)
-    task_of(env, split, seed)
-    return to_dataset({"prompt": [{"role": "user", "content": ""}], "seed": world} for world in worlds)
-
-
-def environment(
-    env: Env[Any] | str,
-    policies: Mapping[str, AnyPolicy] = EMPTY,
-    *,
-    rewards: RewardMix | None = None,
-    split: str = "train",
-    max_completion_length: int = 4096,
-    **config: Any,
-) -> type[Any]:
-    """An `environment_factory`. `rewards`: what an episode earns, by default 1 for a win. `max_completion_length`:
-    that of TRL's configuration or more, beyond which an answer ends the episode."""
-    made, mix = environment_of(env, config), rewards or RewardMix()
-    over = "The episode is over. " + " ".join(map(str, range(max_completion_length)))
-
-    class Seat:
-        """One episode at a time; the public methods but two are TRL's tools."""
-
-        samples: ClassVar[Iterator[int]] = count()
-
-        def __init__(self) -> None:
-            self._session, self._failed = Session(made, policies, split=split), False
-
-        def reset(self, *, seed: int | None = None, index: int | None = None, **_: Any) -> str:
-            if seed is None:
-                raise invalid("row: columns", sorted(_), "those of sonde.interop.trl.rows, a seed among them")
-            self._failed = False
-            return self._session.reset(seed, index=index, sample=next(self.samples)).text
-
-        def say(self, text: str) -> str:
-            """Say something in the game and hear what comes of it.
-
-            Args:
-                text: What to say, in the form that the rules ask for.
-
-            Returns:
-                What is said back.
-            """
-            if self._failed or self._session.episode.outcome is not None:
-                return over
-            try:
-                heard = self._session.say(text)
-            except WorldError:
-                self._failed = True
-                return over
-            return f"{heard.text}\n\n{over}" if heard.done else heard.text
-
-        def get_reward(self) -> float | None:
-            ep = self._session.episode
-            played = ep.trajectory(policies=self._session.policies)
-            return None if self._failed else mix.earned(named_rewards(played))
-
-    Seat.__name__ = Seat.__qualname__ = f"sonde_{made.name}"
-    return Seat

@@ -146,7 +146,7 @@ class _Seat(Policy):
 
 
 def _asked(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
-    """An agent of verifiers. Its conversation begins when its turn first comes: a judge who is never called has none."""
+    """An agent of verifiers. Its conversation begins when its turn first comes: a judge never called has none."""
     begun: list[Any] = []
 
     async def asked(text: str) -> str:
