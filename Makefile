@@ -5,6 +5,7 @@
 #   make ci        what .ci/run checks                       make docs      the pages, into site/
 #   make lint      also: types, layers
 #   make test-core what needs no extra, on another Python    CORE_PYTHON=python3.13 names it
+#   make test-hosts  the adapters whose hosts want other versions than constraints.txt, in an environment of their own
 #   make clean     removes .venv and everything built; run folders stay
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer), JOBS the number of test processes.
 
@@ -24,7 +25,13 @@ CORE := .venv-core
 CORE_PYTHON ?= python3.13
 CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_rollout_failures.py test_run.py test_evaluate.py)
 
-.PHONY: demo test test-thorough test-all test-core ci lint types layers docs install dev clean
+# Inspect, verifiers, OpenEnv and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a
+# dependency of its and of Reasoning Gym is compiled.
+HOSTS := .venv-hosts
+HOST_EXTRAS := chess,gymnasium,inspect,openenv,skyrl-gym,test,textarena,verifiers
+HOST_TESTS := $(patsubst %,tests/interop/test_%.py,inspect openenv verifiers inward)
+
+.PHONY: demo test test-thorough test-all test-core test-hosts hosts ci lint types layers docs install dev clean
 .DEFAULT_GOAL := demo
 
 demo: install
@@ -42,6 +49,9 @@ test-all: dev
 
 test-core: $(CORE)/installed
 	$(CORE)/bin/python -m pytest -m "not slow and not thorough" -n $(JOBS) $(CORE_TESTS)
+
+test-hosts: hosts
+	$(HOSTS)/bin/python -m pytest -m "not slow" -n $(JOBS) $(HOST_TESTS)
 
 ci:
 	.ci/run
@@ -61,9 +71,10 @@ docs: dev
 
 install: $(VENV)/installed
 dev: $(VENV)/installed-dev
+hosts: $(HOSTS)/installed
 
 clean:
-	rm -rf $(VENV) $(CORE) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(CORE) $(HOSTS) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
@@ -75,6 +86,14 @@ $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 $(CORE)/installed: pyproject.toml constraints.txt
 	rm -rf $(CORE); $(CORE_PYTHON) -m venv $(CORE)
 	$(CORE)/bin/$(INSTALL) --quiet -e '.[test]' && touch $@
+
+$(HOSTS)/installed: $(BIN)/python pyproject.toml constraints-hosts.txt
+	@start=$$(date +%s); rm -rf $(HOSTS); $(BIN)/python -m venv $(HOSTS); extras=$(HOST_EXTRAS); \
+	if command -v cc >/dev/null && $(HOSTS)/bin/python -c 'import sys; sys.exit(sys.version_info > (3, 12, 1))'; then \
+	    extras=$$extras,gem,reasoning-gym; \
+	else echo "GEM and Reasoning Gym are left out: they want a C compiler and Python 3.12.0 at most"; fi; \
+	$(HOSTS)/bin/python -m pip install --quiet --no-compile -c constraints-hosts.txt -e ".[$$extras]" && \
+	    touch $@ && echo "set-up with other hosts: $$(( $$(date +%s) - start )) s"
 
 # Missing, or dangling since the interpreter it pointed to was removed: either way what is left of the old one goes first.
 $(BIN)/python:

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from sonde.core import Env, Episode, advance
 from sonde.interop.session import Session
 from sonde.rollout import seated
@@ -104,13 +106,13 @@ async def inspect(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Play
 
 
 async def skyrl_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
-    """What SkyRL's generator gets of `init` and `step`."""
+    """What SkyRL's generator gets of `init` and `step`, from a row of its data set."""
     import skyrl_gym as host
 
-    import sonde.interop.skyrl_gym  # noqa: F401 (which registers)
+    from sonde.interop.skyrl_gym import rows
 
-    config = {key: value for key, value in env.config.items() if key != "name"}
-    made = host.make(f"sonde_{env.name}", env_config={}, extras={"seed": seed, "index": index, "config": config})
+    row = next(rows(env, 1, seed=max(0, seed)))
+    made = host.make(row["env_class"], env_config={}, extras={**row, "seed": seed, "index": index})
     prompt, info = made.init([])
     told, rewards, crossed = [prompt[-1]["content"]], list[float](), [info, prompt]
     done = False
@@ -195,3 +197,17 @@ async def nemo_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pla
     return Played(
         told=told, rewards=rewards, outcome=info["outcome"], terminated=terminated, truncated=truncated, crossed=crossed
     )
+
+
+NEEDS = {
+    **{"own": "", "verl": "", "nemo_gym": "", "gymnasium": "gymnasium", "trl": "trl", "inspect": "inspect_ai"},
+    **{"skyrl_gym": "skyrl_gym", "openenv": "openenv"},
+}
+"""All of these, and what each of them imports."""
+
+
+def adapter(name: str) -> Callable[..., Awaitable[Played]]:
+    """One of them, or a skip where what it needs is not here."""
+    if NEEDS[name]:
+        pytest.importorskip(NEEDS[name], reason=f"needs the extra: pip install 'sonde-rl[{name}]'")
+    return globals()[name]

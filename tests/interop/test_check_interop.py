@@ -29,20 +29,11 @@ def test_the_shape_of_all_adapters_keeps_it(name: str) -> None:
     check_interop(hosts.own, sonde.make(name), episodes=4, concurrent=1000 if name == "wordle" else 50)
 
 
-NEEDS = {
-    **{"own": "", "verl": "", "nemo_gym": "", "gymnasium": "gymnasium", "trl": "trl", "inspect": "inspect_ai"},
-    **{"skyrl_gym": "skyrl_gym", "openenv": "openenv"},
-}
-"""The adapters that play within a process, and what each of them imports."""
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("adapter", NEEDS)
+@pytest.mark.parametrize("adapter", hosts.NEEDS)
 @pytest.mark.parametrize("name", sonde.names())
 def test_every_environment_through_every_adapter(name: str, adapter: str) -> None:
-    if NEEDS[adapter]:
-        pytest.importorskip(NEEDS[adapter], reason=f"needs the extra: pip install 'sonde-rl[{adapter}]'")
-    check_interop(getattr(hosts, adapter), sonde.make(name))
+    check_interop(hosts.adapter(adapter), sonde.make(name))
 
 
 # --- broken ones -----------------------------------------------------------------------------------------------------

@@ -49,6 +49,8 @@ WORDS = {
 HERE = [name for name in OPTIONS if find_spec(PACKAGE[name.partition(":")[0]]) is not None]
 each = pytest.mark.parametrize("name", HERE)
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*is.* with:SyntaxWarning")  # what reasoning-gym imports
+
 
 class Say(ProgramPolicy):
     """Says what there is to be said there, in an order of the seed's."""
@@ -147,10 +149,11 @@ def test_they_keep_the_contract_of_environments(rule: str, name: str) -> None:
     RULES[rule](Probe(env=made(name), episodes=6))
 
 
-@each
-def test_they_go_out_again_through_every_adapter(name: str) -> None:
-    if len(made(name).spec.seats) == 1:
-        check_interop(hosts.own, made(name), episodes=3, concurrent=50)
+@pytest.mark.thorough
+@pytest.mark.parametrize("adapter", hosts.NEEDS)
+@pytest.mark.parametrize("name", [name for name in HERE if OPTIONS[name].get("players", 1) == 1])
+def test_they_go_out_again_through_every_adapter(name: str, adapter: str) -> None:
+    check_interop(hosts.adapter(adapter), made(name), episodes=2, concurrent=20)
 
 
 def test_evaluated_and_stored_like_the_rest(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 
 A row of SkyRL's data set names the environment and the episode: `rows` makes them. `extras` are the row's other
 columns: `seed` and `index` (`session.py`), `split`, `sample`, and `config`, constructor arguments as JSON or a mapping.
+`sonde_other` is any environment that the column `env` names, those of other libraries too (`textarena:Wordle-v0`).
 SkyRL puts the reward of a step on the tokens of that step. `metadata` has `facts`, and at the end `outcome` and
 `truncated`; `get_metrics` says how the episode went, which SkyRL averages over a batch.
 """
@@ -33,19 +34,24 @@ except ModuleNotFoundError as e:
     raise lacking("sonde.interop.skyrl_gym", "skyrl-gym") from e
 
 
+OTHER = "sonde_other"
+
+
 class TextEnv(BaseTextEnv):
     """See the module. `env_config` is SkyRL's own, and may be anything; `env` is given by the registration."""
 
-    def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None, *, env: str = "wordle") -> None:
+    def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None, *, env: str = "") -> None:
         super().__init__()
         given = dict(extras or {})
         if "seed" not in given:
             raise invalid("extras", sorted(given), "columns with a seed, such as those of sonde.interop.skyrl_gym.rows")
+        if not (env or given.get("env")):
+            raise invalid("extras: env", given.get("env"), f"an environment, which {OTHER} does not name itself")
         config = given.get("config") or {}
         config = json.loads(config) if isinstance(config, str) else dict(config)
         self._place = {"index": given.get("index"), "sample": int(given.get("sample", 0))}
         self._seed = given["seed"]
-        self.session = Session(env, split=given.get("split", "train"), **config)
+        self.session = Session(env or given["env"], split=given.get("split", "train"), **config)
         self.max_turns = self.session.env.spec.max_turns
         self._heard: list[Heard] = []
 
@@ -89,15 +95,16 @@ def rows(
     arguments = {key: value for key, value in made.config.items() if key != "name"}
     for world in range(seed, seed + n):
         prompt = [{"role": "user", "content": session.reset(world).text}]
-        place = {"seed": world, "split": split, "config": json.dumps(arguments)}
-        yield {"prompt": prompt, "env_class": f"sonde_{made.name}", "reward_spec": {"method": "rule"}, **place}
+        place = {"env": made.name, "seed": world, "split": split, "config": json.dumps(arguments)}
+        named = f"sonde_{made.name}" if made.name in names() else OTHER
+        yield {"prompt": prompt, "env_class": named, "reward_spec": {"method": "rule"}, **place}
 
 
 def register() -> None:
     """Make `sonde_NAME` known to SkyRL-Gym; importing does it."""
-    for name in names():
-        if f"sonde_{name}" not in skyrl_gym.registry:
-            skyrl_gym.register(id=f"sonde_{name}", entry_point=f"{__name__}:TextEnv", kwargs={"env": name})
+    for id_, env in ((OTHER, ""), *((f"sonde_{name}", name) for name in names())):
+        if id_ not in skyrl_gym.registry:
+            skyrl_gym.register(id=id_, entry_point=f"{__name__}:TextEnv", kwargs={"env": env})
 
 
 register()
