@@ -25,11 +25,11 @@ CORE := .venv-core
 CORE_PYTHON ?= python3.13
 CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_rollout_failures.py test_run.py test_evaluate.py)
 
-# Inspect, verifiers, OpenEnv and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a
-# dependency of its and of Reasoning Gym is compiled.
+# verifiers, OpenEnv and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
+# of its and of Reasoning Gym is compiled.
 HOSTS := .venv-hosts
-HOST_EXTRAS := chess,gymnasium,inspect,openenv,skyrl-gym,test,textarena,verifiers
-HOST_TESTS := $(patsubst %,tests/interop/test_%.py,inspect openenv verifiers inward)
+HOST_EXTRAS := chess,gymnasium,openenv,skyrl-gym,test,textarena,verifiers
+HOST_TESTS := $(patsubst %,tests/interop/test_%.py,openenv verifiers inward)
 
 .PHONY: demo test test-thorough test-all test-core test-hosts hosts ci lint types layers docs install dev clean
 .DEFAULT_GOAL := demo

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +26,9 @@ from sonde.interop.inspect import TASKS, task_of
 from sonde.testing import check_interop
 
 from . import hosts, pages
+from .endpoint import endpoint
+
+INSPECT = str(Path(sys.executable).with_name("inspect"))
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning"),
@@ -101,6 +111,76 @@ def test_inspects_own_limit_is_an_error_of_the_world(tmp_path: Path) -> None:
     log = evaluated(tmp_path, task_of("wordle", indices=[0]), lambda _: ("<Answer>toast</Answer>",), message_limit=4)
     found = {s.name: s.metrics["mean"].value for s in log.results.scores}
     assert found["error"] == 1.0 and found["success"] == 0.0 and 0 < found["turns"] < 6
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the command leaves that was given an endpoint: three tasks, two samples each."""
+    folder, say = tmp_path_factory.mktemp("inspect"), "<Answer>toast</Answer>"
+    with endpoint(lambda messages: say) as url:
+        known = {**os.environ, "LOCAL_BASE_URL": url, "LOCAL_API_KEY": "none"}
+        options = ["-T", "max_turns=2", "-T", "gains=true", "--limit", "3", "--epochs", "2", "--display", "plain"]
+        command = ["eval", "sonde/wordle", "--model", "openai-api/local/any", *options, "--log-dir", str(folder)]
+        done = subprocess.run([INSPECT, *command], env=known, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.thorough
+def test_its_command_evaluates_on_a_local_endpoint(logs: Path) -> None:
+    """Every sample is the episode of core with these numbers."""
+    (file,) = logs.glob("*.eval")
+    log = read_eval_log(str(file))
+    assert log.status == "success" and log.samples and len(log.samples) == 6
+    env = sonde.make("wordle", max_turns=2)
+    for sample in log.samples:
+        ep = Episode.begin(env, env.tasks("test")[sample.metadata["index"]], seed=0, sample=sample.epoch - 1)
+        ep = ep.step("<Answer>toast</Answer>").step("<Answer>toast</Answer>")
+        found = sample.store["sonde"]
+        assert ep.outcome is not None and found["outcome"] == ep.outcome._asdict()
+        assert [turn["gain"] for turn in found["turns"]] == pytest.approx(ep.information_gain())
+        told = [m.text for m in sample.messages if m.role == "user"]
+        assert told == [m.content for m in ep.messages["agent"] if m.role == "user"]
+
+
+@pytest.mark.thorough
+def test_its_command_evaluates_with_the_mock_model(tmp_path: Path) -> None:
+    options = ["--limit", "2", "--display", "none", "--log-dir", str(tmp_path)]
+    command = [INSPECT, "eval", "sonde/maze", "--model", "mockllm/model", "-T", "max_turns=2", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (file,) = tmp_path.glob("*.eval")
+    assert done.returncode == 0 and len(read_eval_log(str(file)).samples or ()) == 2
+
+
+@pytest.mark.thorough
+def test_its_viewer_opens_the_logs(logs: Path, tmp_path: Path) -> None:
+    """In a browser: the task, its samples, a conversation as core had it; no error of its script."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("no Chromium here; on Debian: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    bundle = [INSPECT, "view", "bundle", "--log-dir", str(logs), "--output-dir", str(tmp_path / "site")]
+    subprocess.run(bundle, check=True, capture_output=True)
+    handler = partial(Quiet, directory=tmp_path / "site")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    said: list[str] = []
+    with playwright.sync_playwright() as driver:
+        page = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page()
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.get_by_text("sonde/wordle").first.click()
+        page.get_by_text("test-1").first.click()
+        page.get_by_text("<Answer>toast</Answer>").first.wait_for()
+        page.get_by_text("t: absent").first.wait_for()
+    server.shutdown()
+    server.server_close()
+    assert not said
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 def test_errors() -> None:

@@ -33,6 +33,7 @@ from .session import task_of as chosen
 
 try:
     from inspect_ai import Task, task
+    from inspect_ai._util.registry import registry_info
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.model import ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
@@ -135,7 +136,10 @@ def _named(name: str) -> Callable[..., Task]:
 
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"The environment {name}."
-    return task(name=name)(made)
+    found = task(name=name)(made)
+    if registry_info(found).name == name:  # Inspect leaves the package out where it is installed for development
+        found = task(name=f"sonde/{name}")(made)
+    return found
 
 
 TASKS: Mapping[str, Callable[..., Task]] = {name: _named(name) for name in names()}
