@@ -73,7 +73,7 @@ def test_no_block_is_missed(page: Path) -> None:
     text = page.read_text("utf-8")
     fences = [line.removeprefix("```") for line in text.splitlines() if line.lstrip().startswith("```")]
     assert len(fences) % 2 == 0
-    assert set(fences[::2]) <= {"python", "console", "text", "sh", "yaml"}
+    assert set(fences[::2]) <= {"python", "console", "text", "sh", "yaml", "toml"}
     assert set(fences[1::2]) <= {""}
 
 

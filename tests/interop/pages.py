@@ -19,6 +19,11 @@ def examples(page: str) -> list[tuple[str, str, str]]:
     return found
 
 
+def blocks(page: str, language: str) -> list[str]:
+    """What stands on a page in this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
 def run(code: str, **names: str) -> str:
     """What an example of under 20 lines prints, given what it names and does not say."""
     assert len(code.splitlines()) < LONGEST

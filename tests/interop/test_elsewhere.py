@@ -6,16 +6,18 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import sonde
 from sonde.testing import check_interop
 
-from . import doubles, hosts
+from . import doubles, hosts, pages
 
 SOURCES = "SONDE_TEST_WHEELS"
 """A variable of the environment: the folder into which wheels of verl and NeMo Gym were unpacked."""
@@ -105,3 +107,36 @@ def test_nemo_gym_has_what_the_adapter_overrides() -> None:
 def test_nemo_gym_names_what_a_row_lacks() -> None:
     with pytest.raises(sonde.UserError, match="sonde: got None, allowed: an episode"):
         asyncio.run(doubles.nemo_gym().SondeServer().reset({}, "x"))
+
+
+def test_the_configuration_of_the_page_is_as_its_own_are() -> None:
+    """The fields of NeMo Gym's example of a server for its `gymnasium_agent`, less descriptions."""
+    ours = yaml.safe_load(next(b for b in pages.blocks("nemo_gym.md", "yaml")))
+    assert ours["sonde_agent"]["responses_api_agents"]["gymnasium_agent"]["resources_server"]["name"] in ours
+    file = Path(os.environ.get(SOURCES, "")) / "resources_servers/gymnasium/configs/gymnasium.yaml"
+    if not file.is_file():
+        pytest.skip(f"{file} is not here: unpack its wheel and name the folder in {SOURCES}")
+    theirs = yaml.safe_load(file.read_text("utf-8"))
+    (server,) = (v["resources_servers"].popitem()[1] for v in theirs.values() if "resources_servers" in v)
+    (agent,) = (v["responses_api_agents"]["gymnasium_agent"] for v in theirs.values() if "responses_api_agents" in v)
+    assert set(ours["sonde"]["resources_servers"]["sonde"]) == set(server) - {"description", "value"}
+    assert set(ours["sonde_agent"]["responses_api_agents"]["gymnasium_agent"]) == set(agent)
+
+
+# --- their pages -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["verl", "nemo_gym"])
+def test_the_page_says_what_happens(host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if host == "verl":
+        pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, f"sonde.interop.{host}", getattr(doubles, host)())
+    ((_, code, printed),) = pages.examples(f"{host}.md")
+    assert pages.run(code) == printed
+
+
+def test_the_agent_loop_of_the_page_is_that_of_the_recipe() -> None:
+    recipe = Path(__file__).parents[2] / "recipes" / "interop" / "verl" / "agent_loop.yaml"
+    (shown,) = pages.blocks("verl.md", "yaml")
+    assert yaml.safe_load(shown) == yaml.safe_load(recipe.read_text("utf-8"))

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,21 @@ def test_rows_know_nothing_hidden() -> None:
     assert [(row.index, row.seed, row.prompt) for row in rows] == [(0, 4, None), (1, 4, None), (2, 4, None)]
     words = [task.hidden for task in sonde.make("wordle").tasks("train")[:3]]
     assert not any(word in row.model_dump_json() for row in rows for word in words)
+
+
+def test_the_page_of_prime_rl_says_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its part of a configuration is a part of the recipe, and our classes read it."""
+    (shown,) = pages.blocks("prime_rl.md", "toml")
+    recipe = tomllib.loads((pages.DOCS.parents[1] / "recipes" / "interop" / "prime_rl.toml").read_text("utf-8"))
+    part = tomllib.loads(shown)["orchestrator"]
+    source, whole = part["train"]["source"][0], recipe["orchestrator"]["train"]["source"][0]
+    assert source["env"]["taskset"] == whole["env"]["taskset"] and source["name"] == whole["name"]
+    assert source["env"]["agent"]["harness"] == whole["env"]["agent"]["harness"]
+    assert {name: part[name] for name in ("batch_size", "group_size")}.items() <= recipe["orchestrator"].items()
+    (tmp_path / "wordle.toml").write_text(shown, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    ((_, code, printed),) = pages.examples("prime_rl.md")
+    assert pages.run(code) == printed
 
 
 def test_the_page_says_what_happens() -> None:
