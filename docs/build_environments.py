@@ -4,8 +4,9 @@
 
 Only the rules are written by hand, in `environments/rules.toml`, with the facts of `spec` beside them. The playthrough
 is the first golden one, weighed by the environment's own filter, floor and ceiling are those shipped with sonde, and
-papers and departures stand in the module's docstring. What a turn tells in `info` is collected from episodes played with legal and with hostile
-answers (`sonde.testing.Probe`). `tests/docs/test_environments.py` fails when a page is out of date.
+papers and departures stand in the module's docstring. What a turn tells in `info` is collected from episodes played
+with legal and with hostile answers (`sonde.testing.Probe`). `tests/docs/test_environments.py` fails when a page is out
+of date.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ LINES = {
     "rewards": "Rewards",
 }
 """The five lines in which `rules.toml` tells how an environment is played, and what they are called."""
+USERS = "../users-and-models.md"
 OTHERS = "More"
 """Where an environment stands that no kind above names."""
 
@@ -126,9 +128,9 @@ def _rules(name: str, env: Env[Any]) -> str:
     low, high = spec.reward_range
     first, last = (_example(turn.text) for turn in (_golden(name, env).turns[0], _golden(name, env).turns[-1]))
     numbers = (
-        f"The numbers are those of the preset `{spec.preset}`: at most {spec.max_turns:,} turns, each with a reward from "
-        f"{low:g} to {high:g}, and by default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough below, "
-        f"the agent begins with {first} and ends with {last}."
+        f"The numbers are those of the preset `{spec.preset}`: at most {spec.max_turns:,} turns, each with a reward "
+        f"from {low:g} to {high:g}, and by default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough "
+        f"below, the agent begins with {first} and ends with {last}."
     )
     unread = Probe(env=env, episodes=1).play(0, lambda view, _: "hello", "catalogue")
     if unread.outcome is not None and unread.outcome.kind == "format":
@@ -139,7 +141,7 @@ def _rules(name: str, env: Env[Any]) -> str:
 def _seats(seats: Mapping[str, str | None]) -> str:
     """Who speaks besides the agent."""
     others = [
-        f"`{seat}`, played by [{policy}](../users-and-models.md#{policy.replace(':', '')}) unless somebody else is seated"
+        f"`{seat}`, played by [{policy}]({USERS}#{policy.replace(':', '')}) unless somebody else is seated"
         for seat, policy in seats.items()
         if policy
     ]
