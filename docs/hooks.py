@@ -13,7 +13,14 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-WRITTEN = runpy.run_path(str(ROOT / "docs" / "written.py"))
+WRITTEN, UNIMPORTED = (runpy.run_path(str(ROOT / "docs" / name)) for name in ("written.py", "unimported.py"))
+
+
+def _modules(package: str) -> tuple[str, ...]:
+    """The public modules of a package, by the files that there are."""
+    files = sorted((ROOT / "src" / "sonde" / package).glob("*.py"))
+    return tuple(f"sonde.{package}.{file.stem}" for file in files if not file.stem.startswith("_"))
+
 
 LOSSES = ("sft", "dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
 API: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -41,7 +48,10 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     ),
     "losses": ("Losses", tuple(f"sonde.train.algos.{name}" for name in LOSSES)),
     "models": ("Models", tuple(f"sonde.models.{name}" for name in ("hf", "http", "vllm", "sglang", "cached", "heads"))),
-    "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard", "sonde.interop.session")),
+    "users": ("Users, opponents, judges", _modules("users")),
+    "agents": ("Agents", _modules("agents")),
+    "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard")),
+    "interop": ("Inside other libraries", _modules("interop")),
 }
 """The pages of the reference: what they are called, and the modules on them."""
 
@@ -80,8 +90,19 @@ def reference(title: str, modules: Sequence[str]) -> str:
     """One page of the reference."""
     parts = [f"# {title}\n\nFrom the docstrings of the version that this site was built from.\n"]
     for name in modules:
-        parts += _module(importlib.import_module(name))
+        foreign = name.startswith("sonde.interop.")
+        parts += _unimported(name) if foreign else _module(importlib.import_module(name))
     return "\n".join(parts)
+
+
+def _unimported(name: str) -> Iterator[str]:
+    """A module that may need what is not installed here, from its source."""
+    doc, offered = UNIMPORTED["module"](name)
+    yield f"## {name}\n\n{WRITTEN['prose'](doc)}\n"
+    for found in offered:
+        yield f"### {found.name}\n\n{_block(found.called)}\n{WRITTEN['prose'](found.doc)}\n"
+        if found.methods:
+            yield "".join(f"- `{called}`: {_first(said)}\n" for called, said in found.methods)
 
 
 def _module(module: ModuleType) -> Iterator[str]:
@@ -126,7 +147,12 @@ def _line(name: str, value: Any) -> str:
     if name.startswith("_") or isinstance(value, type) or not hasattr(value, "__doc__"):
         return ""
     known = isinstance(value, classmethod | staticmethod | property) or callable(value) or hasattr(value, "attrname")
-    return WRITTEN["escaped"](WRITTEN["parted"](inspect.getdoc(value) or "")[0]) if known else ""
+    return _first(inspect.getdoc(value) or "") if known else ""
+
+
+def _first(doc: str) -> str:
+    """Its first paragraph."""
+    return WRITTEN["escaped"](WRITTEN["parted"](doc)[0])
 
 
 def _told(value: Any) -> str:
@@ -140,8 +166,11 @@ def _signature(name: str, value: Any) -> str:
         found = str(inspect.signature(value))
     except (ValueError, TypeError):
         return ""
-    text = f"{name}{found}".replace("'", "")
-    return f"```text\n{_wrapped(text)}\n```\n"
+    return _block(f"{name}{found}".replace("'", ""))
+
+
+def _block(called: str) -> str:
+    return f"```text\n{_wrapped(called)}\n```\n" if called else ""
 
 
 def _wrapped(text: str, width: int = 100) -> str:

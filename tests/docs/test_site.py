@@ -33,3 +33,35 @@ def test_long_signatures_have_a_parameter_per_line() -> None:
 @pytest.mark.parametrize("name", HOOKS["API"])
 def test_pages_of_the_reference_are_in_the_navigation(name: str) -> None:
     assert f": api/{name}.md\n" in (DOCS.parent / "mkdocs.yml").read_text("utf-8")
+
+
+def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
+    """From what is registered and from the files there are, whether or not what they need is installed here."""
+    pages = {name: HOOKS["reference"](*HOOKS["API"][name]) for name in ("users", "agents", "interop")}
+    for kind in ("users", "agents"):
+        assert [name for name in sonde.names(kind) if f"\n## sonde.{kind}.{name}\n" not in pages[kind]] == []
+        for name in sonde.names(kind):
+            assert f"\n### {sonde.find(f'{kind}:{name}').__name__}\n" in pages[kind], name
+    files = {path.stem for path in (DOCS.parent / "src" / "sonde" / "interop").glob("[a-z]*.py")}
+    assert len(files) > 12 and all(f"\n## sonde.interop.{name}\n" in pages["interop"] for name in files)
+
+
+def test_a_module_is_read_without_being_imported(tmp_path: Path) -> None:
+    """As it is read from source, so it is where it can be imported."""
+    unimported = HOOKS["UNIMPORTED"]
+    doc, offered = unimported["module"]("sonde.interop.session")
+    from sonde.interop import session
+
+    found = {part.name: part for part in offered}
+    assert doc == inspect.getdoc(session) and "_" not in "".join(name[0] for name in found)
+    for name, part in found.items():
+        value = getattr(session, name)
+        assert part.doc == (inspect.getdoc(value) or "")
+        parameters = list(inspect.signature(value).parameters)
+        assert all(parameter in part.called for parameter in parameters), name
+    (tmp_path / "odd.py").write_text(
+        "from nowhere import Base\n\n\nclass Odd(Base):\n    def __init__(self, a: int, *, b=2):\n        pass\n\n"
+        '    def shown(self):\n        """One.\n\n        Two.\n        """\n'
+    )
+    unimported["module"].__globals__["SOURCE"] = tmp_path
+    assert unimported["module"]("odd")[1] == [("Odd", "Odd(a: int, *, b=2)", "", [("shown(...)", "One.\n\nTwo.")])]
