@@ -1,5 +1,5 @@
 """What mkdocs makes while it builds the site, so that it is never out of date: the navigation of folders, the API
-reference, from docstrings, and the leaderboard, from the files in `results/`."""
+reference, from docstrings, the notebooks in `tours/`, and the leaderboard, from the files in `results/`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-WRITTEN, UNIMPORTED = (runpy.run_path(str(ROOT / "docs" / name)) for name in ("written.py", "unimported.py"))
+WRITTEN, UNIMPORTED, NOTEBOOKS = (
+    runpy.run_path(str(ROOT / "docs" / f"{name}.py")) for name in ("written", "unimported", "notebooks")
+)
 
 
 def _modules(package: str) -> tuple[str, ...]:
@@ -70,11 +72,15 @@ def _inside(where: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The pages of the API reference, beside those that are files."""
+    """The pages of the API reference and of the notebooks, beside those that are files."""
     from mkdocs.structure.files import File
 
     for name, (title, modules) in API.items():
         files.append(File.generated(config, f"api/{name}.md", content=reference(title, modules)))
+    for notebook in sorted((ROOT / "tours").glob("*.ipynb")):
+        text, pictures = NOTEBOOKS["page"](notebook)
+        for file, content in {f"{notebook.stem}.md": text, **pictures}.items():
+            files.append(File.generated(config, f"tours/{file}", content=content))
     return files
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import runpy
 from pathlib import Path
 from typing import Any
@@ -65,3 +66,22 @@ def test_a_module_is_read_without_being_imported(tmp_path: Path) -> None:
     )
     unimported["module"].__globals__["SOURCE"] = tmp_path
     assert unimported["module"]("odd")[1] == [("Odd", "Odd(a: int, *, b=2)", "", [("shown(...)", "One.\n\nTwo.")])]
+
+
+@pytest.mark.parametrize("notebook", sorted((DOCS.parent / "tours").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_is_a_page_with_all_that_it_holds(notebook: Path) -> None:
+    text, pictures = HOOKS["NOTEBOOKS"]["page"](notebook)
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    outputs = [out for cell in code for out in cell["outputs"]]
+    assert text.startswith("# ") and text.count("\n```python\n") == len(code)
+    assert all("".join(cell["source"]).strip() in text for cell in code)
+    assert all("".join(out["text"]).strip() in text for out in outputs if "text" in out)
+    assert len(pictures) == sum("data" in out for out in outputs)
+    for name, picture in pictures.items():
+        assert f"]({name})" in text and picture.startswith(b"\x89PNG")
+    assert f": tours/{notebook.stem}.md\n" in (DOCS.parent / "mkdocs.yml").read_text("utf-8")
+
+
+def test_a_block_ends_where_its_text_ends() -> None:
+    assert HOOKS["NOTEBOOKS"]["_block"]("text", "a\n```\nb\n") == "````text\na\n```\nb\n````"
