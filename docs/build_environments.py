@@ -61,7 +61,7 @@ KINDS = {
 }
 LINES = {
     "hidden": "Hidden",
-    "say": "To be said",
+    "say": "What may be said",
     "back": "What comes back",
     "end": "The end",
     "rewards": "Rewards",

@@ -19,9 +19,10 @@ WRITTEN, UNIMPORTED, NOTEBOOKS = (
 
 
 def _modules(package: str) -> tuple[str, ...]:
-    """The public modules of a package, by the files that there are."""
+    """A package and its public modules, by the files that there are."""
     files = sorted((ROOT / "src" / "sonde" / package).glob("*.py"))
-    return tuple(f"sonde.{package}.{file.stem}" for file in files if not file.stem.startswith("_"))
+    public = (f"sonde.{package}.{file.stem}" for file in files if not file.stem.startswith("_"))
+    return (f"sonde.{package}", *public)
 
 
 LOSSES = ("sft", "dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
@@ -96,7 +97,7 @@ def reference(title: str, modules: Sequence[str]) -> str:
     """One page of the reference."""
     parts = [f"# {title}\n\nFrom the docstrings of the version that this site was built from.\n"]
     for name in modules:
-        foreign = name.startswith("sonde.interop.")
+        foreign = name.startswith("sonde.interop")
         parts += _unimported(name) if foreign else _module(importlib.import_module(name))
     return "\n".join(parts)
 

@@ -25,7 +25,9 @@ class Offered(NamedTuple):
 
 def module(name: str) -> tuple[str, list[Offered]]:
     """A module's docstring, and what it offers in the order of its source."""
-    tree = ast.parse((SOURCE / f"{name.replace('.', '/')}.py").read_text("utf-8"))
+    path = SOURCE / name.replace(".", "/")
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    tree = ast.parse(file.read_text("utf-8"))
     return ast.get_docstring(tree) or "", list(_offered(tree))
 
 
