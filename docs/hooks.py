@@ -25,7 +25,8 @@ def _modules(package: str) -> tuple[str, ...]:
     return (f"sonde.{package}", *public)
 
 
-LOSSES = ("sft", "dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
+LOSSES = ("sft", "dpo", "rpo", "ipo", "ln_dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
+MODELS = ("hf", "http", "vllm", "sglang", "cached", "heads", "fake", "oracle", "records")
 API: Mapping[str, tuple[str, Sequence[str]]] = {
     "core": ("Environments and episodes", ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing")),
     "playing": (
@@ -36,7 +37,8 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         "Numbers",
         (
             *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results"),
-            *("sonde.board", "sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.audit"),
+            *("sonde.board", "sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.believed"),
+            *("sonde.audit", "sonde.curves", "sonde.replies"),
         ),
     ),
     "training": (
@@ -50,7 +52,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         ),
     ),
     "losses": ("Losses", tuple(f"sonde.train.algos.{name}" for name in LOSSES)),
-    "models": ("Models", tuple(f"sonde.models.{name}" for name in ("hf", "http", "vllm", "sglang", "cached", "heads"))),
+    "models": ("Models", tuple(f"sonde.models.{name}" for name in MODELS)),
     "users": ("Users, opponents, judges", _modules("users")),
     "agents": ("Agents", _modules("agents")),
     "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard")),
