@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import re
 import runpy
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ def _modules(package: str) -> tuple[str, ...]:
     return (f"sonde.{package}", *public)
 
 
+_FORWARD = re.compile(r"ForwardRef\('([^']*)'\)")
 LOSSES = ("sft", "dpo", "rpo", "ipo", "ln_dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
 MODELS = ("hf", "http", "vllm", "sglang", "cached", "heads", "fake", "oracle", "records")
 API: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -175,7 +177,7 @@ def _signature(name: str, value: Any) -> str:
         found = str(inspect.signature(value))
     except (ValueError, TypeError):
         return ""
-    return _block(f"{name}{found}".replace("'", ""))
+    return _block(_FORWARD.sub(r"\1", f"{name}{found}").replace("'", ""))
 
 
 def _block(called: str) -> str:

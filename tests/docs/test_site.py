@@ -39,6 +39,7 @@ def test_pages_of_the_reference_are_in_the_navigation(name: str) -> None:
 def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
     """From what is registered and from the files there are, whether or not what they need is installed here."""
     pages = {name: HOOKS["reference"](*HOOKS["API"][name]) for name in ("users", "agents", "interop")}
+    assert "ForwardRef" not in "".join(pages.values()) and "Known(untried: int," in pages["agents"]
     assert all(f"sonde.models.{name}" in HOOKS["API"]["models"][1] for name in sonde.names("models"))
     for kind in ("users", "agents"):
         assert [name for name in sonde.names(kind) if f"\n## sonde.{kind}.{name}\n" not in pages[kind]] == []
