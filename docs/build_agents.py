@@ -64,8 +64,9 @@ def overview() -> str:
     rows = [(f"[{name}]({name}.md)", _about(name)[0], "; ".join(roles.get(name, ()))) for name in sonde.names("agents")]
     return (
         f"# Agents\n\n{NOTE}\n\nEvery policy for the agent's seat. Each page says how it plays and when to use it, and "
-        "shows a curve, unless every step is a language model's and the curve would be, too. How to write one: "
-        "[Add an agent](../add-an-agent.md).\n\n" + WRITTEN["table"](("name", "what", "the scale's end in"), rows)
+        "shows a curve that was measured: where a language model plays, with a tiny one that comes with sonde, or a "
+        "scripted one that makes no mistakes. How to write one: [Add an agent](../add-an-agent.md).\n\n"
+        + WRITTEN["table"](("name", "what", "the scale's end in"), rows)
     )
 
 
@@ -92,7 +93,7 @@ def _page(name: str, told: Mapping[str, Any]) -> str:
         f"# {name}\n\n{NOTE}\n\n{first}\n",
         f"## When to use it\n\n{WRITTEN['flat'](told['when'])}\n\n{_roles_of(name)}{_command(name, cls, told)}",
         f"## How it plays\n\n{WRITTEN['prose'](rest)}\n" if rest.strip() else "",
-        f"## Curve\n\n{shown(name, told)}\n" if "env" in told else "",
+        f"## Curve\n\n{shown(name, told) if 'env' in told else WRITTEN['flat'](told['curveless'])}\n",
         f"## Settings\n\n{WRITTEN['arguments'](cls)}",
     ]
     return "\n".join(part for part in parts if part)

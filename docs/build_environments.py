@@ -2,10 +2,11 @@
 
     python docs/build_environments.py [NAME ...]
 
-Nothing on these pages is written by hand. The rules are the facts of `spec`, the playthrough is the first golden one,
-weighed by the environment's own filter, floor and ceiling are those shipped with sonde, and papers and departures stand
-in the module's docstring. What a turn tells in `info` is collected from episodes played with legal and with hostile
-answers (`sonde.testing.Probe`). `tests/docs/test_environments.py` fails when a page is out of date.
+Only the rules are written by hand, in `environments/rules.toml`, with the facts of `spec` beside them. The playthrough
+is the first golden one, weighed by the environment's own filter, floor and ceiling are those shipped with sonde, and
+papers and departures stand in the module's docstring. What a turn tells in `info` is collected from episodes played
+with legal and with hostile answers (`sonde.testing.Probe`). `tests/docs/test_environments.py` fails when a page is out
+of date.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import inspect
 import json
 import runpy
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -56,6 +59,15 @@ KINDS = {
         *("bernoulli_bandit", "combination_lock", "customer_service_bandit", "letter_wordle", "river_swim"),
     ),
 }
+LINES = {
+    "hidden": "Hidden",
+    "say": "What may be said",
+    "back": "What comes back",
+    "end": "The end",
+    "rewards": "Rewards",
+}
+"""The five lines in which `rules.toml` tells how an environment is played, and what they are called."""
+USERS = "../users-and-models.md"
 OTHERS = "More"
 """Where an environment stands that no kind above names."""
 
@@ -90,7 +102,7 @@ def environment(name: str) -> str:
     title, about = WRITTEN["parted"](sys.modules[cls.__module__].__doc__ or "")
     parts = [
         f"# {name}\n\n{NOTE}\n\n{title}\n\n![{name}](../gallery/{name}.svg)\n",
-        f"## Rules\n\n{_rules(made[0])}",
+        f"## Rules\n\n{_rules(name, made[0])}",
         f"```sh\nsonde play {name}\nsonde eval {name} --agent reference\n```\n",
         f"## A playthrough\n\n{_playthrough(name, made[0])}",
         f"## Floor and ceiling\n\n{_ends(made)}",
@@ -102,30 +114,57 @@ def environment(name: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _rules(env: Env[Any]) -> str:
-    """In five lines: the goal, the answer, the end, the reward, and who else speaks."""
-    spec = env.spec
+@cache
+def rules() -> Mapping[str, Mapping[str, str]]:
+    """Of every environment, how it is played: a text for each of `LINES`."""
+    return tomllib.loads((FOLDER / "rules.toml").read_text("utf-8"))
+
+
+def _rules(name: str, env: Env[Any]) -> str:
+    """In five lines, and what `spec` knows of it: who else speaks, and how much."""
+    spec, written = env.spec, rules()[name]
+    lines = {label: flat(written[key].format(turns=f"{spec.max_turns:,}")) for key, label in LINES.items()}
+    lines["At the table"] = _seats(spec.seats)
     low, high = spec.reward_range
-    others = {seat: policy for seat, policy in spec.seats.items() if seat != sonde.AGENT}
-    seats = [f"`{seat}` is {f'`{policy}`' if policy else 'a policy that you bring'}" for seat, policy in others.items()]
-    legal = Episode.begin(env, env.tasks("train")[0]).view().legal
-    answer = env.say(str(legal[0])) if legal else ""
-    lines = [
-        f"Goal: {spec.summary}.",
-        f"An answer: {WRITTEN['code'](answer)}, for example." if answer else "An answer: free text.",
-        f"End: after {spec.max_turns} turns at most; a reply may be {spec.max_new_tokens:,} tokens long by default.",
-        f"Rewards: {low:g} to {high:g} in a turn.",
-        f"Others at the table: {', '.join(seats)}." if seats else "Nobody else is at the table.",
+    first, last = (_example(turn.text) for turn in (_golden(name, env).turns[0], _golden(name, env).turns[-1]))
+    numbers = (
+        f"The numbers are those of the preset `{spec.preset}`: at most {spec.max_turns:,} turns, each with a reward "
+        f"from {low:g} to {high:g}, and by default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough "
+        f"below, the agent begins with {first} and ends with {last}."
+    )
+    unread = Probe(env=env, episodes=1).play(0, lambda view, _: "hello", "catalogue")
+    if unread.outcome is not None and unread.outcome.kind == "format":
+        numbers += " A message without `<Answer> ... </Answer>` ends the episode."
+    return "".join(f"- **{label}:** {text}\n" for label, text in lines.items()) + f"\n{numbers}\n"
+
+
+def _seats(seats: Mapping[str, str | None]) -> str:
+    """Who speaks besides the agent."""
+    others = [
+        f"`{seat}`, played by [{policy}]({USERS}#{policy.replace(':', '')}) unless somebody else is seated"
+        for seat, policy in seats.items()
+        if policy
     ]
-    return "".join(f"- {line}\n" for line in lines)
+    return f"{', '.join(others)}." if others else "nobody else."
+
+
+def _example(text: str) -> str:
+    """A message on one line, without the thinking before it."""
+    said = flat(text.rpartition("</Think>")[2])
+    return WRITTEN["code"](said if len(said) <= 2 * _LONGEST else f"{said[: 2 * _LONGEST].rstrip()} ...")
 
 
 # --- a playthrough --------------------------------------------------------------------------------------------------
 
 
-def _playthrough(name: str, env: Env[Any]) -> str:
+@cache
+def _golden(name: str, env: Env[Any]) -> Episode:
     text = (files("sonde.envs") / "golden" / f"{name}.{env.spec.preset}.0.txt").read_text("utf-8")
-    ep: Episode = playthrough.read(text).play()
+    return playthrough.read(text).play()
+
+
+def _playthrough(name: str, env: Env[Any]) -> str:
+    ep = _golden(name, env)
     opening = Episode.begin(ep.env, ep.task, seed=ep.seed).view().messages[0].content
     gains = ep.gains(expected=True) if as_assumed(env.spec, ep.trajectory()) else None
     parts = [f"The first message:\n\n```text\n{_cut(opening, 4 * SAID)}\n```\n"]
@@ -225,7 +264,7 @@ def _info(made: Iterable[Env[Any]]) -> list[tuple[str, str]]:
         for turn in _turns(Probe(env=env, episodes=max(least, min(EPISODES, TURNS // turns)))):
             facts = {k: v for k, v in turn.info.items() if v is not None}
             found.setdefault(str(facts.pop("result", "")), {}).update(facts)
-    return [(f"`{result}`" if result else "no result", _example(facts)) for result, facts in sorted(found.items())]
+    return [(f"`{result}`" if result else "no result", _facts(facts)) for result, facts in sorted(found.items())]
 
 
 def _turns(probe: Probe) -> Iterator[Turn]:
@@ -245,7 +284,7 @@ def _repeating(view: View, rng: Rng) -> str:
     return said[-1] if said and rng.random() < 1 / 3 else sensible(view, rng)
 
 
-def _example(facts: Mapping[str, Json]) -> str:
+def _facts(facts: Mapping[str, Json]) -> str:
     return ", ".join(f"`{key}`: `{_short(value)}`" for key, value in facts.items()) or "-"
 
 

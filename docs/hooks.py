@@ -1,11 +1,12 @@
 """What mkdocs makes while it builds the site, so that it is never out of date: the navigation of folders, the API
-reference, from docstrings, and the leaderboard, from the files in `results/`."""
+reference, from docstrings, the notebooks in `tours/`, and the leaderboard, from the files in `results/`."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 import inspect
+import re
 import runpy
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,9 +14,21 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-WRITTEN = runpy.run_path(str(ROOT / "docs" / "written.py"))
+WRITTEN, UNIMPORTED, NOTEBOOKS = (
+    runpy.run_path(str(ROOT / "docs" / f"{name}.py")) for name in ("written", "unimported", "notebooks")
+)
 
-LOSSES = ("sft", "dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
+
+def _modules(package: str) -> tuple[str, ...]:
+    """A package and its public modules, by the files that there are."""
+    files = sorted((ROOT / "src" / "sonde" / package).glob("*.py"))
+    public = (f"sonde.{package}.{file.stem}" for file in files if not file.stem.startswith("_"))
+    return (f"sonde.{package}", *public)
+
+
+_FORWARD = re.compile(r"ForwardRef\('([^']*)'\)")
+LOSSES = ("sft", "dpo", "rpo", "ipo", "ln_dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
+MODELS = ("hf", "http", "vllm", "sglang", "cached", "heads", "fake", "oracle", "records")
 API: Mapping[str, tuple[str, Sequence[str]]] = {
     "core": ("Environments and episodes", ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing")),
     "playing": (
@@ -26,7 +39,8 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         "Numbers",
         (
             *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results"),
-            *("sonde.board", "sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.audit"),
+            *("sonde.board", "sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.believed"),
+            *("sonde.audit", "sonde.curves", "sonde.replies"),
         ),
     ),
     "training": (
@@ -40,8 +54,11 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         ),
     ),
     "losses": ("Losses", tuple(f"sonde.train.algos.{name}" for name in LOSSES)),
-    "models": ("Models", tuple(f"sonde.models.{name}" for name in ("hf", "http", "vllm", "sglang", "cached", "heads"))),
-    "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard", "sonde.interop.session")),
+    "models": ("Models", tuple(f"sonde.models.{name}" for name in MODELS)),
+    "users": ("Users, opponents, judges", _modules("users")),
+    "agents": ("Agents", _modules("agents")),
+    "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard")),
+    "interop": ("Inside other libraries", _modules("interop")),
 }
 """The pages of the reference: what they are called, and the modules on them."""
 
@@ -60,11 +77,15 @@ def _inside(where: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The pages of the API reference, beside those that are files."""
+    """The pages of the API reference and of the notebooks, beside those that are files."""
     from mkdocs.structure.files import File
 
     for name, (title, modules) in API.items():
         files.append(File.generated(config, f"api/{name}.md", content=reference(title, modules)))
+    for notebook in sorted((ROOT / "tours").glob("*.ipynb")):
+        text, pictures = NOTEBOOKS["page"](notebook)
+        for file, content in {f"{notebook.stem}.md": text, **pictures}.items():
+            files.append(File.generated(config, f"tours/{file}", content=content))
     return files
 
 
@@ -80,8 +101,19 @@ def reference(title: str, modules: Sequence[str]) -> str:
     """One page of the reference."""
     parts = [f"# {title}\n\nFrom the docstrings of the version that this site was built from.\n"]
     for name in modules:
-        parts += _module(importlib.import_module(name))
+        foreign = name.startswith("sonde.interop")
+        parts += _unimported(name) if foreign else _module(importlib.import_module(name))
     return "\n".join(parts)
+
+
+def _unimported(name: str) -> Iterator[str]:
+    """A module that may need what is not installed here, from its source."""
+    doc, offered = UNIMPORTED["module"](name)
+    yield f"## {name}\n\n{WRITTEN['prose'](doc)}\n"
+    for found in offered:
+        yield f"### {found.name}\n\n{_block(found.called)}\n{WRITTEN['prose'](found.doc)}\n"
+        if found.methods:
+            yield "".join(f"- `{called}`: {_first(said)}\n" for called, said in found.methods)
 
 
 def _module(module: ModuleType) -> Iterator[str]:
@@ -126,7 +158,12 @@ def _line(name: str, value: Any) -> str:
     if name.startswith("_") or isinstance(value, type) or not hasattr(value, "__doc__"):
         return ""
     known = isinstance(value, classmethod | staticmethod | property) or callable(value) or hasattr(value, "attrname")
-    return WRITTEN["escaped"](WRITTEN["parted"](inspect.getdoc(value) or "")[0]) if known else ""
+    return _first(inspect.getdoc(value) or "") if known else ""
+
+
+def _first(doc: str) -> str:
+    """Its first paragraph."""
+    return WRITTEN["escaped"](WRITTEN["parted"](doc)[0])
 
 
 def _told(value: Any) -> str:
@@ -140,8 +177,11 @@ def _signature(name: str, value: Any) -> str:
         found = str(inspect.signature(value))
     except (ValueError, TypeError):
         return ""
-    text = f"{name}{found}".replace("'", "")
-    return f"```text\n{_wrapped(text)}\n```\n"
+    return _block(_FORWARD.sub(r"\1", f"{name}{found}").replace("'", ""))
+
+
+def _block(called: str) -> str:
+    return f"```text\n{_wrapped(called)}\n```\n" if called else ""
 
 
 def _wrapped(text: str, width: int = 100) -> str:

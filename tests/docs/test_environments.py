@@ -27,3 +27,19 @@ def test_every_environment_has_a_page_and_a_place_in_the_gallery() -> None:
     gallery = (DOCS / "environments" / "index.md").read_text("utf-8")
     assert gallery == BUILD["gallery"](), "out of date: run `python docs/build_environments.py`"
     assert all(gallery.count(f"\n### [{name}]({name}.md)\n") == 1 for name in sonde.names("envs"))
+
+
+@pytest.mark.parametrize("name", sonde.names("envs"))
+def test_every_environment_has_its_rules_in_five_lines(name: str) -> None:
+    """Each of them says something, and stands on the page with the numbers of `spec`."""
+    written, turns = BUILD["rules"]()[name], f"{sonde.make(name).spec.max_turns:,}"
+    assert list(written) == list(BUILD["LINES"]) and "{turns}" in written["end"] + written["say"]
+    page = (DOCS / "environments" / f"{name}.md").read_text("utf-8").partition("## Rules")[2].partition("\n## ")[0]
+    for key, label in BUILD["LINES"].items():
+        text = " ".join(written[key].format(turns=turns).split())
+        assert text.endswith(".") and len(text.split()) >= 5, key
+        assert f"- **{label}:** {text}\n" in page, f"run `python docs/build_environments.py {name}`"
+
+
+def test_rules_are_those_of_environments_that_exist() -> None:
+    assert BUILD["rules"]().keys() == set(sonde.names("envs"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import runpy
 from pathlib import Path
 from typing import Any
@@ -33,3 +34,56 @@ def test_long_signatures_have_a_parameter_per_line() -> None:
 @pytest.mark.parametrize("name", HOOKS["API"])
 def test_pages_of_the_reference_are_in_the_navigation(name: str) -> None:
     assert f": api/{name}.md\n" in (DOCS.parent / "mkdocs.yml").read_text("utf-8")
+
+
+def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
+    """From what is registered and from the files there are, whether or not what they need is installed here."""
+    pages = {name: HOOKS["reference"](*HOOKS["API"][name]) for name in ("users", "agents", "interop")}
+    assert "ForwardRef" not in "".join(pages.values()) and "Known(untried: int," in pages["agents"]
+    assert all(f"sonde.models.{name}" in HOOKS["API"]["models"][1] for name in sonde.names("models"))
+    for kind in ("users", "agents"):
+        assert [name for name in sonde.names(kind) if f"\n## sonde.{kind}.{name}\n" not in pages[kind]] == []
+        for name in sonde.names(kind):
+            assert f"\n### {sonde.find(f'{kind}:{name}').__name__}\n" in pages[kind], name
+    files = {path.stem for path in (DOCS.parent / "src" / "sonde" / "interop").glob("[a-z]*.py")}
+    assert len(files) > 12 and all(f"\n## sonde.interop.{name}\n" in pages["interop"] for name in files)
+
+
+def test_a_module_is_read_without_being_imported(tmp_path: Path) -> None:
+    """As it is read from source, so it is where it can be imported."""
+    unimported = HOOKS["UNIMPORTED"]
+    doc, offered = unimported["module"]("sonde.interop.session")
+    from sonde.interop import session
+
+    found = {part.name: part for part in offered}
+    assert doc == inspect.getdoc(session) and "_" not in "".join(name[0] for name in found)
+    for name, part in found.items():
+        value = getattr(session, name)
+        assert part.doc == (inspect.getdoc(value) or "")
+        parameters = list(inspect.signature(value).parameters)
+        assert all(parameter in part.called for parameter in parameters), name
+    (tmp_path / "odd.py").write_text(
+        "from nowhere import Base\n\n\nclass Odd(Base):\n    def __init__(self, a: int, *, b=2):\n        pass\n\n"
+        '    def shown(self):\n        """One.\n\n        Two.\n        """\n'
+    )
+    unimported["module"].__globals__["SOURCE"] = tmp_path
+    assert unimported["module"]("odd")[1] == [("Odd", "Odd(a: int, *, b=2)", "", [("shown(...)", "One.\n\nTwo.")])]
+
+
+@pytest.mark.parametrize("notebook", sorted((DOCS.parent / "tours").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_is_a_page_with_all_that_it_holds(notebook: Path) -> None:
+    text, pictures = HOOKS["NOTEBOOKS"]["page"](notebook)
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    outputs = [out for cell in code for out in cell["outputs"]]
+    assert text.startswith("# ") and text.count("\n```python\n") == len(code)
+    assert all("".join(cell["source"]).strip() in text for cell in code)
+    assert all("".join(out["text"]).strip() in text for out in outputs if "text" in out)
+    assert len(pictures) == sum("data" in out for out in outputs)
+    for name, picture in pictures.items():
+        assert f"]({name})" in text and picture.startswith(b"\x89PNG")
+    assert f": tours/{notebook.stem}.md\n" in (DOCS.parent / "mkdocs.yml").read_text("utf-8")
+
+
+def test_a_block_ends_where_its_text_ends() -> None:
+    assert HOOKS["NOTEBOOKS"]["_block"]("text", "a\n```\nb\n") == "````text\na\n```\nb\n````"
