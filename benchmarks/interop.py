@@ -1,18 +1,24 @@
 """What an adapter adds to a turn, beside what the host costs by itself: CPU microseconds per turn.
 
-python benchmarks/interop.py [core session gymnasium ...] [--turns 20000]
+    python benchmarks/interop.py [core session gymnasium ...] [--turns 20000]
 
 `core` is `Episode.step` alone, on replies that are the same everywhere; `session` what all adapters share; then each
-host that is installed, through its own API; `host` is the same loop on an environment of that host which does nothing,
-or, of those whose games are played here, on the same game without sonde.
+host that is installed, through its own API, and its `_host`: the same loop on an environment of that host which does
+nothing. verl and NeMo Gym cannot run here: what is timed is our side, on the doubles of the tests. verifiers starts a
+process for every turn; time of processes that have ended counts. `interop_in.py` has the environments of others.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import os
+import resource
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,30 +31,30 @@ REPLY = "<Answer>toast</Answer>"
 SEEDS = range(10**9)
 
 
-def core() -> Iterator[None]:
+def core() -> Iterator[int]:
     for seed in SEEDS:
         ep = Episode.begin(ENV, ENV.tasks("train")[seed % 100], seed=seed)
         while ep.to_act:
             ep = ep.step(REPLY)
-            yield
+            yield 1
 
 
-def session() -> Iterator[None]:
+def session() -> Iterator[int]:
     seat = Session(ENV)
     for seed in SEEDS:
         heard = seat.reset(seed, index=seed % 100)
         while not heard.done:
             heard = seat.say(REPLY)
-            yield
+            yield 1
 
 
-def gymnasium() -> Iterator[None]:
+def gymnasium() -> Iterator[int]:
     from sonde.interop.gymnasium import make
 
     yield from _gym(make(ENV))
 
 
-def gymnasium_host() -> Iterator[None]:
+def gymnasium_host() -> Iterator[int]:
     import gymnasium as gym
 
     from sonde.interop.gymnasium import Unicode
@@ -69,27 +75,27 @@ def gymnasium_host() -> Iterator[None]:
     yield from _gym(Nothing())
 
 
-def _gym(env: Any) -> Iterator[None]:
+def _gym(env: Any) -> Iterator[int]:
     for seed in SEEDS:
         env.reset(seed=seed, options={"index": seed % 100})
         over = False
         while not over:
             _, _, terminated, truncated, _ = env.step(REPLY)
             over = terminated or truncated
-            yield
+            yield 1
 
 
-def skyrl_gym() -> Iterator[None]:
+def skyrl_gym() -> Iterator[int]:
     from sonde.interop.skyrl_gym import TextEnv
 
     for seed in SEEDS:
         env = TextEnv({}, {"seed": seed, "index": seed % 100, "config": {"max_turns": 20}}, env="wordle")
         env.init([])
         while not env.step(REPLY)["done"]:
-            yield
+            yield 1
 
 
-def skyrl_gym_host() -> Iterator[None]:
+def skyrl_gym_host() -> Iterator[int]:
     from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
     class Nothing(BaseTextEnv):
@@ -101,10 +107,10 @@ def skyrl_gym_host() -> Iterator[None]:
         env = Nothing()
         env.init([])
         while not env.step(REPLY)["done"]:
-            yield
+            yield 1
 
 
-def trl() -> Iterator[None]:
+def trl() -> Iterator[int]:
     from sonde.interop.trl_tool import environment
 
     seat = environment(ENV, max_completion_length=512)()
@@ -112,76 +118,17 @@ def trl() -> Iterator[None]:
         seat.reset(seed=seed, index=seed % 100)
         for _ in range(20):
             seat.say(REPLY)
-            yield
+            yield 1
 
 
-def _foreign(name: str, reply: str) -> Iterator[None]:
-    """A game of another library, played as an environment of sonde."""
-    seat = Session(name)
-    for seed in SEEDS:
-        heard = seat.reset(seed)
-        while not heard.done:
-            heard = seat.say(reply)
-            yield
-
-
-def textarena() -> Iterator[None]:
-    yield from _foreign("textarena:TowerOfHanoi-v0", "[A B]")
-
-
-def textarena_host() -> Iterator[None]:
-    import textarena as ta
-
-    env = ta.make("TowerOfHanoi-v0-raw")
-    for seed in SEEDS:
-        env.reset(num_players=1, seed=seed)
-        done = False
-        while not done:
-            env.get_observation()
-            done, _ = env.step("[A B]")
-            yield
-
-
-def gem() -> Iterator[None]:
-    yield from _foreign("gem:game:GuessTheNumber-v0-hard", r"\boxed{7}")
-
-
-def gem_host() -> Iterator[None]:
-    from gem.envs.registration import make
-
-    import sonde.interop.gem  # noqa: F401 (which registers, and leaves logging alone)
-
-    env = make("game:GuessTheNumber-v0-hard")
-    for seed in SEEDS:
-        env.reset(seed=seed)
-        done = False
-        while not done:
-            _, _, terminated, truncated, _ = env.step(r"\boxed{7}")
-            done = terminated or truncated
-            yield
-
-
-def reasoning_gym() -> Iterator[None]:
-    yield from _foreign("reasoning_gym:leg_counting", "<answer>7</answer>")
-
-
-def reasoning_gym_host() -> Iterator[None]:
-    from reasoning_gym import create_dataset
-
-    data = create_dataset("leg_counting", seed=0, size=10**9)
-    for seed in SEEDS:
-        data.score_answer("7", entry=data[seed])
-        yield
-
-
-def openenv() -> Iterator[None]:
+def openenv() -> Iterator[int]:
     """Client and server, both in this process."""
     from sonde.interop.openenv import Say, SondeClient, Told, app
 
     yield from _openenv(app(ENV, sessions=1), SondeClient, Say(text=REPLY), Told)
 
 
-def openenv_host() -> Iterator[None]:
+def openenv_host() -> Iterator[int]:
     from openenv.core.env_server.http_server import create_app
     from openenv.core.env_server.interfaces import Environment
 
@@ -208,7 +155,17 @@ def openenv_host() -> Iterator[None]:
     yield from _openenv(create_app(Nothing, Say, Told), SondeClient, Say(text=REPLY), Told)
 
 
-def _openenv(served: Any, client: Any, say: Any, told: Any) -> Iterator[None]:
+def _openenv(served: Any, client: Any, say: Any, told: Any) -> Iterator[int]:
+    with openenv_served(served) as url, client(base_url=url).sync() as env:
+        for seed in SEEDS:
+            env.reset(seed=seed)
+            while not env.step(say).done:
+                yield 1
+
+
+@contextmanager
+def openenv_served(served: Any) -> Iterator[str]:
+    """The address of this application, in a thread."""
     import socket
     import threading
 
@@ -221,43 +178,171 @@ def _openenv(served: Any, client: Any, say: Any, told: Any) -> Iterator[None]:
     threading.Thread(target=server.run, daemon=True).start()
     while not server.started:
         time.sleep(0.05)
-    with client(base_url=f"http://127.0.0.1:{port}").sync() as env:
-        for seed in SEEDS:
-            env.reset(seed=seed)
-            while not env.step(say).done:
-                yield
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
 
 
-KINDS: dict[str, Callable[[], Iterator[None]]] = {
+# --- hosts whose loop is their own -----------------------------------------------------------------------------------
+
+EPISODES = 25
+
+
+def inspect() -> Iterator[int]:
+    from sonde.interop.inspect import task_of
+
+    yield from _inspect(task_of(ENV, split="train", indices=range(EPISODES)))
+
+
+def inspect_host() -> Iterator[int]:
+    from inspect_ai import Task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessageUser
+    from inspect_ai.scorer import match
+    from inspect_ai.solver import solver
+
+    @solver
+    def talk() -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            for _ in range(20):
+                state = await generate(state)
+                state.messages.append(ChatMessageUser(content="Go on."))
+            return state
+
+        return solve
+
+    rows = MemoryDataset([Sample(input="Begin.", target="x", id=i) for i in range(EPISODES)])
+    yield from _inspect(Task(dataset=rows, solver=talk(), scorer=match()))
+
+
+def _inspect(task: Any) -> Iterator[int]:
+    from inspect_ai import eval as evaluate
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    def reply(*_: Any) -> Any:
+        output = ModelOutput.from_content("mockllm/model", REPLY)
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1)
+        return output
+
+    model = get_model("mockllm/model", custom_outputs=reply, memoize=False)
+    with tempfile.TemporaryDirectory() as folder:
+        while True:
+            evaluate(task, model=model, log_dir=folder, display="none")
+            yield 20 * EPISODES
+
+
+def verifiers() -> Iterator[int]:
+    from sonde.interop.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
+
+    taskset = SondeTasksetConfig(id="sonde-verifiers", env="wordle", arguments={"max_turns": 20})
+    yield from _verifiers(SondeEnv(SondeEnvConfig(taskset=taskset)))
+
+
+def verifiers_host() -> Iterator[int]:
+    import verifiers.v1 as vf
+
+    from sonde.interop.verifiers import SondeEnvConfig, SondeTasksetConfig
+
+    class Talk(vf.Env[SondeEnvConfig]):
+        async def run(self, task: Any, agents: Any) -> None:
+            async with agents.agent.interaction(task) as exchange:
+                for _ in range(20):
+                    await exchange.turn("Go on.")
+
+    yield from _verifiers(Talk(SondeEnvConfig(taskset=SondeTasksetConfig(id="sonde-verifiers", env="wordle"))))
+
+
+def _verifiers(env: Any) -> Iterator[int]:
+    import verifiers.v1 as vf
+    from tests.interop.endpoint import endpoint
+
+    os.environ["ENDPOINT_KEY"] = "none"
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    async def play(url: str) -> None:
+        client = vf.EvalClientConfig(base_url=url, api_key_var="ENDPOINT_KEY")
+        async with env.serving():
+            episode = await env.run_episode(next(iter(env.taskset)), vf.ModelContext(model="any", client=client))
+        assert episode.ok, episode.traces[0].errors
+
+    while True:
+        with endpoint(lambda messages: REPLY) as url:
+            asyncio.run(play(url))
+        yield 20
+
+
+def verl() -> Iterator[int]:
+    from tests.interop import doubles
+
+    async def reply(text: str) -> str:
+        return REPLY
+
+    adapter = doubles.verl()
+    for row in adapter.rows(ENV, 10**9):
+        asyncio.run(adapter.SondeAgentLoop(reply).run({}, extra_info=row["extra_info"]))
+        yield 20
+
+
+def nemo_gym() -> Iterator[int]:
+    from tests.interop import doubles
+
+    adapter = doubles.nemo_gym()
+
+    async def play(row: Any) -> None:
+        server, over = adapter.SondeServer(), False
+        await server.reset(row, "session")
+        while not over:
+            _, _, terminated, truncated, _ = await server.step(REPLY, row, "session")
+            over = terminated or truncated
+
+    for row in adapter.rows(ENV, 10**9):
+        asyncio.run(play(row))
+        yield 20
+
+
+KINDS: dict[str, Callable[[], Iterator[int]]] = {
     "core": core, "session": session, "gymnasium_host": gymnasium_host, "gymnasium": gymnasium,
     "skyrl_gym_host": skyrl_gym_host, "skyrl_gym": skyrl_gym, "trl": trl, "openenv_host": openenv_host,
-    "openenv": openenv, "textarena_host": textarena_host, "textarena": textarena, "gem_host": gem_host, "gem": gem,
-    "reasoning_gym_host": reasoning_gym_host, "reasoning_gym": reasoning_gym,
+    "openenv": openenv, "inspect_host": inspect_host, "inspect": inspect, "verifiers_host": verifiers_host,
+    "verifiers": verifiers, "verl": verl, "nemo_gym": nemo_gym,
 }  # fmt: skip
+FEW = {"verifiers_host": 40, "verifiers": 40}
+"""Turns of those that take a second each."""
 
 
-def per_turn(turns: Iterator[None], n: int) -> float:
-    """Microseconds of CPU; the first hundred turns are not counted."""
-    for _ in range(100):
-        next(turns)
-    begun = time.process_time()
-    for _ in range(n):
-        next(turns)
-    return (time.process_time() - begun) / n * 1e6
+def seconds() -> float:
+    """CPU time of this process and of those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", default=list(KINDS), metavar="KIND", help=", ".join(KINDS))
+def per_turn(turns: Iterator[int], n: int) -> float:
+    """Microseconds of CPU; the first hundred turns, or the first lot of them, are not counted."""
+    done = next(turns)
+    while done < min(100, n):
+        done += next(turns)
+    begun, done = seconds(), 0
+    while done < n:
+        done += next(turns)
+    return (seconds() - begun) / done * 1e6
+
+
+def main(kinds: dict[str, Callable[[], Iterator[int]]], description: str | None) -> None:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", default=list(kinds), metavar="KIND", help=", ".join(kinds))
     parser.add_argument("--turns", type=int, default=20_000)
     given = parser.parse_args()
-    sys.path.remove(str(Path(__file__).parent.resolve()))  # its datasets.py is not the package of that name
+    here = Path(__file__).parent.resolve()
+    sys.path.remove(str(here))  # its datasets.py is not the package of that name
+    sys.path.append(str(here.parent))  # of which the tests have doubles and an endpoint
     for kind in given.kinds:
         try:
-            print(f"{kind:16} {per_turn(KINDS[kind](), given.turns):8.1f} us per turn", flush=True)
+            n = min(given.turns, FEW.get(kind, given.turns))
+            print(f"{kind:16} {per_turn(kinds[kind](), n):10.1f} us per turn", flush=True)
         except (ImportError, sonde.UserError) as e:
             print(f"{kind:16} not measured: {e}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(KINDS, __doc__)

@@ -17,7 +17,7 @@ import pytest
 import sonde
 from sonde.core import AGENT, EMPTY, Action, Episode, ProgramPolicy, UnknownName, UserError, View, build
 from sonde.evaluate import evaluate
-from sonde.interop import foreign
+from sonde.interop import foreign, objects
 from sonde.interop.session import Session
 from sonde.rollout import Plan, collect, record
 from sonde.store import Run
@@ -93,7 +93,7 @@ def test_a_record_replays_on_objects_that_never_played_it(name: str) -> None:
 @each
 def test_any_number_at_once_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one, many = played(name, concurrency=1), played(name, concurrency=50)
-    monkeypatch.setattr(foreign, "KEPT", 3)
+    monkeypatch.setattr(objects, "KEPT", 3)
     few = played(name, concurrency=50)
     assert [t.id for t in one] == [t.id for t in many] == [t.id for t in few]
     assert [[a.told for a in t.acts] for t in one] == [[a.told for a in t.acts] for t in few], "forgotten objects too"

@@ -4,13 +4,10 @@
 
 An environment of sonde is a pure function of its state, and a state is a value. Elsewhere an environment is an object
 that changes. So a state here is where that object is: the host's seed, and all that has been said since. The objects
-themselves are kept in a pool, found by that place; one that is not there any more, or was never there (a fork, a
-record replayed, another process), is made again by saying it all once more. This is right as far as the host is a
-function of its seed and of what is said to it. Where it is not (the order of a Python set of words, say, which differs
-from process to process), `Episode.replay` finds out and says so.
-
-Hosts that draw from the global generators of Python and numpy do so in a stream of each object's own: around every call
-the generators are exchanged and put back, so that episodes do not disturb each other, nor anything else here.
+themselves are kept in a pool (`objects.py`), found by that place; one that is not there any more, or was never there
+(a fork, a record replayed, another process), is made again by saying it all once more. This is right as far as the host
+is a function of its seed and of what is said to it. Where it is not (the order of a Python set of words, say, which
+differs from process to process), `Episode.replay` finds out and says so.
 
 Task i of `train` is the host's seed i, task i of `test` its seed 1,000,000 + i; the world seed decides nothing more.
 There is no filter, so gains are n/a. A call in which the host itself fails ends the episode with the kind `error`.
@@ -18,28 +15,22 @@ There is no filter, so gains are n/a. A call in which the host itself fails ends
 
 from __future__ import annotations
 
-import random
 from abc import abstractmethod
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from threading import RLock
 from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
 
 from sonde.core import AGENT, EMPTY, Env, Outcome, Rng, Spec, Step, Task, TaskList, UserError, build, invalid
 from sonde.core.frozen import Frozen, frozen
 from sonde.core.types import Json
 
+from .objects import Live, Place, Pool
+
 SIZES = {"train": 1000, "test": 200}
 FIRST = {"train": 0, "test": 1_000_000}
 """The host's seed of the first task of a split."""
-KEPT = 1024
-"""Objects of hosts that wait in the middle of an episode, at most."""
 LONGEST = 16_000
 """Characters that are said or told at a time: of more, the beginning and the end. Hosts echo what they hear, and their
 regular expressions take minutes over a megabyte of it."""
@@ -54,70 +45,6 @@ class Heard(NamedTuple):
     rewards: Mapping[str, float] = EMPTY
     outcome: Outcome | None = None
     info: Mapping[str, Json] = EMPTY
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an object of the host is: its seed, and all that was said since by whoever it was.
-
-    >>> Place(seed=7, opening=(("agent", "Guess a number."),)).said
-    ()
-    """
-
-    seed: int
-    opening: tuple[tuple[str, str], ...]
-    said: tuple[str, ...] = ()
-    to_act: str | None = AGENT
-    turns: int = 0
-
-
-class Live:
-    """An object of the host, with its own streams of the global generators."""
-
-    def __init__(self) -> None:
-        self.host: Any = None
-        self.seed(0)
-
-    def seed(self, seed: int) -> None:
-        drawn = np.random.RandomState(seed % 2**32)
-        self._generators = (random.Random(seed).getstate(), drawn._bit_generator)
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        before = _exchanged(self._generators)
-        try:
-            yield
-        finally:
-            self._generators = _exchanged(before)
-
-
-class Pool:
-    """The objects of a host: those in the middle of an episode by their place, and those that are free."""
-
-    def __init__(self, end: Callable[[Any], None]) -> None:
-        self.lock = RLock()
-        self.free: list[Live] = []
-        self._end = end
-        self._at: OrderedDict[tuple[int, tuple[str, ...]], list[Live]] = OrderedDict()
-
-    def take(self, place: Place) -> Live | None:
-        """One of those that are there, which is there no longer."""
-        key = (place.seed, place.said)
-        found = self._at.get(key)
-        if found is None:
-            return None
-        if len(found) == 1:
-            del self._at[key]
-        return found.pop()
-
-    def put(self, place: Place, live: Live) -> None:
-        self._at.setdefault((place.seed, place.said), []).append(live)
-        if len(self._at) > KEPT:
-            self.free += self._at.popitem(last=False)[1]
-
-    def drop(self, live: Live) -> None:
-        """Forget an object that has failed."""
-        self._end(live.host)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,25 +150,20 @@ class Foreign(Env[Place]):
         return None
 
     def step(self, state: Place, text: str, rng: Rng) -> Step:
-        seat = state.to_act
-        assert seat is not None
-        turns = state.turns + (seat == AGENT)
+        assert state.to_act is not None
         with self._pool.lock:
             try:
                 live = self._pool.take(state) or self._again(state)
             except Exception as e:
                 return self._failed(state, e)
             try:
-                heard = self._checked(self._say(live, seat, text))
+                heard = self._checked(self._say(live, state.to_act, text))
             except UserError:
                 raise
             except Exception as e:  # the host's own, whatever it is
                 self._pool.drop(live)
                 return self._failed(state, e)
-            outcome = heard.outcome
-            if outcome is None and turns >= self.max_turns and heard.to_act in (AGENT, None):
-                outcome = Outcome("timeout", truncated="turns")
-            place = Place(state.seed, state.opening, (*state.said, text), (outcome and None) or heard.to_act, turns)
+            place, outcome = self._after(state, text, heard)
             if outcome is None:
                 self._pool.put(place, live)
             else:
@@ -251,6 +173,14 @@ class Foreign(Env[Place]):
             told[heard.to_act] = NOTHING
         rewards = {who: float(reward) for who, reward in heard.rewards.items() if reward}
         return Step(place, Frozen(told), Frozen(rewards), frozen(heard.info), outcome)
+
+    def _after(self, state: Place, text: str, heard: Heard) -> tuple[Place, Outcome | None]:
+        """Where an object is that has answered so, and how the episode ended, if it did."""
+        turns, outcome = state.turns + (state.to_act == AGENT), heard.outcome
+        if outcome is None and turns >= self.max_turns and heard.to_act in (AGENT, None):
+            outcome = Outcome("timeout", truncated="turns")
+        to_act = heard.to_act if outcome is None else None
+        return Place(state.seed, state.opening, (*state.said, text), to_act, turns), outcome
 
     # --- the host's objects ------------------------------------------------------------------------------------------
 
@@ -304,14 +234,6 @@ def ending(reward: float, *, cut: bool = False, unreadable: bool = False, won: b
     if won if won is not None else reward >= 1.0:
         return Outcome("win", 1.0 if won is None else score)
     return Outcome("timeout", score, truncated="turns") if cut else Outcome("loss", score)
-
-
-def _exchanged(states: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Give the global generators this state (Python) and this source (numpy); those that they had."""
-    before = random.getstate(), np.random.get_bit_generator()  # pyright: ignore[reportAttributeAccessIssue]
-    random.setstate(states[0])
-    np.random.set_bit_generator(states[1])  # pyright: ignore[reportAttributeAccessIssue]
-    return before
 
 
 def _said(error: Exception) -> str:

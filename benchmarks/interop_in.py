@@ -1,0 +1,117 @@
+"""What it costs that an environment of another library is played as one of sonde's: CPU microseconds per turn.
+
+    python benchmarks/interop_in.py [textarena gem ...] [--turns 20000]
+
+`_host` is the same game without sonde. `openenv` is a server in this process, which is most of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from interop import ENV, REPLY, SEEDS, main, openenv_served
+from sonde.interop.session import Session
+
+
+def _foreign(name: str, reply: str, **config: object) -> Iterator[int]:
+    """A game of another library, played as an environment of sonde."""
+    seat = Session(name, **config)
+    for seed in SEEDS:
+        heard = seat.reset(seed)
+        while not heard.done:
+            heard = seat.say(reply)
+            yield 1
+
+
+def textarena() -> Iterator[int]:
+    yield from _foreign("textarena:TowerOfHanoi-v0", "[A B]")
+
+
+def textarena_host() -> Iterator[int]:
+    import textarena as ta
+
+    env = ta.make("TowerOfHanoi-v0-raw")
+    for seed in SEEDS:
+        env.reset(num_players=1, seed=seed)
+        done = False
+        while not done:
+            env.get_observation()
+            done, _ = env.step("[A B]")
+            yield 1
+
+
+def gem() -> Iterator[int]:
+    yield from _foreign("gem:game:GuessTheNumber-v0-hard", r"\boxed{7}")
+
+
+def gem_host() -> Iterator[int]:
+    from gem.envs.registration import make
+
+    import sonde.interop.gem  # noqa: F401 (which registers, and leaves logging alone)
+
+    env = make("game:GuessTheNumber-v0-hard")
+    for seed in SEEDS:
+        env.reset(seed=seed)
+        done = False
+        while not done:
+            _, _, terminated, truncated, _ = env.step(r"\boxed{7}")
+            done = terminated or truncated
+            yield 1
+
+
+def reasoning_gym() -> Iterator[int]:
+    yield from _foreign("reasoning_gym:leg_counting", "<answer>7</answer>")
+
+
+def reasoning_gym_host() -> Iterator[int]:
+    from reasoning_gym import create_dataset
+
+    data = create_dataset("leg_counting", seed=0, size=10**9)
+    for seed in SEEDS:
+        data.score_answer("7", entry=data[seed])
+        yield 1
+
+
+def gymnasium() -> Iterator[int]:
+    yield from _foreign("gymnasium:FrozenLake-v1", "1")
+
+
+def gymnasium_host() -> Iterator[int]:
+    import gymnasium as gym
+
+    env = gym.make("FrozenLake-v1", render_mode="ansi")
+    for seed in SEEDS:
+        env.reset(seed=seed)
+        over = False
+        while not over:
+            env.render()
+            _, _, terminated, truncated, _ = env.step(1)
+            over = terminated or truncated
+            yield 1
+
+
+def openenv() -> Iterator[int]:
+    from sonde.interop.openenv import app
+
+    with openenv_served(app(ENV, sessions=64)) as url:
+        yield from _foreign(f"openenv:{url}", REPLY, reward_range=(0.0, 1.0), max_turns=20)
+
+
+def openenv_host() -> Iterator[int]:
+    from sonde.interop.openenv import Say, SondeClient, app
+
+    with openenv_served(app(ENV, sessions=64)) as url, SondeClient(base_url=url).sync() as env:
+        for seed in SEEDS:
+            env.reset(seed=seed)
+            while not env.step(Say(text=REPLY)).done:
+                yield 1
+
+
+KINDS: dict[str, Callable[[], Iterator[int]]] = {
+    "textarena_host": textarena_host, "textarena": textarena, "gem_host": gem_host, "gem": gem,
+    "reasoning_gym_host": reasoning_gym_host, "reasoning_gym": reasoning_gym, "gymnasium_host": gymnasium_host,
+    "gymnasium": gymnasium, "openenv_host": openenv_host, "openenv": openenv,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main(KINDS, __doc__)
