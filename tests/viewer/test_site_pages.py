@@ -242,6 +242,6 @@ def test_links_are_relative_and_say_what_they_mean() -> None:
     live, static = Links(2), Links(1, static=True, there=frozenset({("run", "a")}))
     assert live("run", "a b/c", sort="x", page="") == "../../run/a%20b%2Fc?sort=x"
     assert live() == "../../" and Links()() == "./"
-    assert static("run", "a", sort="x") == "../run/a.html" and static() == "../index.html"
+    assert static("run", "a", sort="x") == "../run/a.html?sort=x" and static() == "../index.html"
     assert static.has("run", "a") and not static.has("run", "b") and live.has("run", "b")
     assert Links(query={"sort": "x", "page": "2"}).here(page="") == "?sort=x"

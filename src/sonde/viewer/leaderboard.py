@@ -59,6 +59,7 @@ class Leaderboard:
     """The page."""
 
     template = "leaderboard.html.j2"
+    scripts = ("tables.js",)
     title = "Leaderboard"
 
     suites: Sequence[SuiteTable]
