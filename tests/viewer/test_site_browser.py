@@ -132,8 +132,11 @@ def test_a_run_shows_its_figures_and_leads_to_its_episodes(tab: Tab, served: Ser
     page.goto(f"{served.address}run/{named(served.library, 'entropy')}")
     page.locator("figure svg").first.wait_for(timeout=60_000)
     assert page.locator(".matrix .cell").count() == 6
-    page.get_by_label("outcome").select_option("win")
+    page.locator("select[name=kind]").select_option("win")
     page.wait_for_url("**?kind=win#episodes")
+    page.locator("select[name=group]").select_option("task")
+    page.wait_for_url("**?kind=win&group=task#episodes")
+    assert page.locator("#list tr.group").all_inner_texts() == ["task 0", "task 1", "task 2"]
     page.locator("tbody th a").last.click()
     page.wait_for_url("**/episode/**")
 
@@ -190,6 +193,19 @@ def test_what_was_said_is_searched(tab: Tab, served: Served) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/search/**?text=onerror")
     assert page.locator(".hits mark").first.inner_text() == "onerror"
+
+
+def test_all_runs_are_searched_from_the_first_page(tab: Tab, served: Served) -> None:
+    page = tab.page
+    page.goto(served.address)
+    page.get_by_label("said in any run").fill("onerror")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?text=onerror")
+    assert page.locator(".hits mark").first.inner_text() == "onerror"
+    assert page.locator("[role=status]").first.inner_text().endswith("4 of 4 runs searched.")
+    page.locator(".hits a").first.click()
+    page.wait_for_url("**/episode/**")
+    assert page.locator(".turn.now", has_text="onerror").count() == 1
 
 
 def test_a_training_has_curves(tab: Tab, served: Served) -> None:
@@ -289,7 +305,14 @@ def test_nothing_that_was_said_becomes_markup(tab: Tab, served: Served) -> None:
     name = named(served.library, "llm")
     shelf = served.library.run(name)
     task = shelf.run[0].task.id
-    said = ("run/" + name, f"group/{name}/{task}/0", f"search/{name}?text=onerror", "?text=llm", "report")
+    said = (
+        "run/" + name,
+        f"group/{name}/{task}/0",
+        f"search/{name}?text=onerror",
+        "?text=llm",
+        "search?text=a",
+        "report",
+    )
     for address in (*said, *(f"episode/{name}/{t.id}" for t in shelf.run[:3])):
         page.goto(served.address + address)
         if address.startswith("episode"):
@@ -310,7 +333,7 @@ def test_pages_fit_a_telephone_in_both_themes(chromium: Any, served: Served, the
     name = named(served.library, "random")
     one, two = f"run/{name}", f"compare/{name}/{named(served.library, 'entropy')}"
     task = served.library.run(name).run[0].task.id
-    for address in ("", one, two, f"group/{name}/{task}/0", "play", f"search/{name}?text=a"):
+    for address in ("", one, two, f"group/{name}/{task}/0", "play", f"search/{name}?text=a", "search?text=a"):
         tab.page.goto(served.address + address)
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= 400, address
     tab.page.goto(episode(served, "random"))
@@ -354,11 +377,11 @@ def test_tables_in_a_folder_are_sorted_filtered_and_grouped(tab: Tab, folder: Pa
     page = tab.page
     page.goto(folder.as_uri())
     told = page.locator("form[data-filters] output")
-    assert told.inner_text() == "4 of 4 shown"
+    assert page.locator("#runs tbody tr").count() == 4 and told.inner_text() == ""
     page.locator("select[name=env]").select_option("mastermind")
     assert told.inner_text() == "3 of 4 shown" and page.url.endswith("?env=mastermind")
     for first in ("entropy", "random"):
-        page.get_by_role("button", name="score 0–100").click()
+        page.get_by_role("button", name="success").click()
         top = page.locator("#runs tbody tr:visible td[data-label=agent]").first.inner_text()
         assert (top == "entropy") == (first == "entropy")
     page.get_by_label("group by").select_option("agent")
@@ -368,13 +391,20 @@ def test_tables_in_a_folder_are_sorted_filtered_and_grouped(tab: Tab, folder: Pa
     assert told.inner_text() == "3 of 4 shown" and page.locator("tr.group").count() == 3
     page.get_by_label("with").fill("ENTR")
     assert page.locator("#runs tbody tr:visible").count() == 2  # a head and a run
-    page.locator("#runs tbody th a:visible").click()
-    page.get_by_label("outcome").select_option("win")
-    assert page.locator("form[data-filters] output").inner_text() == "4 of 4 shown"
-    page.get_by_label("task").first.fill("1")
+    page.get_by_label("with").fill("")
+    compare = page.get_by_role("button", name="compare")
+    page.get_by_label("pick entropy").check()
+    assert compare.is_disabled()
+    page.get_by_label("pick random").check()
+    compare.click()
+    page.wait_for_url("**/compare/**")
+    page.get_by_role("link", name="entropy").first.click()
+    page.locator("select[name=kind]").select_option("win")
+    assert page.locator("#list tbody tr:visible").count() == 4
+    page.locator("input[name=task]").fill("1")
     assert page.locator("#list tbody tr:visible").count() == 2 and page.url.endswith("?kind=win&task=1")
     page.get_by_role("link", name="random").click()
-    page.get_by_label("tasks").select_option("a")
+    page.locator("select[name=only]").select_option("a")
     assert page.url.endswith("?only=a")
 
 

@@ -107,12 +107,16 @@ def test_episodes_are_listed_filtered_and_turned_over(library: Library) -> None:
     assert episodes.listing(shelf, {"task": "1"}).n == 2
     falling = [e.turns for e in episodes.listing(shelf, {"sort": "-turns"}).lines]
     assert falling == sorted(falling, reverse=True)
+    parts = episodes.listing(shelf, {"group": "kind", "sort": "-turns"}).lines
+    assert [(e.kind, -e.turns) for e in parts] == sorted((e.kind, -e.turns) for e in parts)
+    assert [e.part("task") for e in parts if e.index == 2] == ["task 2", "task 2"] and parts[0].part("") == ""
 
 
 @pytest.mark.parametrize(("query", "why"), [
     ({"task": "x"}, "task: got 'x', allowed: a whole number"),
     ({"sort": "id; DROP TABLE episodes"}, "sort"),
     ({"page": "-1"}, "page: got"),
+    ({"group": "score"}, "group"),
 ])  # fmt: skip
 def test_questions_that_mean_nothing_are_told(library: Library, query: dict[str, str], why: str) -> None:
     with pytest.raises(UserError, match=why):

@@ -80,7 +80,7 @@ class _Site:
         notes = self._notes()
         for note in notes:
             self.told(f"sonde: {note}")
-        self._page(("index",), replace(runs.page(self.library, {}), notes=notes))
+        self._page(("index",), replace(runs.page(self.library, {}), notes=notes, pairs=self.pairs))
         for shelf in self.library.runs:
             self._run(shelf)
         for a, b in self.pairs:

@@ -65,6 +65,7 @@ def render(page: Any, links: Links, **more: Any) -> str:
         to=links,
         now=time.time(),
         age=age,
+        day=day,
         script=script,
         script_hash=fingerprint(script),
         kinds=KIND_MEANINGS,
@@ -84,6 +85,11 @@ def age(then: float, now: float) -> str:
         if seconds < limit:
             return f"{seconds / unit:.0f} {name}"
     return f"{seconds / 86_400:.0f} d"
+
+
+def day(then: float) -> str:
+    """The date of a moment here."""
+    return time.strftime("%Y-%m-%d", time.localtime(then))
 
 
 def as_json(page: Any) -> bytes:

@@ -69,6 +69,8 @@ class RunsPage:
     unread: Sequence[tuple[str, str]]
     """Folders that cannot be read, and why."""
     notes: Sequence[str] = ()
+    pairs: Sequence[tuple[str, str]] = ()
+    """Runs that are compared, where the pages are files."""
 
 
 def page(library: Library, query: Mapping[str, str]) -> RunsPage:

@@ -88,7 +88,7 @@ class _Reading:
 
     def through(self, shelf: Shelf, query: Mapping[str, str], start: int) -> tuple[int | None, int]:
         """Read a run from an episode on. The episode to go on with, None at the end; and how many there are."""
-        found = chosen(shelf, {**query, "sort": "stored"})
+        found = chosen(shelf, {**query, "sort": "stored", "group": ""})
         needle = dumps(self.text)[1:-1].lower().strip()  # as the records have it, of which few need to be read then
         at = start
         while self.text and at < len(found) and not self.over:

@@ -56,7 +56,8 @@ function filtering(form) {
     for (const row of rows) row.hidden = !wanted.every(([name, value]) => name === "group" || fits(row, name, value));
     parted(table, rows, Object.fromEntries(wanted).group ?? "");
     const shown = form.querySelector("output");
-    if (shown) shown.textContent = `${rows.filter((row) => !row.hidden).length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown`;
+    const n = rows.filter((row) => !row.hidden).length;
+    if (shown) shown.textContent = n < rows.length ? `${n.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown` : "";
     return new URLSearchParams(wanted.map(([name, value]) => [name, value])).toString();
   };
   const changed = () => {
@@ -95,7 +96,7 @@ function parted(table, rows, name) {
       const head = document.createElement("th");
       head.colSpan = table.tHead?.rows[0].cells.length ?? 1;
       head.scope = "rowgroup";
-      head.textContent = value.replaceAll("_", " ");
+      head.textContent = /^\d+$/.test(value) ? `${name} ${value}` : value.replaceAll("_", " ");
       const row = body.insertRow();
       row.className = "group";
       row.append(head);
@@ -105,5 +106,29 @@ function parted(table, rows, name) {
   sorted(table);
 }
 
+/** Lets the form around a table lead to the comparison of the two rows that are picked, where there is a page of it.
+ * @param {HTMLFormElement} form */
+function picking(form) {
+  const pairs = /** @type {[string, string][]} */ (JSON.parse(form.dataset.pairs ?? "[]"));
+  const [button, count] = [form.querySelector("button[data-pair]"), form.querySelector("output")];
+  if (!(button instanceof HTMLButtonElement) || !count) return;
+  const pair = () => {
+    const names = new FormData(form).getAll("run");
+    const found = pairs.find((both) => names.length === 2 && names.every((name) => both.includes(String(name))));
+    button.disabled = !found;
+    count.textContent = found || names.length < 2 ? `${names.length || "none"} picked` : "these are not compared in this folder";
+    return found;
+  };
+  form.addEventListener("change", pair);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    const found = pair();
+    if (found) location.href = `compare/${found.map(encodeURIComponent).join("/")}.html`;
+  });
+  addEventListener("pageshow", pair);
+}
+
 for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table[data-sortable]"))) sortable(table);
 for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySelectorAll("form[data-filters]"))) filtering(form);
+for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySelectorAll("form[data-pairs]"))) picking(form);
