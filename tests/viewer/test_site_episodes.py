@@ -194,13 +194,19 @@ def test_a_search_of_all_runs_goes_on_where_it_stopped(
     assert found == [(hit.run, hit.id, hit.turn) for hit in whole.hits]
 
 
-def test_a_run_that_cannot_be_read_does_not_end_a_search(runs: Path, tmp_path: Path) -> None:
-    whole = shutil.copytree(runs, tmp_path / "runs")
-    broken = next(p for p in sorted(whole.iterdir()) if "--entropy--" in p.name)
-    for log in broken.glob("*.zst"):
-        log.write_bytes(b"no log at all")
-    found = page(Library([whole]), "search", text="onerror")
-    assert found.hits and found.next is None
+def test_a_run_that_cannot_be_read_does_not_end_a_search(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library([shutil.copytree(runs, tmp_path / "runs")])
+    hostile = named(library, "llm")
+    gone = library.run(named(library, "entropy"))
+    gone.close()
+    shutil.rmtree(gone.folder)
+    monkeypatch.setattr(library, "look", lambda: None)  # which would notice, a second later
+    found = page(library, "search", text="onerror")
+    assert {hit.run for hit in found.hits} == {hostile} and found.next is None
+    ((name, why),) = found.unread
+    assert name == gone.name and "No such file" in why
 
 
 def test_a_training_has_a_page(library: Library) -> None:

@@ -63,6 +63,11 @@ class Listing:
     per_page: int = PER_PAGE
 
     @property
+    def tags(self) -> list[str]:
+        """All that its lines are tagged with, as `name:value`."""
+        return sorted({f"{name}:{value}" for line in self.lines for name, value in line.tags.items()})
+
+    @property
     def number(self) -> int:
         return self.first // self.per_page
 
