@@ -6,8 +6,6 @@ Needs Chromium (`apt-get install chromium`) and playwright (the extra `dev`); sk
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,15 +15,12 @@ import pytest
 
 from sonde.run import reopen, rescore
 from sonde.store import Run, RunWriter
-from sonde.viewer.site.export import Extent, export
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import started
 
-from .conftest import named
+from .conftest import Tab, named
 
 pytestmark = pytest.mark.thorough
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, svg[role=img]"
 NAMELESS = """all => all
@@ -52,53 +47,10 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    if BROWSER is None:
-        pytest.skip("no Chromium here; on Debian: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        options = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
-        browser = driver.chromium.launch(executable_path=BROWSER, args=options)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def served(runs: Path) -> Iterator[Served]:
     app = Served([runs])
     yield app
     app.close()
-
-
-@pytest.fixture(scope="module")
-def folder(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first page of an exported site."""
-    return export([runs], tmp_path_factory.mktemp("exported") / "site", Extent(episodes=4))
-
-
-class Tab:
-    """A page whose errors are collected."""
-
-    def __init__(self, browser: Any, **options: Any) -> None:
-        self._context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        self.page = self._context.new_page()
-        self.page.set_default_timeout(20_000)
-        self.errors: list[str] = []
-        self.page.on("console", lambda m: self.errors.append(m.text) if m.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda e: self.errors.append(str(e)))
-        self.page.on("dialog", lambda d: (self.errors.append("a dialog"), d.dismiss()))
-
-    def close(self) -> None:
-        self._context.close()
-        assert self.errors == []
-
-
-@pytest.fixture
-def tab(chromium: Any) -> Iterator[Tab]:
-    found = Tab(chromium)
-    yield found
-    found.close()
 
 
 def episode(served: Served, label: str, n: int = 0) -> str:
@@ -356,78 +308,3 @@ def test_everything_has_a_name_for_a_screen_reader_and_can_be_reached_by_keys(ta
     page.goto(served.address)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-
-
-def test_exported_pages_are_opened_from_a_folder(tab: Tab, runs: Path, tmp_path: Path) -> None:
-    first = export([next(p for p in runs.iterdir() if "--entropy--" in p.name)], tmp_path / "site", Extent(episodes=2))
-    page = tab.page
-    page.goto(first.as_uri())
-    page.locator("tbody th a").first.click()
-    page.locator("figure svg").first.wait_for()
-    page.locator(".matrix .cell").first.click()
-    page.locator(".beliefs li").first.wait_for()
-    page.keyboard.press("j")
-    assert page.locator("[data-left]").inner_text().endswith("after turn 1")
-    assert page.evaluate("getComputedStyle(document.querySelector('.timeline')).display") == "flex"
-    page.get_by_role("button", name="best question").first.click()
-    assert page.locator(".best").inner_text().endswith("bits")
-
-
-def test_tables_in_a_folder_are_sorted_filtered_and_grouped(tab: Tab, folder: Path) -> None:
-    page = tab.page
-    page.goto(folder.as_uri())
-    told = page.locator("form[data-filters] output")
-    assert page.locator("#runs tbody tr").count() == 4 and told.inner_text() == ""
-    page.locator("select[name=env]").select_option("mastermind")
-    assert told.inner_text() == "3 of 4 shown" and page.url.endswith("?env=mastermind")
-    for first in ("entropy", "random"):
-        page.get_by_role("button", name="success").click()
-        top = page.locator("#runs tbody tr:visible td[data-label=agent]").first.inner_text()
-        assert (top == "entropy") == (first == "entropy")
-    page.get_by_label("group by").select_option("agent")
-    heads = page.locator("tr.group").all_inner_texts()
-    assert len(heads) == 3 and heads == sorted(heads) and "<script>" in heads[1]
-    page.reload()
-    assert told.inner_text() == "3 of 4 shown" and page.locator("tr.group").count() == 3
-    page.get_by_label("with").fill("ENTR")
-    assert page.locator("#runs tbody tr:visible").count() == 2  # a head and a run
-    page.get_by_label("with").fill("")
-    compare = page.get_by_role("button", name="compare")
-    page.get_by_label("pick entropy").check()
-    assert compare.is_disabled()
-    page.get_by_label("pick random").check()
-    compare.click()
-    page.wait_for_url("**/compare/**")
-    page.get_by_role("link", name="entropy").first.click()
-    page.locator("select[name=kind]").select_option("win")
-    assert page.locator("#list tbody tr:visible").count() == 4
-    page.locator("input[name=task]").fill("1")
-    assert page.locator("#list tbody tr:visible").count() == 2 and page.url.endswith("?kind=win&task=1")
-    page.get_by_role("link", name="random").click()
-    page.locator("select[name=only]").select_option("a")
-    assert page.url.endswith("?only=a")
-
-
-def test_what_was_said_is_searched_in_a_folder(tab: Tab, folder: Path) -> None:
-    page = tab.page
-    page.goto(folder.as_uri())
-    page.get_by_label("said in any run").fill("ONERROR")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/search.html?text=ONERROR")
-    page.locator("[data-search]", has_text="That is all").wait_for()
-    n = page.locator(".hits li").count()
-    assert n and page.locator("[data-search]").inner_text() == f"{n} hits in 14 episodes. That is all."
-    assert set(page.locator(".hits mark").all_inner_texts()) == {"onerror"}
-    assert page.locator("main img, main script").count() == 0 and page.title() != "taken"
-    page.get_by_label("environment").select_option("minesweeper")
-    page.get_by_role("button", name="search").click()
-    page.locator("[data-search]", has_text="0 hits in 2 episodes").wait_for()
-    page.go_back()
-    page.locator(".hits a").first.click()
-    page.wait_for_url("**/episode/**")
-    assert page.locator(".turn.now", has_text="onerror").count() == 1
-    page.get_by_role("link", name="mastermind").first.click()
-    page.get_by_label("said").fill("nobody said this")
-    page.keyboard.press("Enter")
-    page.locator("[data-search]", has_text="0 hits in 4 episodes. That is all.").wait_for()
-    assert "/search/" in page.url
