@@ -177,6 +177,7 @@ def test_a_game_is_won_and_one_is_taken_over(tab: Tab, served: Served) -> None:
     page.get_by_label("task").fill("3")
     page.get_by_role("button", name="begin").click()
     page.get_by_label("Answer").fill("0123")
+    page.locator("html.js").wait_for()  # Enter is the script's to understand
     page.keyboard.press("Enter")
     page.locator(".turn").wait_for()
     assert page.locator(".beliefs").count() == 0
@@ -188,6 +189,7 @@ def test_a_game_is_won_and_one_is_taken_over(tab: Tab, served: Served) -> None:
     page.goto(f"{served.address}play?env=twenty_questions")
     page.get_by_role("button", name="begin").click()
     page.get_by_label("Say").fill("Is it alive?")
+    page.locator("html.js").wait_for()  # Enter is the script's to understand
     page.keyboard.press("Enter")
     page.locator(".turn").wait_for()
     page.goto(episode(served, "random"))
