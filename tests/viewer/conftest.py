@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ HOSTILE = (
     '<think>"><svg onload="document.title=\'taken\'"></think> <Answer>{{0|1|2}}{{1|2|3}}</Answer>',
     "<style>*{display:none}</style> \u202eesrever\u2066 \x00 \x1b[31m {{ 7*7 }} <a href='javascript:alert(1)'>x</a>",
 )
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 Play = Callable[..., Path]
 
@@ -76,3 +80,40 @@ def html(library: Library, *parts: str, **query: str) -> str:
 def ids(library: Library, run: str) -> list[str]:
     """Of the episodes of a run, in order of task and sample."""
     return [line.id for line in page(library, "run", run).listing.lines]
+
+
+@pytest.fixture(scope="module")  # its loop would be in the way of tests that have one of their own
+def chromium() -> Iterator[Any]:
+    if BROWSER is None:
+        pytest.skip("no Chromium here; on Debian: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        options = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=BROWSER, args=options)
+        yield browser
+        browser.close()
+
+
+class Tab:
+    """A page whose errors are collected."""
+
+    def __init__(self, browser: Any, **options: Any) -> None:
+        self._context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page = self._context.new_page()
+        self.page.set_default_timeout(20_000)
+        self.errors: list[str] = []
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda e: self.errors.append(str(e)))
+        self.page.on("dialog", lambda d: (self.errors.append("a dialog"), d.dismiss()))
+
+    def close(self) -> None:
+        self._context.close()
+        assert self.errors == []
+
+
+@pytest.fixture
+def tab(chromium: Any) -> Iterator[Tab]:
+    found = Tab(chromium)
+    yield found
+    found.close()

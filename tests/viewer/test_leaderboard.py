@@ -55,12 +55,17 @@ def test_the_page_says_what_each_agent_came_to(board: Board) -> None:
     assert not table.whole and list(table.parts) == list(table.lines) and table.title.startswith("Multi-Turn Puzzles")
     asks, n = found.agents[1][2]["asks"]
     assert asks is not None and asks.mean == pytest.approx(1.0) and n == 1
+    bits, of = lines["entropy"].means["bits"]
+    (entropy,) = lines["entropy"].result.environments
+    assert bits is not None and bits.mean == pytest.approx(entropy.metrics["bits_per_turn"].mean) and of == 1
 
 
 def test_the_page_stands_for_itself_and_what_others_wrote_stays_text(board: Board, tmp_path: Path) -> None:
     first = export(board, tmp_path / "board")
     text = first.read_text("utf-8")
     assert HOSTILE not in text and "&lt;script&gt;document.title" in text
+    (found,) = [line.means["bits"][0] for line in page(board).suites[0].lines if line.result.agent == "entropy"]
+    assert found is not None and f">{found.mean:.2f}</span>" in text and "bits per turn" in text
     assert "&lt;b&gt;old" in text and "only 1 of 5" in text
     assert "default-src 'none'" in text and "http" not in text.replace("http-equiv", "")
     assert {path.name for path in (tmp_path / "board" / "assets").iterdir()} == {"report.css", "site.css"}

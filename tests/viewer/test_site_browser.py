@@ -6,8 +6,6 @@ Needs Chromium (`apt-get install chromium`) and playwright (the extra `dev`); sk
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,15 +15,12 @@ import pytest
 
 from sonde.run import reopen, rescore
 from sonde.store import Run, RunWriter
-from sonde.viewer.site.export import export
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import started
 
-from .conftest import named
+from .conftest import Tab, named
 
 pytestmark = pytest.mark.thorough
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, svg[role=img]"
 NAMELESS = """all => all
@@ -52,47 +47,10 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    if BROWSER is None:
-        pytest.skip("no Chromium here; on Debian: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        options = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
-        browser = driver.chromium.launch(executable_path=BROWSER, args=options)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def served(runs: Path) -> Iterator[Served]:
     app = Served([runs])
     yield app
     app.close()
-
-
-class Tab:
-    """A page whose errors are collected."""
-
-    def __init__(self, browser: Any, **options: Any) -> None:
-        self._context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        self.page = self._context.new_page()
-        self.page.set_default_timeout(20_000)
-        self.errors: list[str] = []
-        self.page.on("console", lambda m: self.errors.append(m.text) if m.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda e: self.errors.append(str(e)))
-        self.page.on("dialog", lambda d: (self.errors.append("a dialog"), d.dismiss()))
-
-    def close(self) -> None:
-        self._context.close()
-        assert self.errors == []
-
-
-@pytest.fixture
-def tab(chromium: Any) -> Iterator[Tab]:
-    found = Tab(chromium)
-    yield found
-    found.close()
 
 
 def episode(served: Served, label: str, n: int = 0) -> str:
@@ -126,8 +84,11 @@ def test_a_run_shows_its_figures_and_leads_to_its_episodes(tab: Tab, served: Ser
     page.goto(f"{served.address}run/{named(served.library, 'entropy')}")
     page.locator("figure svg").first.wait_for(timeout=60_000)
     assert page.locator(".matrix .cell").count() == 6
-    page.get_by_label("outcome").select_option("win")
+    page.locator("select[name=kind]").select_option("win")
     page.wait_for_url("**?kind=win#episodes")
+    page.locator("select[name=group]").select_option("task")
+    page.wait_for_url("**?kind=win&group=task#episodes")
+    assert page.locator("#list tr.group").all_inner_texts() == ["task 0", "task 1", "task 2"]
     page.locator("tbody th a").last.click()
     page.wait_for_url("**/episode/**")
 
@@ -186,6 +147,19 @@ def test_what_was_said_is_searched(tab: Tab, served: Served) -> None:
     assert page.locator(".hits mark").first.inner_text() == "onerror"
 
 
+def test_all_runs_are_searched_from_the_first_page(tab: Tab, served: Served) -> None:
+    page = tab.page
+    page.goto(served.address)
+    page.get_by_label("said in any run").fill("onerror")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?text=onerror")
+    assert page.locator(".hits mark").first.inner_text() == "onerror"
+    assert page.locator("[role=status]").first.inner_text().endswith("4 of 4 runs searched.")
+    page.locator(".hits a").first.click()
+    page.wait_for_url("**/episode/**")
+    assert page.locator(".turn.now", has_text="onerror").count() == 1
+
+
 def test_a_training_has_curves(tab: Tab, served: Served) -> None:
     tab.page.goto(f"{served.address}training/trained")
     tab.page.locator("figure svg").first.wait_for(timeout=60_000)
@@ -203,6 +177,7 @@ def test_a_game_is_won_and_one_is_taken_over(tab: Tab, served: Served) -> None:
     page.get_by_label("task").fill("3")
     page.get_by_role("button", name="begin").click()
     page.get_by_label("Answer").fill("0123")
+    page.locator("html.js").wait_for()  # Enter is the script's to understand
     page.keyboard.press("Enter")
     page.locator(".turn").wait_for()
     assert page.locator(".beliefs").count() == 0
@@ -214,6 +189,7 @@ def test_a_game_is_won_and_one_is_taken_over(tab: Tab, served: Served) -> None:
     page.goto(f"{served.address}play?env=twenty_questions")
     page.get_by_role("button", name="begin").click()
     page.get_by_label("Say").fill("Is it alive?")
+    page.locator("html.js").wait_for()  # Enter is the script's to understand
     page.keyboard.press("Enter")
     page.locator(".turn").wait_for()
     page.goto(episode(served, "random"))
@@ -283,7 +259,14 @@ def test_nothing_that_was_said_becomes_markup(tab: Tab, served: Served) -> None:
     name = named(served.library, "llm")
     shelf = served.library.run(name)
     task = shelf.run[0].task.id
-    said = ("run/" + name, f"group/{name}/{task}/0", f"search/{name}?text=onerror", "?text=llm", "report")
+    said = (
+        "run/" + name,
+        f"group/{name}/{task}/0",
+        f"search/{name}?text=onerror",
+        "?text=llm",
+        "search?text=a",
+        "report",
+    )
     for address in (*said, *(f"episode/{name}/{t.id}" for t in shelf.run[:3])):
         page.goto(served.address + address)
         if address.startswith("episode"):
@@ -304,7 +287,7 @@ def test_pages_fit_a_telephone_in_both_themes(chromium: Any, served: Served, the
     name = named(served.library, "random")
     one, two = f"run/{name}", f"compare/{name}/{named(served.library, 'entropy')}"
     task = served.library.run(name).run[0].task.id
-    for address in ("", one, two, f"group/{name}/{task}/0", "play", f"search/{name}?text=a"):
+    for address in ("", one, two, f"group/{name}/{task}/0", "play", f"search/{name}?text=a", "search?text=a"):
         tab.page.goto(served.address + address)
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= 400, address
     tab.page.goto(episode(served, "random"))
@@ -327,16 +310,3 @@ def test_everything_has_a_name_for_a_screen_reader_and_can_be_reached_by_keys(ta
     page.goto(served.address)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-
-
-def test_exported_pages_are_opened_from_a_folder(tab: Tab, runs: Path, tmp_path: Path) -> None:
-    first = export([next(p for p in runs.iterdir() if "--entropy--" in p.name)], tmp_path / "site", episodes=2)
-    page = tab.page
-    page.goto(first.as_uri())
-    page.locator("tbody th a").first.click()
-    page.locator("figure svg").first.wait_for()
-    page.locator(".matrix .cell").first.click()
-    page.locator(".beliefs li").first.wait_for()
-    page.keyboard.press("j")
-    assert page.locator("[data-left]").inner_text().endswith("after turn 1")
-    assert page.evaluate("getComputedStyle(document.querySelector('.timeline')).display") == "flex"

@@ -162,6 +162,53 @@ def test_search_goes_on_where_it_stopped(library: Library, monkeypatch: pytest.M
     assert found == whole
 
 
+def test_all_runs_are_searched(library: Library) -> None:
+    found = page(library, "search", text="onerror")
+    assert {hit.run for hit in found.hits} == {named(library, "llm")} and found.next is None
+    assert (found.runs, found.of_runs, found.read) == (4, 4, 6 + 6 + 6 + 2)
+    assert page(library, "search", text="onerror", env="minesweeper").hits == []
+    lost = page(library, "search", text="row", kind="loss")
+    assert lost.hits and {hit.kind for hit in lost.hits} == {"loss"}
+    assert page(library, "search").hits == [] and page(library, "search").next is None
+    with pytest.raises(UserError, match="at: got 'nowhere'"):
+        page(library, "search", text="a", at="nowhere")
+
+
+@pytest.mark.parametrize(("setting", "value"), [("HITS", 1), ("PATIENCE", 0.0)])
+def test_a_search_of_all_runs_goes_on_where_it_stopped(
+    library: Library, monkeypatch: pytest.MonkeyPatch, setting: str, value: float
+) -> None:
+    monkeypatch.setattr("sonde.viewer.site.search.HITS", 1000)
+    whole = page(library, "search", text="x")
+    assert whole.next is None and len({hit.run for hit in whole.hits}) > 1
+    monkeypatch.setattr(f"sonde.viewer.site.search.{setting}", value)
+    found: list[tuple[str, str, int]] = []
+    query: dict[str, str] = {}
+    for _ in range(whole.read + 1):
+        part = page(library, "search", text="x", **query)
+        assert setting == "HITS" or part.read <= 1
+        found += [(hit.run, hit.id, hit.turn) for hit in part.hits]
+        if part.next is None:
+            break
+        query = {"at": part.at, "from": str(part.next)}
+    assert found == [(hit.run, hit.id, hit.turn) for hit in whole.hits]
+
+
+def test_a_run_that_cannot_be_read_does_not_end_a_search(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library([shutil.copytree(runs, tmp_path / "runs")])
+    hostile = named(library, "llm")
+    gone = library.run(named(library, "entropy"))
+    gone.close()
+    shutil.rmtree(gone.folder)
+    monkeypatch.setattr(library, "look", lambda: None)  # which would notice, a second later
+    found = page(library, "search", text="onerror")
+    assert {hit.run for hit in found.hits} == {hostile} and found.next is None
+    ((name, why),) = found.unread
+    assert name == gone.name and "No such file" in why
+
+
 def test_a_training_has_a_page(library: Library) -> None:
     found = page(library, "training", "trained")
     assert found.played == [] and page(library).trainings == ["trained"]

@@ -32,6 +32,7 @@ def test_the_table_has_the_numbers_of_the_evaluations(library: Library, runs: Pa
     for name, h in found.items():
         kept = load_evaluation(runs / name)
         assert (h.success, h.bits, h.kinds) == (kept.metrics["success"], kept.metrics["bits"], kept.kinds)
+        assert h.reference_score == kept.metrics["reference_score"]
         assert (h.status, h.n) == ("evaluated", len(kept.rows))
 
 
@@ -44,6 +45,18 @@ def test_runs_are_sorted_filtered_and_grouped(library: Library) -> None:
     assert agents(text="MINES") == ["careless"]
     assert [group for group, _ in page(library, group="env").groups] == ["mastermind", "minesweeper"]
     assert agents(agent="nobody") == []
+
+
+def test_the_score_has_its_interval_and_is_sorted_by(library: Library) -> None:
+    found = [h for _, rows in page(library, sort="-reference_score").groups for h in rows]
+    first, *others = found
+    assert first.reference_score is not None and first.env == "minesweeper"
+    assert all(h.reference_score is None for h in others)  # nobody has measured mastermind of two digits
+    lines = html(library, sort="-reference_score").split("</tr>")
+    score = first.reference_score
+    assert 'aria-sort="descending"' in lines[0] and "score 0–100 ↓" in lines[0]
+    assert f"95 % interval {score.low:.1f} to {score.high:.1f}" in lines[1]
+    assert [h.env for _, rows in page(library, sort="reference_score").groups for h in rows][-1] == "minesweeper"
 
 
 def test_a_folder_that_cannot_be_read_is_told_of_and_the_others_are_shown(runs: Path, tmp_path: Path) -> None:
@@ -107,12 +120,16 @@ def test_episodes_are_listed_filtered_and_turned_over(library: Library) -> None:
     assert episodes.listing(shelf, {"task": "1"}).n == 2
     falling = [e.turns for e in episodes.listing(shelf, {"sort": "-turns"}).lines]
     assert falling == sorted(falling, reverse=True)
+    parts = episodes.listing(shelf, {"group": "kind", "sort": "-turns"}).lines
+    assert [(e.kind, -e.turns) for e in parts] == sorted((e.kind, -e.turns) for e in parts)
+    assert [e.part("task") for e in parts if e.index == 2] == ["task 2", "task 2"] and parts[0].part("") == ""
 
 
 @pytest.mark.parametrize(("query", "why"), [
     ({"task": "x"}, "task: got 'x', allowed: a whole number"),
     ({"sort": "id; DROP TABLE episodes"}, "sort"),
     ({"page": "-1"}, "page: got"),
+    ({"group": "score"}, "group"),
 ])  # fmt: skip
 def test_questions_that_mean_nothing_are_told(library: Library, query: dict[str, str], why: str) -> None:
     with pytest.raises(UserError, match=why):
@@ -242,6 +259,6 @@ def test_links_are_relative_and_say_what_they_mean() -> None:
     live, static = Links(2), Links(1, static=True, there=frozenset({("run", "a")}))
     assert live("run", "a b/c", sort="x", page="") == "../../run/a%20b%2Fc?sort=x"
     assert live() == "../../" and Links()() == "./"
-    assert static("run", "a", sort="x") == "../run/a.html" and static() == "../index.html"
+    assert static("run", "a", sort="x") == "../run/a.html?sort=x" and static() == "../index.html"
     assert static.has("run", "a") and not static.has("run", "b") and live.has("run", "b")
     assert Links(query={"sort": "x", "page": "2"}).here(page="") == "?sort=x"

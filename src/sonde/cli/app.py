@@ -195,21 +195,34 @@ def view(
     episodes: Annotated[
         int | None, typer.Option(help="With --export: episodes of each run.", show_default="200")
     ] = None,
+    comparisons: Annotated[
+        int | None, typer.Option(help="With --export: pairs of runs that are compared.", show_default="1000")
+    ] = None,
+    best: Annotated[
+        bool | None,
+        typer.Option("--best/--no-best", help="With --export: the best question of every turn.", show_default="yes"),
+    ] = None,
+    tokens: Annotated[
+        bool | None,
+        typer.Option("--tokens/--no-tokens", help="With --export: the tokens of every turn.", show_default="yes"),
+    ] = None,
     as_json: JsonOpt = False,
 ) -> None:
     """Browse runs in the browser, also while they are played: episodes, comparisons, trainings, games.
 
     Answers to this machine alone, under an address that holds a random token. Ctrl-C ends it.
     """
-    from .view import export_site, serve_site
+    from .view import Extent, export_site, serve_site
 
     folders = places or [Path("runs")]
+    wanted = {"episodes": episodes, "comparisons": comparisons, "best": best, "tokens": tokens}
+    given = {name: value for name, value in wanted.items() if value is not None}
     if to is not None:
-        export_site(folders, to, episodes, out, as_json)
-    else:
-        if episodes is not None:
-            raise invalid("--episodes", episodes, "nothing without --export")
-        serve_site(folders, port, browser, out, as_json)
+        export_site(folders, to, Extent(**given), out, as_json)
+        return
+    for name, value in given.items():
+        raise invalid(f"--{name}", value, "nothing without --export")
+    serve_site(folders, port, browser, out, as_json)
 
 
 @app.command("export")

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sonde.core import invalid
-from sonde.viewer.site.export import EPISODES, export
+from sonde.viewer.site.export import Extent, export
 from sonde.viewer.site.server import serve
 
 from .terminal import stderr
@@ -29,14 +29,12 @@ def serve_site(places: Sequence[Path], port: int | None, browser: bool, out: Con
     serve(places, port=port, browser=browser, on_start=started)
 
 
-def export_site(places: Sequence[Path], to: Path, episodes: int | None, out: Console, as_json: bool) -> None:
+def export_site(places: Sequence[Path], to: Path, extent: Extent, out: Console, as_json: bool) -> None:
     """Write the pages as files."""
-    if episodes is not None and episodes < 1:
-        raise invalid("--episodes", episodes, "1 or more")
-    first = export(
-        places, to, episodes=EPISODES if episodes is None else episodes,
-        told=lambda line: stderr.print(line, highlight=False, markup=False),
-    )  # fmt: skip
+    for option, given, least in (("--episodes", extent.episodes, 1), ("--comparisons", extent.comparisons, 0)):
+        if given < least:
+            raise invalid(option, given, f"{least} or more")
+    first = export(places, to, extent, told=lambda line: stderr.print(line, highlight=False, markup=False))
     if as_json:
         print(json.dumps({"written": str(first)}))
     else:

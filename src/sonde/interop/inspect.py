@@ -81,12 +81,13 @@ def play(seat: Callable[[], Session]) -> Solver:
         session, place = seat(), state.metadata
         heard = await session.areset(place["seed"], index=place["index"], sample=state.epoch - 1)
         state.messages = [ChatMessageUser(content=heard.text)]
-        turns: list[dict[str, Any]] = []
+        played: dict[str, Any] = {"turns": [], "outcome": None}
+        state.store.set(_STORE, played)  # filled turn by turn, for a limit of Inspect's may come at any time
         while not heard.done:
             state = await generate(state)
             heard = await session.asay(_said(state.output))
-            turns.append(_row(heard))
-            state.store.set(_STORE, {"turns": turns, "outcome": heard.outcome})
+            played["turns"].append(_row(heard))
+            played["outcome"] = heard.outcome
             if heard.text:
                 state.messages.append(ChatMessageUser(content=heard.text))
         state.completed = True

@@ -19,7 +19,7 @@ from .site.links import Links
 from .site.pages import STYLES, render
 from .templating import asset
 
-_MEANS = {"success": "success", **PROFILE}
+_MEANS = {"success": "success", **PROFILE, "bits": "bits_per_turn"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +59,7 @@ class Leaderboard:
     """The page."""
 
     template = "leaderboard.html.j2"
+    scripts = ("tables.js",)
     title = "Leaderboard"
 
     suites: Sequence[SuiteTable]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from sonde import metrics, reference
 from sonde.core import UserError, identity
@@ -58,6 +59,7 @@ class ComparePage:
     """`gaps` are means of A - B over tasks, by name; `counts` says how many tasks each won more often."""
 
     template = "compare.html.j2"
+    scripts = ("tables.js",)
 
     title: str
     a: Headline
@@ -135,7 +137,14 @@ def _gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate]:
     }
 
 
-def shared(a: Shelf, b: Shelf) -> bool:
-    """Whether two runs have a task in common."""
-    tasks = [{row[0] for row in shelf.run.trajectories.select("DISTINCT task", order="1")} for shelf in (a, b)]
-    return bool(tasks[0] & tasks[1])
+def pairs(library: Library) -> list[tuple[str, str]]:
+    """The runs of one environment that have a task in common, two by two."""
+    known = [(shelf.name, identity(shelf.env_config), _tasks(library, shelf)) for shelf in library.runs]
+    return [(a, b) for (a, env, mine), (b, other, theirs) in combinations(known, 2) if env == other and mine & theirs]
+
+
+def _tasks(library: Library, shelf: Shelf) -> frozenset[tuple[str, int]]:
+    found = shelf.run.trajectories.select("DISTINCT task, seed", order="1, 2")
+    if not library.held(shelf):
+        shelf.close()
+    return frozenset(found)

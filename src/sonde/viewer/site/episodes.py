@@ -25,6 +25,7 @@ ORDERS = {
     "newest": "log DESC, at DESC, line DESC",
 }
 """Orders by their names in addresses; with a minus in front the first column runs downwards."""
+GROUPS = {"kind": "coalesce(kind, 'error')", "task": "task_index"}
 _COLUMNS = "id, task, seed, sample, task_index, coalesce(kind, 'error'), score, turns, tokens, tags, error"
 
 
@@ -47,6 +48,10 @@ class Line:
     prior: float | None = None
     efficiency: float | None = None
 
+    def part(self, group: str) -> str:
+        """What heads the part of a list that it stands in; empty where there are no parts."""
+        return {"kind": self.kind, "task": f"task {self.index}"}.get(group, "")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
@@ -58,6 +63,11 @@ class Listing:
     per_page: int = PER_PAGE
 
     @property
+    def tags(self) -> list[str]:
+        """All that its lines are tagged with, as `name:value`."""
+        return sorted({f"{name}:{value}" for line in self.lines for name, value in line.tags.items()})
+
+    @property
     def number(self) -> int:
         return self.first // self.per_page
 
@@ -67,7 +77,8 @@ class Listing:
 
 
 def chosen(shelf: Shelf, query: Mapping[str, str]) -> TrajectoryDataset:
-    """The episodes that a query is about: `kind`, `task` (its index), `sample`, `tag` (`name:value`)."""
+    """The episodes that a query is about: `kind`, `task` (its index), `sample`, `tag` (`name:value`); in the order of
+    `sort`, within each part that `group` names."""
     conditions, values = ["1"], list[object]()
     if kind := query.get("kind"):
         conditions.append("coalesce(kind, 'error') = ?")
@@ -80,10 +91,18 @@ def chosen(shelf: Shelf, query: Mapping[str, str]) -> TrajectoryDataset:
         name, _, value = tag.partition(":")
         conditions.append("json_extract(tags, ?) = ?")
         values += ['$."' + name.replace('"', "") + '"', value]
-    return shelf.run.trajectories.where(" AND ".join(conditions), *values, order=_order(query.get("sort", "")))
+    return shelf.run.trajectories.where(" AND ".join(conditions), *values, order=_order(query))
 
 
-def _order(sort: str) -> str:
+def _order(query: Mapping[str, str]) -> str:
+    sort, group = query.get("sort", ""), query.get("group", "")
+    if group and group not in GROUPS:
+        raise unknown("group", group, GROUPS)
+    order = _sorted(sort)
+    return f"{GROUPS[group]}, {order}" if group else order
+
+
+def _sorted(sort: str) -> str:
     name = sort.removeprefix("-") or "task"
     if name not in ORDERS:
         raise unknown("sort", name, ORDERS)
@@ -95,7 +114,7 @@ def listing(shelf: Shelf, query: Mapping[str, str], per_page: int = PER_PAGE) ->
     """A page (`page` in the query, from 0) of the episodes that a query is about."""
     found = chosen(shelf, query)
     number = whole("page", query.get("page") or "0")
-    order = _order(query.get("sort", ""))
+    order = _order(query)
     rows = found.select(_COLUMNS, order=order, limit=per_page, offset=number * per_page)
     kept = shelf.evaluation
     return Listing(

@@ -1,6 +1,7 @@
 """Addresses of pages, relative to the page that they stand on: so one rendering serves a browser and a folder of files.
 
-`run/NAME`, `episode/RUN/ID`, `group/RUN/TASK/SEED`, `compare/A/B`, `training/NAME`, `search/RUN`, `report`, `play`.
+`run/NAME`, `episode/RUN/ID`, `group/RUN/TASK/SEED`, `compare/A/B`, `training/NAME`, `search`, `search/RUN`, `report`,
+`play`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from sonde.core import UserError
 
 @dataclass(frozen=True)
 class Links:
-    """Links of a page that lies `depth` folders below the first one. `static`: pages are files, and those that answer
-    to a question (search, play, what is computed on demand) are not there; `there` are the others."""
+    """Links of a page that lies `depth` folders below the first one. `static`: pages are files, and those that need
+    an answer (play, what is computed on demand) are not there; `there` are the others."""
 
     depth: int = 0
     static: bool = False
@@ -37,7 +38,7 @@ class Links:
         if self.static:
             path = f"{path or 'index'}.html"
         asked = urlencode({k: v for k, v in query.items() if v not in ("", None)})
-        return (self.root + path or "./") + (f"?{asked}" if asked and not self.static else "")
+        return (self.root + path or "./") + (f"?{asked}" if asked else "")
 
     def here(self, **changed: object) -> str:
         """This page with another query; what stays is kept."""

@@ -198,6 +198,18 @@ def best(library: Library, run: str, identity: str, turn: int) -> Best:
     return best_of(f, shelf.env.say)
 
 
+def bests(shelf: Shelf, t: Trajectory) -> list[Best]:
+    """The same of every turn; none where there is no exact posterior, or nothing to choose from."""
+    f = shelf.env.filter(t.task.public) if as_assumed(shelf.env.spec, t) else None
+    found: list[Best] = []
+    for turn in t.turns:
+        if f is None or not f.searchable:
+            return []
+        found.append(best_of(f, shelf.env.say))
+        f = f.observe(by_rules(turn))
+    return found
+
+
 def best_of(f: Filter, say: Any) -> Best:
     """Of a filter."""
     if not f.searchable:

@@ -21,6 +21,7 @@ from .links import Links, whole
 
 Query = Mapping[str, str]
 SCRIPT = "site.js"
+"""Of every page. Those that no server answers have others with it, which their class names as `scripts`."""
 STYLES = ("report.css", "site.css")
 
 
@@ -35,6 +36,7 @@ PAGES: Mapping[tuple[str, int], Callable[..., Any]] = {
     ("group", 3): lambda library, query, name, task, seed: group.page(library, name, task, seed),
     ("compare", 2): lambda library, query, a, b: compare.page(library, a, b, query),
     ("training", 1): lambda library, query, name: trainings.page(library, name),
+    ("search", 0): search.everywhere,
     ("search", 1): lambda library, query, name: search.page(library, name, query),
     ("moments", 2): lambda library, query, name, identity: moments.page(library, name, identity),
     ("tokens", 3): lambda library, query, name, identity, t: tokens.page(library, name, identity, whole("turn", t)),
@@ -57,13 +59,15 @@ def page(library: Library, parts: Sequence[str], query: Query | None = None) -> 
 def render(page: Any, links: Links, **more: Any) -> str:
     """A page as HTML. Whatever is in it that somebody said is escaped by the template."""
     template = templates().get_template(page.template)
+    script = "".join(map(asset, (SCRIPT, *(getattr(page, "scripts", ()) if links.static else ()))))
     return template.render(
         p=page,
         to=links,
         now=time.time(),
         age=age,
-        script=asset(SCRIPT),
-        script_hash=fingerprint(asset(SCRIPT)),
+        day=day,
+        script=script,
+        script_hash=fingerprint(script),
         kinds=KIND_MEANINGS,
         causes={key: (name, MEANINGS[key]) for key, name in CAUSES.items()},
         **{"live": "", "inline": {}, **more},
@@ -81,6 +85,11 @@ def age(then: float, now: float) -> str:
         if seconds < limit:
             return f"{seconds / unit:.0f} {name}"
     return f"{seconds / 86_400:.0f} d"
+
+
+def day(then: float) -> str:
+    """The date of a moment here."""
+    return time.strftime("%Y-%m-%d", time.localtime(then))
 
 
 def as_json(page: Any) -> bytes:

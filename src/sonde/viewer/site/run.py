@@ -80,6 +80,7 @@ class RunPage:
     where figures can be drawn."""
 
     template = "run.html.j2"
+    scripts = ("tables.js",)
 
     title: str
     headline: Headline

@@ -14,7 +14,7 @@ from sonde.metrics import Estimate
 from ..headline import Share
 from .library import Library, Shelf
 
-SORTS = ("age", "env", "agent", "n", "success", "score", "bits", "tokens", "status")
+SORTS = ("age", "env", "agent", "n", "success", "reference_score", "score", "bits", "tokens", "status")
 GROUPS = ("", "env", "agent", "status")
 
 
@@ -54,6 +54,7 @@ class RunsPage:
     """The table. `groups` are headings with their runs; `environments` and `agents` what can be filtered by."""
 
     template = "runs.html.j2"
+    scripts = ("tables.js",)
     title = "Runs"
 
     groups: Sequence[tuple[str, Sequence[Headline]]]
@@ -67,6 +68,9 @@ class RunsPage:
     version: str
     unread: Sequence[tuple[str, str]]
     """Folders that cannot be read, and why."""
+    notes: Sequence[str] = ()
+    pairs: Sequence[tuple[str, str]] = ()
+    """Runs that are compared, where the pages are files."""
 
 
 def page(library: Library, query: Mapping[str, str]) -> RunsPage:
@@ -118,7 +122,7 @@ def _key(sort: str) -> Callable[[Headline], Any]:
     name = (sort or "-age").removeprefix("-")
     if name == "age":
         return lambda h: (h.changed, h.name)
-    if name in ("success", "bits"):
+    if name in ("success", "reference_score", "bits"):
         return lambda h: (value.mean if (value := getattr(h, name)) else float("-inf"), h.name)
     if name in SORTS:
         return lambda h: (value if (value := getattr(h, name)) is not None else float("-inf"), h.name)

@@ -1,4 +1,4 @@
-"""Search over what was said in the episodes of a run: a part of a text, whatever its case.
+"""Search over what was said in the episodes of a run, or of all runs: a part of a text, whatever its case.
 
 The logs are read one after the other, a stretch at a time, so memory is bounded and the first hits are there at once;
 an answer says where to go on. No index of words is kept: what it would cost is more than one reading.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from sonde.core import AGENT, Trajectory
+from sonde.core import AGENT, SondeError, Trajectory, UserError
 from sonde.core.plain import Piece
 from sonde.store.codec import dumps
 
 from ..text import pieces
 from .episodes import chosen
-from .library import Library
+from .library import Library, Shelf
 from .links import whole
 
 HITS = 30
@@ -30,6 +30,9 @@ AROUND = 60
 class Hit:
     """A place where it was said; `turn` counts from 1, 0 is before the first."""
 
+    run: str
+    env: str
+    agent: str
     id: str
     index: int
     sample: int
@@ -43,9 +46,14 @@ class Hit:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPage:
-    """`next` is where to go on, None at the end; `read` episodes were looked at, of `of`."""
+    """`next` is the episode to go on with, None at the end; `read` were looked at, of the `of` of one run.
+
+    Over all runs `run` is empty, `at` the run to go on in, `runs` (of `of_runs`) were read to their end, `unread` are
+    those that cannot be, and why. `sources` are the runs whose texts lie beside the page, where it is a file.
+    """
 
     template = "search.html.j2"
+    scripts = ("search.js",)
 
     title: str
     run: str
@@ -53,49 +61,115 @@ class SearchPage:
     text: str
     hits: Sequence[Hit]
     read: int
-    of: int
     next: int | None
     query: Mapping[str, str]
+    of: int = 0
+    at: str = ""
+    runs: int = 0
+    of_runs: int = 0
+    environments: Sequence[str] = ()
+    unread: Sequence[tuple[str, str]] = ()
+    sources: Sequence[str] = ()
+
+
+@dataclass
+class _Reading:
+    """What one answer has read, and for how long it may."""
+
+    text: str
+    hits: list[Hit] = field(default_factory=list)
+    read: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def over(self) -> bool:
+        """Not before one episode was read, or a search would never get on."""
+        return len(self.hits) >= HITS or (self.read > 0 and time.monotonic() - self.began >= PATIENCE)
+
+    def through(self, shelf: Shelf, query: Mapping[str, str], start: int) -> tuple[int | None, int]:
+        """Read a run from an episode on. The episode to go on with, None at the end; and how many there are."""
+        found = chosen(shelf, {**query, "sort": "stored", "group": ""})
+        needle = dumps(self.text)[1:-1].lower().strip()  # as the records have it, of which few need to be read then
+        at = start
+        while self.text and at < len(found) and not self.over:
+            if needle in found.record(at).lower():
+                self.hits += _hits(shelf, found[at], self.text.lower())
+            at += 1
+            self.read += 1
+        return (at if self.text and at < len(found) else None), len(found)
 
 
 def page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
-    """`query` holds `text`, may hold `from`, the number of the first episode to read, and what `chosen` takes."""
+    """Of one run; `query` holds `text`, may hold `from`, the number of the first episode to read, and what `chosen`
+    takes."""
     shelf = library.run(run)
-    text = query.get("text", "")
-    found = chosen(shelf, {**query, "sort": "stored"})
-    start = at = whole("from", query.get("from") or "0")
-    needle = dumps(text)[1:-1].lower().strip()  # as the records have it, of which few need to be read then
-    hits: list[Hit] = []
-    began = time.monotonic()
-    while text and at < len(found) and len(hits) < HITS and time.monotonic() - began < PATIENCE:
-        if needle in found.record(at).lower():
-            hits += _hits(found[at], text.lower())
-        at += 1
-    done = not text or at >= len(found)
+    reading = _Reading(query.get("text", ""))
+    following, of = reading.through(shelf, query, whole("from", query.get("from") or "0"))
     return SearchPage(
         title=f"Search in {shelf.env.spec.name.replace('_', ' ')}: {shelf.agent}",
-        run=shelf.name, env=shelf.env.spec.name, text=text, hits=hits, read=at - start, of=len(found),
-        next=None if done else at, query=query,
+        run=shelf.name, env=shelf.env.spec.name, text=reading.text, hits=reading.hits, read=reading.read, of=of,
+        next=following, query=query,
     )  # fmt: skip
 
 
-def _hits(t: Trajectory, text: str) -> Iterator[Hit]:
+def everywhere(library: Library, query: Mapping[str, str]) -> SearchPage:
+    """Of all runs, one after the other; `query` as above, and `env` to search the runs of one environment, `at` the
+    run to go on in."""
+    library.look()
+    wanted = query.get("env", "")
+    shelves = [shelf for shelf in library.runs if wanted in ("", shelf.env_config["name"])]
+    first = _place(shelves, query.get("at", ""))
+    start = whole("from", query.get("from") or "0")
+    reading, unread = _Reading(query.get("text", "")), list(library.unread)
+    following, at, done = None, "", first
+    for shelf in shelves[first:] if reading.text else ():
+        if reading.over:
+            following, at = 0, shelf.name
+            break
+        try:
+            following, _ = reading.through(shelf, query, start)
+        except (SondeError, OSError) as e:
+            unread.append((shelf.name, str(e)))
+        if following is not None:
+            at = library.run(shelf.name).name  # asked for, so it stays open until the search goes on
+            break
+        if not library.held(shelf):
+            shelf.close()
+        start, done = 0, done + 1
+    return SearchPage(
+        title="Search in all runs", run="", env=wanted, text=reading.text, hits=reading.hits, read=reading.read,
+        next=following, at=at, query=query, runs=done, of_runs=len(shelves), unread=unread,
+        environments=sorted({str(shelf.env_config["name"]) for shelf in library.runs}),
+    )  # fmt: skip
+
+
+def _place(shelves: Sequence[Shelf], name: str) -> int:
+    """Where a run stands; at first the first."""
+    names = [shelf.name for shelf in shelves]
+    if name and name not in names:
+        raise UserError(f"at: got {name!r}, which is not among the {len(names)} runs here")
+    return names.index(name) if name else 0
+
+
+def _hits(shelf: Shelf, t: Trajectory, text: str) -> Iterator[Hit]:
     """The first place in every act."""
     kind = t.outcome.kind if t.outcome else "error"
-    for turn, seat, said in _said(t):
-        at = said.lower().find(text)
-        if at < 0 or len(said.lower()) != len(said):  # a few letters change their length with their case
-            at = said.find(text)
+    for turn, seat, words in said(t):
+        at = words.lower().find(text)
+        if at < 0 or len(words.lower()) != len(words):  # a few letters change their length with their case
+            at = words.find(text)
         if at >= 0:
             end = at + len(text)
             yield Hit(
+                run=shelf.name, env=str(shelf.env_config["name"]), agent=shelf.agent,
                 id=t.id, index=t.task.index, sample=t.sample, kind=kind, turn=turn, seat=seat,
-                before=pieces(said[max(0, at - AROUND) : at]), found=pieces(said[at:end]),
-                after=pieces(said[end : end + AROUND]),
+                before=pieces(words[max(0, at - AROUND) : at]), found=pieces(words[at:end]),
+                after=pieces(words[end : end + AROUND]),
             )  # fmt: skip
 
 
-def _said(t: Trajectory) -> Iterator[tuple[int, str, str]]:
+def said(t: Trajectory) -> Iterator[tuple[int, str, str]]:
+    """Whatever was said in an episode: the turn, who said it, and the words."""
     for turn, acts in ((0, t.opening), *((turn.index + 1, turn.acts) for turn in t.turns)):
         for act in acts:
             yield turn, act.seat, act.action.text

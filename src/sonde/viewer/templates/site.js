@@ -7,6 +7,7 @@ const root = document.body.dataset.root ?? "";
 
 /** @param {string} path @returns {Promise<string>} */
 async function fetched(path) {
+  if (path.startsWith("#")) return document.getElementById(path.slice(1))?.innerHTML ?? ""; // a page in a folder has it
   const answer = await fetch(path, { headers: { "X-Part": "1" } });
   if (answer.ok) return answer.text();
   const said = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
@@ -66,6 +67,10 @@ document.addEventListener("submit", (event) => {
   if (form.method !== "get") return;
   for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("input[name], select[name]")))
     if (!field.value) field.disabled = true;
+  if (!document.body.hasAttribute("data-folder")) return;
+  event.preventDefault(); // the policy of a page in a folder lets no form be sent, so it is asked for by its address
+  const asked = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(form)]));
+  location.href = `${form.getAttribute("action") ?? ""}?${asked}`;
 });
 
 window.addEventListener("pageshow", () => {
@@ -82,31 +87,6 @@ function picked() {
   button.disabled = n < 2;
   button.textContent = n > 2 ? `report of ${n}` : "compare";
   count.textContent = n ? `${n} picked` : "none picked";
-}
-
-// --- tables that are sorted where they are -------------------------------------------------------------------------------
-
-for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table[data-sortable]")))
-  for (const head of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("thead th[data-sort]"))) {
-    const button = document.createElement("button");
-    button.className = "sort";
-    button.append(...head.childNodes);
-    head.append(button);
-    button.addEventListener("click", () => sortBy(table, head));
-  }
-
-/** By a column, every part of the table on its own: downwards at first, then upwards. @param {HTMLTableElement} table @param {HTMLElement} head */
-function sortBy(table, head) {
-  const heads = [...table.querySelectorAll("thead th")];
-  const column = heads.indexOf(head);
-  const sign = head.getAttribute("aria-sort") === "descending" ? 1 : -1;
-  for (const other of heads) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", sign < 0 ? "descending" : "ascending");
-  const value = (/** @type {HTMLTableRowElement} */ row) => Number(row.cells[column].dataset.value);
-  for (const body of table.tBodies) {
-    const rows = [...body.rows].filter((row) => row.cells[column]); // but those that head a part
-    body.append(...rows.sort((a, b) => sign * (value(a) - value(b))));
-  }
 }
 
 // --- stepping through an episode ---------------------------------------------------------------------------------------

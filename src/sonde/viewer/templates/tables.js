@@ -1,0 +1,134 @@
+// @ts-check
+// Tables that are sorted, filtered and grouped where they are: on pages that no server answers.
+
+/** Of one table. @param {HTMLTableElement} table */
+function sortable(table) {
+  for (const head of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("thead th[data-sort]"))) {
+    const button = document.createElement("button");
+    button.className = "sort";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const first = head.dataset.sort === "up" ? "ascending" : "descending";
+      const other = first === "ascending" ? "descending" : "ascending";
+      const order = head.getAttribute("aria-sort") === first ? other : first;
+      for (const each of table.querySelectorAll("thead th")) each.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", order);
+      sorted(table);
+    });
+  }
+}
+
+/** Puts the rows into the order that a head names, every part of the table on its own. @param {HTMLTableElement} table */
+function sorted(table) {
+  const heads = /** @type {HTMLElement[]} */ ([...table.querySelectorAll("thead th")]);
+  const column = heads.findIndex((head) => head.hasAttribute("aria-sort"));
+  if (column < 0) return;
+  const sign = heads[column].getAttribute("aria-sort") === "ascending" ? 1 : -1;
+  const value = (/** @type {HTMLTableRowElement} */ row) => {
+    const { dataset, textContent } = row.cells[column];
+    return dataset.value === undefined ? textContent?.trim().toLowerCase() ?? "" : Number(dataset.value);
+  };
+  for (const body of table.tBodies) {
+    const rows = [...body.rows].filter((row) => !row.classList.contains("group")); // those head a part
+    const keyed = rows.map((row) => ({ row, key: value(row) }));
+    keyed.sort((a, b) => (a.key < b.key ? -sign : a.key > b.key ? sign : 0));
+    body.append(...keyed.map(({ row }) => row));
+  }
+}
+
+/** Lets a form pick rows of a table: a field's value is to stand among the lines of `data-NAME` of a row; `text` may stand
+ * anywhere in it, `group` parts the rows. What is asked for is kept in the address. @param {HTMLFormElement} form */
+function filtering(form) {
+  const table = /** @type {HTMLTableElement} */ (document.getElementById(form.dataset.filters ?? ""));
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+  const fields = /** @type {(HTMLInputElement | HTMLSelectElement)[]} */ ([...form.elements].filter((e) => e.hasAttribute("name")));
+  const asked = new URLSearchParams(location.search);
+  for (const field of fields) {
+    const value = asked.get(field.name);
+    if (value === null) continue;
+    field.value = value;
+    if (field instanceof HTMLSelectElement && field.value !== value) field.add(new Option(value, value, false, true)); // of no row here
+  }
+
+  const apply = () => {
+    const wanted = fields.filter((field) => field.value).map((field) => /** @type {const} */ ([field.name, field.value]));
+    for (const row of rows) row.hidden = !wanted.every(([name, value]) => name === "group" || fits(row, name, value));
+    parted(table, rows, Object.fromEntries(wanted).group ?? "");
+    const shown = form.querySelector("output");
+    const n = rows.filter((row) => !row.hidden).length;
+    if (shown) shown.textContent = n < rows.length ? `${n.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown` : "";
+    return new URLSearchParams(wanted.map(([name, value]) => [name, value])).toString();
+  };
+  const changed = () => {
+    const query = apply();
+    history.replaceState(null, "", `${location.pathname}${query && "?"}${query}${location.hash}`);
+  };
+  form.addEventListener("input", changed);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    changed();
+  });
+  apply();
+}
+
+/** @param {HTMLTableRowElement} row @param {string} name @param {string} value */
+function fits(row, name, value) {
+  if (name === "text") return (row.dataset.text ?? row.textContent ?? "").toLowerCase().includes(value.toLowerCase());
+  return (row.dataset[name] ?? "").split("\n").includes(value);
+}
+
+/** Puts rows into parts by what `data-NAME` says, each with a head. @param {HTMLTableElement} table
+ * @param {HTMLTableRowElement[]} rows @param {string} name */
+function parted(table, rows, name) {
+  /** @type {Map<string, HTMLTableRowElement[]>} */
+  const parts = new Map();
+  for (const row of rows) {
+    const value = (name && row.dataset[name]) || "";
+    parts.set(value, [...(parts.get(value) ?? []), row]);
+  }
+  for (const body of [...table.tBodies]) body.remove();
+  const order = [...parts].sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
+  for (const [value, of] of order) {
+    const body = table.createTBody();
+    if (value && of.some((row) => !row.hidden)) {
+      const head = document.createElement("th");
+      head.colSpan = table.tHead?.rows[0].cells.length ?? 1;
+      head.scope = "rowgroup";
+      head.textContent = /^\d+$/.test(value) ? `${name} ${value}` : value.replaceAll("_", " ");
+      const row = body.insertRow();
+      row.className = "group";
+      row.append(head);
+    }
+    body.append(...of);
+  }
+  sorted(table);
+}
+
+/** Lets the form around a table lead to the comparison of the two rows that are picked, where there is a page of it.
+ * @param {HTMLFormElement} form */
+function picking(form) {
+  const pairs = /** @type {[string, string][]} */ (JSON.parse(form.dataset.pairs ?? "[]"));
+  const [button, count] = [form.querySelector("button[data-pair]"), form.querySelector("output")];
+  if (!(button instanceof HTMLButtonElement) || !count) return;
+  const pair = () => {
+    const names = new FormData(form).getAll("run");
+    const found = pairs.find((both) => names.length === 2 && names.every((name) => both.includes(String(name))));
+    button.disabled = !found;
+    count.textContent = found || names.length < 2 ? `${names.length || "none"} picked` : "these are not compared in this folder";
+    return found;
+  };
+  form.addEventListener("change", pair);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    const found = pair();
+    if (found) location.href = `compare/${found.map(encodeURIComponent).join("/")}.html`;
+  });
+  addEventListener("pageshow", pair);
+}
+
+for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table[data-sortable]"))) sortable(table);
+for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySelectorAll("form[data-filters]"))) filtering(form);
+for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySelectorAll("form[data-pairs]"))) picking(form);
