@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sonde.core import Env, Frozen, Rng
+from sonde.core import AGENT, Env, Frozen, Rng
 from sonde.rules.arms import Counts, nodes_for, posterior
 
 SKILLS: Mapping[str, float] = Frozen(random=0.25, noisy=0.45, strong=0.30)
@@ -42,3 +42,22 @@ def pulled(counts: Counts) -> tuple[int, ...]:
     alive = [i for i, p in enumerate(best) if p >= 0.1 * best.max()]
     least = min(counts[i][0] for i in alive)
     return tuple(i for i in alive if counts[i][0] == least)
+
+
+def phrases(env: Env[Any]) -> tuple[str, ...]:
+    """What is said again and again in the stories of preset `paprika`: all but the machines and their rewards."""
+    found: dict[str, None] = {}
+    for task in (*env.tasks("train"), env.tasks("test")[0]):
+        state = env.reset(task, Rng(0))
+        parts = env.intro(state, AGENT).split("\n\n")
+        asked = env.step(state, env.say(state.arms[0]), Rng(0)).told[AGENT]
+        last = env.step(state._replace(turn=int(env.spec.max_turns) - 2), env.say(state.arms[0]), Rng(0)).told[AGENT]
+        said = [
+            *parts[:1],
+            *parts[2:],
+            asked[asked.index("Make the next one") :],
+            last.partition("\n")[2],
+            "Tries left",
+        ]
+        found |= dict.fromkeys(line for text in said for line in text.split("\n"))
+    return tuple(filter(None, found))

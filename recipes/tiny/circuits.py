@@ -1,0 +1,87 @@
+"""Teachers of circuit decoding: which probes they make, and which tables they give.
+
+`careless` ones probe anything and give any table; `fitting` ones make no probe twice and give tables that agree with
+what they saw; `careful` ones take one circuit after another, probe where its tables differ most, and give the
+likeliest. Each looks at a circuit alone: what its gates leave for the others is not used, as the reference does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from sonde.core import AGENT, Env, Frozen, Rng
+from sonde.rules import circuits as rules
+
+SKILLS: Mapping[str, float] = Frozen(careless=0.25, fitting=0.45, careful=0.30)
+
+
+def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+    """A teacher of this skill, for one episode."""
+    n, size = int(env.circuits), 1 << int(env.inputs)
+    probes = int(env.spec.max_turns) - 1
+
+    def say(state: Any, rng: Rng) -> str:
+        known = [(asked, table & asked) for asked, table in zip(state.asked, state.tables, strict=True)]
+        if state.turn == probes:
+            tables = tuple(given(env, skill, *one, rng) for one in known)
+            return env.say(rules.tables_answer(tables, env.inputs))
+        c, row = rng.randrange(n), rng.randrange(size)
+        if skill == "fitting":
+            free = [(c, row) for c, (asked, _) in enumerate(known) for row in range(size) if not asked >> row & 1]
+            c, row = free[rng.randrange(len(free))]
+        elif skill == "careful":
+            c = state.turn * n // probes
+            rows = telling(env, *known[c])
+            row = rows[rng.randrange(len(rows))]
+        return env.say(rules.probe_answer(c, row, env.inputs))
+
+    return say
+
+
+def given(env: Env[Any], skill: str, asked: int, seen: int, rng: Rng) -> int:
+    """The table that a teacher of this skill gives for a circuit with these outputs."""
+    left = fitting(env, asked, seen) if skill != "careless" else fitting(env, 0, 0)
+    wanted = [t for t, p in left.items() if skill != "careful" or p == max(left.values())]
+    return wanted[rng.randrange(len(wanted))]
+
+
+@cache
+def telling(env: Env[Any], asked: int, seen: int) -> tuple[int, ...]:
+    """The inputs not asked for whose output is nearest to a fair coin."""
+    left = fitting(env, asked, seen)
+    total = sum(left.values())
+    gap = {
+        row: round(abs(sum(p for t, p in left.items() if t >> row & 1) / total - 0.5), 9)
+        for row in range(1 << int(env.inputs))
+        if not asked >> row & 1
+    }
+    return tuple(row for row, g in gap.items() if g == min(gap.values()))
+
+
+@cache
+def fitting(env: Env[Any], asked: int, seen: int) -> Mapping[int, float]:
+    """The tables of a circuit that have these outputs, with how likely it is to be built, whatever the others are."""
+    return Frozen({table: p for table, p in alone(env).items() if table & asked == seen})
+
+
+@cache
+def alone(env: Env[Any]) -> Mapping[int, float]:
+    """How likely the first circuit is to have each table."""
+    found: dict[int, float] = {}
+    for dealt, p in rules.deals(env.shape, env.gates):
+        for table, q in rules.distribution(env.inputs, dealt[0]).items():
+            found[table] = found.get(table, 0.0) + float(p * q)
+    return Frozen(found)
+
+
+def phrases(env: Env[Any]) -> tuple[str, ...]:
+    """What is said in it again and again: the rules and how the next probe or the tables are asked for."""
+    state = env.reset(env.tasks("train")[0], Rng(0))
+    said, asked = env.intro(state, AGENT).split("\n"), ""
+    while state.turn < int(env.spec.max_turns) - 1:
+        step = env.step(state, env.say("probe 1 000"), Rng(0))
+        state, before, asked = step.state, asked, step.told[AGENT]
+        said += [before[before.index(" Make the next one") :].strip()] if before else []
+    return (*dict.fromkeys(filter(None, said)), asked.partition("\n")[2], "Probes left")
