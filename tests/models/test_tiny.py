@@ -28,19 +28,8 @@ pytest.importorskip("transformers")
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "tiny"
 MODULES = (
-    "vocab",
-    "best_arm",
-    "circuits",
-    "locks",
-    "mazes",
-    "twenty",
-    "games",
-    "corpus",
-    "learn",
-    "gate",
-    "card",
-    "train",
-)
+    "vocab", "best_arm", "circuits", "locks", "mazes", "twenty", "games", "corpus", "learn", "gate", "card", "train",
+)  # fmt: skip
 each_model = pytest.mark.parametrize("model", SHIPPED.values(), ids=SHIPPED)
 
 
