@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from sonde.core import AGENT, Env, Frozen, Rng
+from sonde.core import AGENT, Frozen, Rng
 from sonde.rules import circuits as rules
 
 SKILLS: Mapping[str, float] = Frozen(careless=0.25, fitting=0.45, careful=0.30)
 
 
-def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+def teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     """A teacher of this skill, for one episode."""
     n, size = int(env.circuits), 1 << int(env.inputs)
     probes = int(env.spec.max_turns) - 1
@@ -40,7 +40,7 @@ def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     return say
 
 
-def given(env: Env[Any], skill: str, asked: int, seen: int, rng: Rng) -> int:
+def given(env: Any, skill: str, asked: int, seen: int, rng: Rng) -> int:
     """The table that a teacher of this skill gives for a circuit with these outputs."""
     left = fitting(env, asked, seen) if skill != "careless" else fitting(env, 0, 0)
     wanted = [t for t, p in left.items() if skill != "careful" or p == max(left.values())]
@@ -48,7 +48,7 @@ def given(env: Env[Any], skill: str, asked: int, seen: int, rng: Rng) -> int:
 
 
 @cache
-def telling(env: Env[Any], asked: int, seen: int) -> tuple[int, ...]:
+def telling(env: Any, asked: int, seen: int) -> tuple[int, ...]:
     """The inputs not asked for whose output is nearest to a fair coin."""
     left = fitting(env, asked, seen)
     total = sum(left.values())
@@ -61,22 +61,22 @@ def telling(env: Env[Any], asked: int, seen: int) -> tuple[int, ...]:
 
 
 @cache
-def fitting(env: Env[Any], asked: int, seen: int) -> Mapping[int, float]:
+def fitting(env: Any, asked: int, seen: int) -> Mapping[int, float]:
     """The tables of a circuit that have these outputs, with how likely it is to be built, whatever the others are."""
-    return Frozen({table: p for table, p in alone(env).items() if table & asked == seen})
+    return {table: p for table, p in alone(env).items() if table & asked == seen}
 
 
 @cache
-def alone(env: Env[Any]) -> Mapping[int, float]:
+def alone(env: Any) -> Mapping[int, float]:
     """How likely the first circuit is to have each table."""
     found: dict[int, float] = {}
     for dealt, p in rules.deals(env.shape, env.gates):
         for table, q in rules.distribution(env.inputs, dealt[0]).items():
             found[table] = found.get(table, 0.0) + float(p * q)
-    return Frozen(found)
+    return found
 
 
-def phrases(env: Env[Any]) -> tuple[str, ...]:
+def phrases(env: Any) -> tuple[str, ...]:
     """What is said in it again and again: the rules and how the next probe or the tables are asked for."""
     state = env.reset(env.tasks("train")[0], Rng(0))
     said, asked = env.intro(state, AGENT).split("\n"), ""

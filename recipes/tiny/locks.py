@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sonde.core import AGENT, Env, Frozen, Rng
+from sonde.core import AGENT, Frozen, Rng
 from sonde.rules.symbols import mark
 
 SKILLS: Mapping[str, float] = Frozen(random=0.3, possible=0.4, likeliest=0.3)
@@ -15,7 +15,7 @@ SLIP: Mapping[str, float] = Frozen(random=1.0, possible=0.4, likeliest=0.0)
 """How often a teacher of this skill enters a digit at random instead."""
 
 
-def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+def teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     """A teacher that remembers what it has entered and how that was judged."""
     seen: list[tuple[str, int, str]] = []
     codes, symbols, length = env.codes(), env.symbols, int(env.length)
@@ -44,7 +44,7 @@ def likely(codes: tuple[str, ...], seen: frozenset[tuple[str, int, str]], place:
     return Frozen(found)
 
 
-def phrases(env: Env[Any]) -> tuple[str, ...]:
+def phrases(env: Any) -> tuple[str, ...]:
     """What is said in it again and again: the rules, and all that stands between the numbers of the other messages."""
     state = env.reset(env.task("012"), Rng(0))
     rules, _, first = env.intro(state, AGENT).rpartition("\n\n")
