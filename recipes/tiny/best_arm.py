@@ -45,19 +45,14 @@ def pulled(counts: Counts) -> tuple[int, ...]:
 
 
 def phrases(env: Env[Any]) -> tuple[str, ...]:
-    """What is said again and again in the stories of preset `paprika`: all but the machines and their rewards."""
-    found: dict[str, None] = {}
+    """What is said again and again in the stories of preset `paprika`: all but the names of the machines, which have to
+    be read, and numbers."""
+    found, last = dict.fromkeys(("Reward: 0.", "Reward: 1.", "Tries left:")), int(env.spec.max_turns) - 2
     for task in (*env.tasks("train"), env.tasks("test")[0]):
         state = env.reset(task, Rng(0))
-        parts = env.intro(state, AGENT).split("\n\n")
-        asked = env.step(state, env.say(state.arms[0]), Rng(0)).told[AGENT]
-        last = env.step(state._replace(turn=int(env.spec.max_turns) - 2), env.say(state.arms[0]), Rng(0)).told[AGENT]
-        said = [
-            *parts[:1],
-            *parts[2:],
-            asked[asked.index("Make the next one") :],
-            last.partition("\n")[2],
-            "Tries left",
-        ]
+        parts, arm = env.intro(state, AGENT).split("\n\n"), state.arms[0]
+        pulled, _, asked = env.step(state, env.say(arm), Rng(0)).told[AGENT].partition("\n")
+        _, _, due = env.step(state._replace(turn=last), env.say(arm), Rng(0)).told[AGENT].partition("\n")
+        said = [*parts[:1], *parts[2:], pulled[: pulled.index(arm)].strip(), asked[asked.index(". Make") :], due]
         found |= dict.fromkeys(line for text in said for line in text.split("\n"))
     return tuple(filter(None, found))

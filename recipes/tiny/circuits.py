@@ -77,11 +77,13 @@ def alone(env: Any) -> Mapping[int, float]:
 
 
 def phrases(env: Any) -> tuple[str, ...]:
-    """What is said in it again and again: the rules and how the next probe or the tables are asked for."""
-    state = env.reset(env.tasks("train")[0], Rng(0))
-    said, asked = env.intro(state, AGENT).split("\n"), ""
-    while state.turn < int(env.spec.max_turns) - 1:
-        step = env.step(state, env.say("probe 1 000"), Rng(0))
-        state, before, asked = step.state, asked, step.told[AGENT]
-        said += [before[before.index(" Make the next one") :].strip()] if before else []
-    return (*dict.fromkeys(filter(None, said)), asked.partition("\n")[2], "Probes left")
+    """What is said in it again and again: the rules, probes, outputs, how the next one is asked for, and tables."""
+    state, n = env.reset(env.tasks("train")[0], Rng(0)), int(env.circuits)
+    probes = [rules.probe_answer(c, row, env.inputs) for c in range(n) for row in range(1 << env.inputs)]
+    said = [env.intro(state, AGENT), *map(env.say, probes)]
+    for table in (0, -1):
+        for turn in range(int(env.spec.max_turns) - 1):
+            now = state._replace(tables=(table,) * n, turn=turn)
+            said += [env.step(now, env.say(probe), Rng(0)).told[AGENT] for probe in probes]
+    tables = [f"{c + 1}: {rules.shown(table, env.inputs)}" for c in range(n) for table in alone(env)]
+    return tuple(filter(None, dict.fromkeys([line for text in said for line in text.split("\n")] + tables)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from sonde.core import AGENT, Frozen, Rng
@@ -17,40 +16,38 @@ SLIP: Mapping[str, float] = Frozen(random=1.0, possible=0.4, likeliest=0.0)
 
 def teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     """A teacher that remembers what it has entered and how that was judged."""
-    seen: list[tuple[str, int, str]] = []
-    codes, symbols, length = env.codes(), env.symbols, int(env.length)
+    left = fitting(env)
 
     def say(state: Any, rng: Rng) -> str:
-        place = state.turn % length
-        if rng.random() < SLIP[skill]:
-            digit = symbols[rng.randrange(len(symbols))]
-        else:
-            chances = likely(codes, frozenset(seen), place)
-            wanted = [d for d, p in chances.items() if skill == "possible" or p == max(chances.values())]
-            digit = wanted[rng.randrange(len(wanted))]
-        seen.append((digit, place, mark(state.code, place, digit)))
+        nonlocal left
+        place, slip = state.turn % env.length, rng.random() < SLIP[skill]
+        chances = {d: (left & fitting(env, place, d, "g")).bit_count() for d in env.symbols}
+        least = 0 if slip else max(chances.values()) if skill == "likeliest" else 1
+        wanted = [d for d, n in chances.items() if n >= least]
+        digit = wanted[rng.randrange(len(wanted))]
+        left &= fitting(env, place, digit, mark(state.code, place, digit))
         return env.say(digit)
 
     return say
 
 
-@lru_cache(maxsize=50_000)
-def likely(codes: tuple[str, ...], seen: frozenset[tuple[str, int, str]], place: int) -> Mapping[str, int]:
-    """The digits that the code may have in a place, each with the number of codes that have it there and fit."""
-    found: dict[str, int] = {}
-    for code in codes:
-        if all(mark(code, at, digit) == told for digit, at, told in seen):
-            found[code[place]] = found.get(code[place], 0) + 1
-    return Frozen(found)
+@cache
+def fitting(env: Any, place: int = 0, digit: str = "", told: str = "") -> int:
+    """The codes, as bits, in which a digit in this place is judged so; without a digit all codes."""
+    return sum(1 << i for i, code in enumerate(env.codes()) if not digit or mark(code, place, digit) == told)
 
 
 def phrases(env: Any) -> tuple[str, ...]:
-    """What is said in it again and again: the rules, and all that stands between the numbers of the other messages."""
-    state = env.reset(env.task("012"), Rng(0))
+    """What is said in it again and again: the rules, the digits, how each is judged, and what asks for the next."""
+    state = env.reset(env.tasks("train")[0], Rng(0))
     rules, _, first = env.intro(state, AGENT).rpartition("\n\n")
-    said = [first]
-    for digit in "000119992":  # right, in another place and absent, each before a place and before an attempt
-        step = env.step(state, env.say(digit), Rng(0))
-        state, said = step.state, [*said, step.told[AGENT]]
-    pieces = [piece.strip() for text in said for piece in re.split(r"\d", text)]
-    return tuple(dict.fromkeys(filter(None, [*rules.split("\n"), *pieces])))
+    found = dict.fromkeys([*rules.split("\n"), first, *map(env.say, env.symbols)])
+    around = [*env.symbols, *env.symbols]
+    for i in range(len(env.symbols)):  # codes that have every digit in every place
+        code = "".join(around[i : i + env.length])
+        for turn in range(env.turns):
+            for digit in env.symbols:
+                told = env.step(state._replace(code=code, turn=turn), env.say(digit), Rng(0)).told[AGENT]
+                judged, _, asked = told.partition("\n")
+                found |= dict.fromkeys((judged, asked))
+    return tuple(filter(None, found))
