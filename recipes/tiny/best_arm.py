@@ -1,4 +1,5 @@
-"""Teachers of best-arm identification, `random`, `noisy` and `strong`. They see what the agent is shown, no more."""
+"""Teachers of best-arm identification, `random`, `noisy` and `strong`; and `greedy`, of which a model that has to count
+for itself learns to tell which machine is the best so far. They see what the agent is shown, no more."""
 
 from __future__ import annotations
 
@@ -10,18 +11,20 @@ from sonde.core import AGENT, Env, Frozen, Rng
 from sonde.rules.arms import Counts, nodes_for, posterior
 
 SKILLS: Mapping[str, float] = Frozen(random=0.25, noisy=0.45, strong=0.30)
-SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05)
+SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05, greedy=0.5)
 """How often a teacher of this skill names a machine at random instead."""
 
 
 def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
-    """A teacher that pulls where it has pulled least and decides for the machine most likely to be the best."""
+    """A teacher that pulls where it has pulled least and decides for the machine most likely to be the best; a greedy
+    one pulls that, too."""
     slip, pulls = SLIP[skill], int(env.spec.max_turns) - 1
 
     def say(state: Any, rng: Rng) -> str:
         if rng.random() < slip:
             return env.say(state.arms[rng.randrange(len(state.arms))])
-        wanted = decided(state.counts, pulls) if state.turn == pulls else pulled(state.counts)
+        due = state.turn == pulls or skill == "greedy"
+        wanted = decided(state.counts, pulls) if due else pulled(state.counts)
         return env.say(state.arms[wanted[rng.randrange(len(wanted))]])
 
     return say
@@ -45,14 +48,15 @@ def pulled(counts: Counts) -> tuple[int, ...]:
 
 
 def phrases(env: Env[Any]) -> tuple[str, ...]:
-    """What is said again and again in the stories of preset `paprika`: all but the names of the machines, which have to
-    be read, and numbers."""
-    found, last = dict.fromkeys(("Reward: 0.", "Reward: 1.", "Tries left:")), int(env.spec.max_turns) - 2
+    """What is said again and again in the stories of preset `paprika`: all but numbers."""
+    last = int(env.spec.max_turns) - 2
+    found = dict.fromkeys(["Reward: 0.", "Reward: 1.", *(f"Tries left: {n}" for n in range(last + 1))])
     for task in (*env.tasks("train"), env.tasks("test")[0]):
         state = env.reset(task, Rng(0))
         parts, arm = env.intro(state, AGENT).split("\n\n"), state.arms[0]
         pulled, _, asked = env.step(state, env.say(arm), Rng(0)).told[AGENT].partition("\n")
         _, _, due = env.step(state._replace(turn=last), env.say(arm), Rng(0)).told[AGENT].partition("\n")
-        said = [*parts[:1], *parts[2:], pulled[: pulled.index(arm)].strip(), asked[asked.index(". Make") :], due]
-        found |= dict.fromkeys(line for text in said for line in text.split("\n"))
+        before, _, after = pulled.partition(arm)
+        said = [*parts[:1], *parts[2:], before, after[: after.index("Reward")], asked[asked.index(". Make") :], due]
+        found |= dict.fromkeys([*(line.strip() for text in said for line in text.split("\n")), *state.arms])
     return tuple(filter(None, found))

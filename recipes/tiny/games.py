@@ -167,7 +167,7 @@ def stories_game() -> Game:
         context="full",
         window=512,
         plan=Plan(steps=1800, tokens=2048, half=False),
-        lessons=(Lesson(0.6, Frozen(strong=1.0)), Lesson(0.4, best_arm.SKILLS)),
+        lessons=(Lesson(0.6, Frozen(greedy=1.0)), Lesson(0.4, best_arm.SKILLS)),
         teacher=best_arm.teacher,
         fine=lambda info: info["result"] not in ("invalid", "format"),
         reference="agents:bayes_arm",
