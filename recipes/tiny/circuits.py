@@ -14,7 +14,7 @@ from typing import Any
 from sonde.core import AGENT, Frozen, Rng
 from sonde.rules import circuits as rules
 
-SKILLS: Mapping[str, float] = Frozen(careless=0.25, fitting=0.45, careful=0.30)
+SKILLS: Mapping[str, float] = Frozen(careless=0.3, fitting=0.6, careful=0.1)
 
 
 def teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
