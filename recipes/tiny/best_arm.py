@@ -3,6 +3,7 @@ for itself learns to tell which machine is the best so far. They see what the ag
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -48,15 +49,17 @@ def pulled(counts: Counts) -> tuple[int, ...]:
 
 
 def phrases(env: Env[Any]) -> tuple[str, ...]:
-    """What is said again and again in the stories of preset `paprika`: all but numbers."""
+    """What is said again and again in the stories of preset `paprika`: the rules, every answer, what each may earn, and
+    how the next one is asked for."""
     last = int(env.spec.max_turns) - 2
-    found = dict.fromkeys(["Reward: 0.", "Reward: 1.", *(f"Tries left: {n}" for n in range(last + 1))])
+    found = dict.fromkeys(f"Tries left: {n}" for n in range(last + 1))
     for task in (*env.tasks("train"), env.tasks("test")[0]):
         state = env.reset(task, Rng(0))
-        parts, arm = env.intro(state, AGENT).split("\n\n"), state.arms[0]
-        pulled, _, asked = env.step(state, env.say(arm), Rng(0)).told[AGENT].partition("\n")
-        _, _, due = env.step(state._replace(turn=last), env.say(arm), Rng(0)).told[AGENT].partition("\n")
-        before, _, after = pulled.partition(arm)
-        said = [*parts[:1], *parts[2:], before, after[: after.index("Reward")], asked[asked.index(". Make") :], due]
-        found |= dict.fromkeys([*(line.strip() for text in said for line in text.split("\n")), *state.arms])
-    return tuple(filter(None, found))
+        parts = env.intro(state, AGENT).split("\n\n")
+        said = ["\n".join((*parts[:1], *parts[2:])), *map(env.say, state.arms)]
+        for arm in state.arms:  # whose chance is one half, so that it may pay or not
+            for now in (state._replace(means=(0.5,) * len(state.arms), turn=turn) for turn in (0, last)):
+                said += [step.told[AGENT] for _, step in env.outcomes(now, env.say(arm))]
+        lines = [re.sub(r"^Tries left: \d+", "", line).strip() for text in said for line in text.split("\n")]
+        found |= dict.fromkeys(filter(None, lines))
+    return tuple(found)
