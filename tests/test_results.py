@@ -162,6 +162,8 @@ def test_how_a_model_was_trained_is_told_by_its_folder(tmp_path: Path) -> None:
     model = {"name": "models:hf", "model": str(tmp_path / "model")}
     for one in (model, {"name": "models:cached", "model": model, "path": "c"}):
         assert results._training({"name": "agents:llm", "model": one}) == "sonde train grpo maze"
+    (tmp_path / "model" / "command.txt").write_text("python train.py\n")
+    assert results._training({"name": "agents:llm", "model": model}) == "python train.py", "its own, if it has one"
     for none in ({"name": "agents:random"}, {"model": {"name": "models:hf", "model": "smollm2"}}):
         assert results._training(none) == ""
 
