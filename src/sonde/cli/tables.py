@@ -126,13 +126,15 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
     titles = [_title(e, agent) for e in rows]
     gap = 1 if max(map(len, titles)) <= _LONG else 0  # beside what divides columns; long names leave no room for it
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap, 0, 0), show_edge=False, pad_edge=False)
-    table.add_column("environment", no_wrap=True)
+    table.add_column(
+        "environment", overflow="fold", min_width=max(len(word) for title in titles for word in title.split())
+    )
     if agent:
         table.add_column("agent", overflow="fold", min_width=8)
     names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
     names += [name for name in _IF_ANY if _any(rows, name)]
     for name in names:
-        table.add_column(name, justify="right", no_wrap=" " not in name)
+        table.add_column(name, justify="right", no_wrap=" " not in name, min_width=max(map(len, name.split())))
     for e, title in zip(rows, titles, strict=True):
         table.add_row(title, *([e.label + _star(e)] if agent else []), *(_COLUMNS[name](e) for name in names))
     return table
