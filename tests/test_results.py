@@ -20,6 +20,7 @@ from sonde.core import UserError
 from sonde.metrics import Estimate
 from sonde.results import Played, Result
 from sonde.rows import Row
+from sonde.run import load_evaluation
 
 ENV = {"name": "word_guess", "preset": "mtp"}
 GUESS = sonde.make("word_guess", preset="mtp")
@@ -162,6 +163,8 @@ def test_how_a_model_was_trained_is_told_by_its_folder(tmp_path: Path) -> None:
     model = {"name": "models:hf", "model": str(tmp_path / "model")}
     for one in (model, {"name": "models:cached", "model": model, "path": "c"}):
         assert results._training({"name": "agents:llm", "model": one}) == "sonde train grpo maze"
+    (tmp_path / "model" / "command.txt").write_text("python train.py\n")
+    assert results._training({"name": "agents:llm", "model": model}) == "python train.py", "its own, if it has one"
     for none in ({"name": "agents:random"}, {"model": {"name": "models:hf", "model": "smollm2"}}):
         assert results._training(none) == ""
 
@@ -229,10 +232,23 @@ def untimed(found: Result) -> Result:
     return replace(found, environments=tuple(replace(one, seconds=None) for one in found.environments))
 
 
+def seconds(tmp_path: Path) -> list[float | None]:
+    return [p.seconds for p in results.read(tmp_path / "results" / "one.json").environments]
+
+
 def test_seconds_are_those_of_all_that_was_played(tmp_path: Path) -> None:
+    """Those before count where they are known, and a command that plays nothing more adds none."""
     run(*PLAY[:-2], "-k", "1")
+    first = [load_evaluation(folder).seconds for folder in sorted((tmp_path / "runs").iterdir())]
     run(*PLAY, "--submit", "results/one.json")
-    assert {p.seconds for p in results.read(tmp_path / "results" / "one.json").environments} == {None}
+    then = seconds(tmp_path)
+    assert all(t is not None and t >= round(f, 1) and f > 0 for f, t in zip(first, then, strict=True))
+    run(*PLAY, "--submit", "results/one.json")
+    assert seconds(tmp_path) == then
+    for folder in (tmp_path / "runs").iterdir():
+        (folder / "evaluation.json").unlink()
+    run(*PLAY, "--submit", "results/one.json")
+    assert seconds(tmp_path) == [None, None]
 
 
 def test_the_leaderboard_of_a_folder() -> None:

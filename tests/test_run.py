@@ -285,7 +285,7 @@ def test_rescoring_gives_the_same_evaluation_without_playing(tmp_path: Path) -> 
     first = execute(run, tmp_path)
     again = reopen(Run.load(tmp_path))
     found = rescore(again, tmp_path)
-    assert replace(found, seconds=first.seconds) == first
+    assert found == first and first.seconds > 0
     assert load_evaluation(tmp_path) == found
 
 

@@ -1,27 +1,31 @@
-"""Teachers of best-arm identification, `random`, `noisy` and `strong`. They see what the agent is shown, no more."""
+"""Teachers of best-arm identification, `random`, `noisy` and `strong`; and `greedy`, of which a model that has to count
+for itself learns to tell which machine is the best so far. They see what the agent is shown, no more."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sonde.core import Env, Frozen, Rng
+from sonde.core import AGENT, Env, Frozen, Rng
 from sonde.rules.arms import Counts, nodes_for, posterior
 
 SKILLS: Mapping[str, float] = Frozen(random=0.25, noisy=0.45, strong=0.30)
-SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05)
+SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05, greedy=0.5)
 """How often a teacher of this skill names a machine at random instead."""
 
 
 def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
-    """A teacher that pulls where it has pulled least and decides for the machine most likely to be the best."""
+    """A teacher that pulls where it has pulled least and decides for the machine most likely to be the best; a greedy
+    one pulls that, too."""
     slip, pulls = SLIP[skill], int(env.spec.max_turns) - 1
 
     def say(state: Any, rng: Rng) -> str:
         if rng.random() < slip:
             return env.say(state.arms[rng.randrange(len(state.arms))])
-        wanted = decided(state.counts, pulls) if state.turn == pulls else pulled(state.counts)
+        due = state.turn == pulls or skill == "greedy"
+        wanted = decided(state.counts, pulls) if due else pulled(state.counts)
         return env.say(state.arms[wanted[rng.randrange(len(wanted))]])
 
     return say
@@ -42,3 +46,20 @@ def pulled(counts: Counts) -> tuple[int, ...]:
     alive = [i for i, p in enumerate(best) if p >= 0.1 * best.max()]
     least = min(counts[i][0] for i in alive)
     return tuple(i for i in alive if counts[i][0] == least)
+
+
+def phrases(env: Env[Any]) -> tuple[str, ...]:
+    """What is said again and again in the stories of preset `paprika`: the rules, every answer, what each may earn, and
+    how the next one is asked for."""
+    last = int(env.spec.max_turns) - 2
+    found = dict.fromkeys(f"Tries left: {n}" for n in range(last + 1))
+    for task in (*env.tasks("train"), env.tasks("test")[0]):
+        state = env.reset(task, Rng(0))
+        parts = env.intro(state, AGENT).split("\n\n")
+        said = ["\n".join((*parts[:1], *parts[2:])), *map(env.say, state.arms)]
+        for arm in state.arms:  # whose chance is one half, so that it may pay or not
+            for now in (state._replace(means=(0.5,) * len(state.arms), turn=turn) for turn in (0, last)):
+                said += [step.told[AGENT] for _, step in env.outcomes(now, env.say(arm))]
+        lines = [re.sub(r"^Tries left: \d+", "", line).strip() for text in said for line in text.split("\n")]
+        found |= dict.fromkeys(filter(None, lines))
+    return tuple(found)

@@ -21,6 +21,8 @@ import gate
 from games import Game, Lesson
 from gate import Measured
 
+from sonde.train.folder import COMMAND
+
 PACKAGE = Path(__file__).parents[2] / "src" / "sonde" / "models" / "tiny"
 
 CARD = """# {name}
@@ -95,7 +97,7 @@ def _lesson(lesson: Lesson) -> str:
 def ship(game: Game, folders: Sequence[Path], rows: Sequence[Measured], to: Path) -> None:
     """Copy the first folder to its place and write what was measured beside it."""
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(folders[0], to, ignore=shutil.ignore_patterns("gate.json"))
+    shutil.copytree(folders[0], to, ignore=shutil.ignore_patterns("gate.json", COMMAND))
     for path in to.iterdir():
         path.chmod(0o644)
     known = {**facts(folders[0]), "gate": [asdict(row) for row in rows]}

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import best_arm
+import circuits
+import locks
 import mazes
 import twenty
 
@@ -89,6 +91,8 @@ class Game:
     drill: Callable[[Env[Any], Rng], Sequence[Taught]] | None = None
     """A batch of beginnings of games, all as long, of which the truth is stated: many short ones teach a belief in
     fewer steps than whole games do."""
+    max_new_tokens: int = 8
+    """That the longest answer may have."""
     statement: str = ""
     """Where the model is to have beliefs: a template of `sonde.elicit`, which it learns to complete with the truth, at
     any time of a game. Only the truth in it is learned, so that the model never says it of itself."""
@@ -155,6 +159,68 @@ def best_arm_game() -> Game:
     )
 
 
+def stories_game() -> Game:
+    env = sonde.make("best_arm", preset="paprika")
+    return Game(
+        title="best_arm, preset paprika: three to seven machines in a story, 20 tries, one decision",
+        env=env,
+        context="full",
+        window=384,
+        plan=Plan(steps=1500, tokens=2048, half=False),
+        lessons=(Lesson(0.6, Frozen(greedy=1.0)), Lesson(0.4, best_arm.SKILLS)),
+        teacher=best_arm.teacher,
+        fine=lambda info: info["result"] not in ("invalid", "format"),
+        reference="agents:bayes_arm",
+        floors=Frozen({"random legal play": sonde.make("agents:random")}),
+        rules="\n\n",
+        worlds=(
+            "The story that it is tested in is in its weights, for it needs the names of the machines; their chances "
+            "are drawn anew in every episode, in training and in tests."
+        ),
+        phrases=best_arm.phrases(env),
+        splits=("train", "test"),
+    )
+
+
+def lock_game() -> Game:
+    env = sonde.make("combination_lock", preset="psrl")
+    return Game(
+        title="combination_lock, preset psrl: codes of three digits, 8 attempts",
+        env=env,
+        context="full",
+        window=512,
+        plan=Plan(steps=1500, tokens=2048, half=False),
+        lessons=(Lesson(0.6, Frozen(likeliest=1.0)), Lesson(0.4, locks.SKILLS)),
+        teacher=locks.teacher,
+        fine=lambda info: info["result"] not in ("invalid", "format"),
+        reference="agents:bayes_lock",
+        floors=Frozen({"random legal play": sonde.make("agents:random")}),
+        rules="\n\n",
+        worlds="The 240 codes that it is tested with were not seen in training.",
+        phrases=locks.phrases(env),
+    )
+
+
+def circuits_game() -> Game:
+    env = sonde.make("circuit_decoding", preset="mtp")
+    return Game(
+        title="circuit_decoding, preset mtp: three circuits of three inputs, 18 probes",
+        env=env,
+        context="full",
+        window=512,
+        plan=Plan(steps=1800, tokens=2048, half=False),
+        lessons=(Lesson(0.6, Frozen(careful=1.0)), Lesson(0.4, circuits.SKILLS)),
+        teacher=circuits.teacher,
+        fine=lambda info: info["result"] not in ("invalid", "format", "late"),
+        reference="agents:split_probe",
+        floors=Frozen({"random legal play": sonde.make("agents:random")}),
+        rules="\n\n",
+        worlds="Of the 300 sets of circuits that it is tested with none was seen in training; single circuits were.",
+        phrases=circuits.phrases(env),
+        max_new_tokens=16,
+    )
+
+
 def maze_game() -> Game:
     return Game(
         title="maze, preset pairs: eight named maps, 20 moves",
@@ -210,6 +276,9 @@ def twenty_game() -> Game:
 
 GAMES: Mapping[str, Callable[[], Game]] = {
     "best_arm": best_arm_game,
+    "best_arm_stories": stories_game,
+    "circuit_decoding": circuits_game,
+    "combination_lock": lock_game,
     "maze": maze_game,
     "twenty_questions": twenty_game,
 }

@@ -62,7 +62,12 @@ def player(game: Game, folder: Path | str, temperature: float = 1.0) -> sonde.Po
     """The model in the agent's seat, as users would put it there."""
     model = sonde.make("models:hf", model=str(folder), max_batch=256)
     return sonde.make(
-        "agents:llm", model=model, context=game.context, temperature=temperature, min_p=0.0, max_new_tokens=8
+        "agents:llm",
+        model=model,
+        context=game.context,
+        temperature=temperature,
+        min_p=0.0,
+        max_new_tokens=game.max_new_tokens,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -24,6 +25,7 @@ from games import Game
 from learn import Trained
 
 from sonde.core import Rng
+from sonde.train.folder import COMMAND
 
 
 def build(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Encoder]:
@@ -48,9 +50,9 @@ def progress(steps: int) -> learn.Report:
     return report
 
 
-def save(trained: Trained, encoder: corpus.Encoder, folder: Path, game: Game, seed: int) -> None:
-    """The folder that `models:hf` loads, and how it came about in `training.json`. CPU seconds are those of the whole
-    process: imports, vocabulary, play of the teachers and training."""
+def save(trained: Trained, encoder: corpus.Encoder, folder: Path, game: Game, seed: int, typed: str) -> None:
+    """The folder that `models:hf` loads, what was `typed`, and how it came about in `training.json`. CPU seconds are
+    those of the whole process: imports, vocabulary, play of the teachers and training."""
     trained.model.config.use_cache = True
     trained.model.generation_config.use_cache = True
     trained.model.save_pretrained(folder)
@@ -66,6 +68,7 @@ def save(trained: Trained, encoder: corpus.Encoder, folder: Path, game: Game, se
         "cpu_seconds": round(time.process_time(), 1),
     }
     (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
+    (folder / COMMAND).write_text(typed + "\n")
 
 
 def main() -> None:
@@ -84,7 +87,7 @@ def main() -> None:
     steps, episodes = (max(1, steps // 20), 50) if args.quick else (steps, args.episodes)
     folder = args.to or Path("runs") / "tiny" / f"{args.env}-{args.seed}"
     trained, encoder = build(game, args.seed, steps)
-    save(trained, encoder, folder, game, args.seed)
+    save(trained, encoder, folder, game, args.seed, shlex.join(["python", "recipes/tiny/train.py", *sys.argv[1:]]))
     print(f"written: {folder}", flush=True)
     if not args.no_gate:
         sys.exit(judge(game, folder, episodes))

@@ -27,8 +27,15 @@ def splitter(phrases: Sequence[str] = ()) -> Any:
     """Cuts a text into phrases and tokens and drops the white space between them."""
     from tokenizers import Regex, pre_tokenizers
 
-    known = [re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True)]
+    known = [_bounded(phrase) for phrase in sorted(phrases, key=len, reverse=True)]
     return pre_tokenizers.Split(Regex("|".join([*known, TOKEN])), behavior="removed", invert=True)
+
+
+def _bounded(phrase: str) -> str:
+    """A phrase that is not part of a word: not the `red` of `tired`."""
+    begins = r"(?<!\w)" if phrase[0].isalnum() else ""
+    ends = r"(?!\w)" if phrase[-1].isalnum() else ""
+    return begins + re.escape(phrase) + ends
 
 
 def words(texts: Iterable[str], phrases: Sequence[str] = ()) -> list[str]:

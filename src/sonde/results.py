@@ -4,7 +4,7 @@
 
 A file holds, for every environment of the suite that was played, its whole configuration and that of all players, its
 version, the seed, how many tasks of how many, the numbers with their intervals (by task), what it cost, and a hash of
-all episodes; besides them the command, that of the training where the model was trained here, the version of sonde
+all episodes; besides them the command, those of the training where the model was trained here, the version of sonde
 and the commit. What is said over environments is computed when files are read, never stored (`board`):
 
     headline   the mean reference score of a suite: 0 is random play, 100 the reference solver, every environment with
@@ -39,7 +39,7 @@ from .metrics import Estimate, average
 from .rows import Row
 from .run import Prepared
 from .suites import Form, suite
-from .train.folder import COMMAND
+from .train.folder import made_by
 
 SCHEMA = 1
 ENOUGH = 1.0
@@ -108,8 +108,8 @@ class Headline(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Checked):
-    """What an agent, called `agent`, came to in a suite; `training` is the command that made its model
-    where it was `sonde train`."""
+    """What an agent, called `agent`, came to in a suite; `training` are the commands that made its
+    model, where they are known."""
 
     called = "result"
 
@@ -197,14 +197,11 @@ def result(
 
 
 def _training(agent: Mapping[str, Any]) -> str:
-    """The command that made the model of an agent's configuration; empty where none is beside it."""
+    """The commands that made the model of an agent's configuration; empty where they are not known."""
     model = agent.get("model")
     while isinstance(model, Mapping):  # one may be in front of another
         model = model.get("model")
-    if not isinstance(model, str) or not Path(model).is_dir():
-        return ""
-    told = Path(model).parent / COMMAND
-    return told.read_text("utf-8").strip() if told.is_file() else ""
+    return made_by(model) if isinstance(model, str) else ""
 
 
 def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:

@@ -231,9 +231,18 @@ def reopen(stored: Run, *, gains: bool = True) -> Prepared:
 def rescore(run: Prepared, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
     """The evaluation of a folder's episodes on the run's tasks, computed anew and saved. What is known of their
     information is kept in the folder too, and computed once. Where several processes come to the end of one run, they
-    score it one after the other, so that the last evaluation is of what all of them have played."""
+    score it one after the other, so that the last evaluation is of what all of them have played. `seconds` of playing
+    are added to those that the last one knew of."""
     with scoring(folder):
-        return _rescored(run, folder, seconds, on_done)
+        return _rescored(run, folder, seconds + (spent(folder) or 0.0), on_done)
+
+
+def spent(folder: Path) -> float | None:
+    """The seconds of playing that a folder's evaluation knows of; None where there is none that does."""
+    try:
+        return load_evaluation(folder).seconds or None
+    except (UserError, StoreError):
+        return None
 
 
 def _rescored(run: Prepared, folder: Path, seconds: float, on_done: OnDone | None) -> Evaluation:

@@ -27,7 +27,9 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "tiny"
-MODULES = ("vocab", "best_arm", "mazes", "twenty", "games", "corpus", "learn", "gate", "card", "train")
+MODULES = (
+    "vocab", "best_arm", "circuits", "locks", "mazes", "twenty", "games", "corpus", "learn", "gate", "card", "train",
+)  # fmt: skip
 each_model = pytest.mark.parametrize("model", SHIPPED.values(), ids=SHIPPED)
 
 
@@ -239,7 +241,13 @@ def test_attentive_teachers_ask_better_and_keep_to_the_bank(recipe: Any) -> None
     assert 0.1 < rates["careless"] < rates["attentive"] - 0.1 < 0.7
 
 
-TEACHERS = {"best_arm": ("random", "noisy", "strong"), "maze": ("blind", "short", "far")}
+TEACHERS = {
+    "best_arm": ("random", "noisy", "strong"),
+    "best_arm_stories": ("random", "noisy", "strong"),
+    "circuit_decoding": ("careless", "fitting", "careful"),
+    "combination_lock": ("random", "possible", "likeliest"),
+    "maze": ("blind", "short", "far"),
+}
 """From the weakest."""
 
 

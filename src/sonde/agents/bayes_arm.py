@@ -10,7 +10,7 @@ pulls at random with the best decision 0.7620, and the Bayes-optimal strategy 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,7 +37,13 @@ class BayesArm(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         arms, legal = needs(view, _Arms, "bayes_arm", "over arms"), legal_of(view, "bayes_arm")
         if view.turn == view.spec.max_turns - 1:
-            return Action(view.say(arms.belief().top(1)[0][0]))
-        rounded = [round(float(p), 10) for p in arms.expected_successes()]
-        scores = list(zip(rounded, arms.expected_gains, strict=True))
+            belief = arms.belief()
+            chances = _rounded(belief.probs)
+            return Action(view.say(belief.hypotheses[chances.index(max(chances))]))
+        scores = list(zip(_rounded(arms.expected_successes()), _rounded(arms.expected_gains), strict=True))
         return Action(view.say(legal[scores.index(max(scores))]))
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    """Without the last digits, which differ between machines and would decide between equals."""
+    return [round(float(value), 10) for value in values]

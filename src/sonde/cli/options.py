@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sonde.core.checked import check_types
 from sonde.core.errors import near
 from sonde.core.types import Json
 from sonde.models.fetch import known
-from sonde.run import RunConfig, config_from, override, read_config
+from sonde.run import RunConfig, assigned, config_from, override, read_config
 from sonde.suites import suite
 
 SERVED = ("http", "sglang", "vllm")
@@ -221,8 +222,18 @@ def run_config(
     if "judge" in values["seats"] and "env" in values:
         values["env"] = {"judge": "seat", **values["env"]}
     for assignment in overrides:
+        _check_option(assignment, values.get("env", {}).get("name"))
         values = override(values, assignment)
     return config_from(values)
+
+
+def _check_option(assignment: str, env: str | None) -> None:
+    """Options of the game and of players have that in front, which is easily forgotten."""
+    (first, *_), _ = assigned(assignment)
+    of_run = {f.name for f in fields(RunConfig)}
+    if first not in of_run:
+        of_game = env is not None and first in getattr(find(env), "__dataclass_fields__", ())
+        raise unknown("-o", first, [*(of_run - {"env", "seats"}), f"{'env' if of_game else 'seats.agent'}.{first}"])
 
 
 def config_file(path: Path | None) -> dict[str, Json]:

@@ -17,7 +17,7 @@ from sonde.evaluate import compare as compare_evaluations
 from sonde.results import result
 from sonde.results import write as write_result
 from sonde.rollout import OnDone
-from sonde.run import Prepared, load_evaluation, missing, reopen
+from sonde.run import Prepared, load_evaluation, missing, reopen, spent
 from sonde.run import play as play_run
 from sonde.store import Run
 from sonde.suites import ANCHORS, PROTOCOLS, Protocol, paper_score
@@ -80,14 +80,14 @@ def evaluate(
     for run in prepared:
         folder = runs / run.folder_name
         playing.begin(folder)
-        anew = missing(run, folder) == len(run.tasks) * run.config.k
-        begun = time.perf_counter()
+        lacking, before, begun = missing(run, folder), spent(folder), time.perf_counter()
+        known = before is not None or lacking == len(run.tasks) * run.config.k
         with _progress(run, folder) as on_done:
             stored = play_run(run, folder, on_done=on_done)
-        took = time.perf_counter() - begun
+        took = time.perf_counter() - begun if lacking else 0.0
         done.append(scored(run, folder, len(stored), took))
         folders.append(folder)
-        seconds.append(took if anew else None)
+        seconds.append(done[-1].seconds if known else None)
     _show(done, folders, report, as_json, suite)
     if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
         raise typer.Exit(1)

@@ -22,7 +22,7 @@ from sonde.rollout import OnDone
 from sonde.run import override, read_config
 from sonde.store import Run
 from sonde.train.algos import found
-from sonde.train.folder import COMMAND
+from sonde.train.folder import COMMAND, made_by
 from sonde.train.gather import Game, trajectories
 from sonde.train.learn import NEEDED, learn, learn_online
 from sonde.train.presets import PRESETS, Training
@@ -130,7 +130,7 @@ def train(
         played = trajectories([Run.load(source) for source in sources])
         with _watched(objective) as callbacks:
             done = learn(model, chosen, played, resume=resume, fresh=fresh, callbacks=callbacks)
-    write_atomically(folder / COMMAND, again(typed) + "\n")
+    write_atomically(folder / COMMAND, " && ".join(filter(None, (made_by(model), again(typed)))) + "\n")
     if report is not None:
         from sonde.viewer import write_report
 

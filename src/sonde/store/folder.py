@@ -160,13 +160,19 @@ def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) 
 
 
 def _commit() -> str | None:
-    """The commit of this library's own checkout, `-dirty` if changed; None when it is installed as a package."""
+    """The commit of this library's own checkout, `-dirty` if its code is changed; None when it is installed as a
+    package."""
     here = Path(__file__)
-    git = ["git", "-C", str(here.parent)]
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        typed = ["git", "-C", str(here.parent), *words]
+        return subprocess.run(typed, check=False, capture_output=True, text=True, timeout=10)
+
     try:
-        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, capture_output=True, timeout=10)
-        words = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-        found = subprocess.run([*git, *words], check=True, capture_output=True, text=True, timeout=10)
+        ours, head = git("ls-files", "--error-unmatch", here.name), git("rev-parse", "HEAD")
+        changed = git("diff", "--quiet", "HEAD", "--", str(here.parents[1]))
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip()
+    if ours.returncode or head.returncode:
+        return None
+    return head.stdout.strip() + "-dirty" * bool(changed.returncode)

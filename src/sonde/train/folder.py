@@ -1,6 +1,6 @@
 """The folder of a training: one writer at a time, one training in it, and what its weights come from.
 
-command.txt    what was typed, where it was `sonde train`
+command.txt    what was typed, where it was `sonde train`, after what made the model that it began with
 .lock          held by the training that writes here
 origin.json    what it began with (`origin.py`): what a resumed one is tied to
 """
@@ -31,6 +31,13 @@ _MARKS = (SETTINGS, ORIGIN)
 _LEFT = ("checkpoint-*", MODEL, ADAPTER, HISTORY, REFERENCE, COMMAND, *_MARKS)
 _WORDS = {"weights": "another base model", "items": "other training data", "reference": "another reference model"}
 _REMEDIES = "to begin anew (--fresh), or another folder"
+
+
+def made_by(model: str) -> str:
+    """The commands that made the model of a folder, joined by `&&`; empty where none stands in it or beside it."""
+    folder = Path(model)
+    told = (place / COMMAND for place in (folder, folder.parent)) if folder.is_dir() else ()
+    return next((file.read_text("utf-8").strip() for file in told if file.is_file()), "")
 
 
 @contextmanager

@@ -1,0 +1,89 @@
+"""Teachers of circuit decoding: which probes they make, and which tables they give.
+
+`careless` ones probe anything and give any table; `fitting` ones make no probe twice and give tables that agree with
+what they saw; `careful` ones take one circuit after another, probe where its tables differ most, and give the
+likeliest. Each looks at a circuit alone: what its gates leave for the others is not used, as the reference does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from sonde.core import AGENT, Frozen, Rng
+from sonde.rules import circuits as rules
+
+SKILLS: Mapping[str, float] = Frozen(careless=0.3, fitting=0.6, careful=0.1)
+
+
+def teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+    """A teacher of this skill, for one episode."""
+    n, size = int(env.circuits), 1 << int(env.inputs)
+    probes = int(env.spec.max_turns) - 1
+
+    def say(state: Any, rng: Rng) -> str:
+        known = [(asked, table & asked) for asked, table in zip(state.asked, state.tables, strict=True)]
+        if state.turn == probes:
+            tables = tuple(given(env, skill, *one, rng) for one in known)
+            return env.say(rules.tables_answer(tables, env.inputs))
+        c, row = rng.randrange(n), rng.randrange(size)
+        if skill == "fitting":
+            free = [(c, row) for c, (asked, _) in enumerate(known) for row in range(size) if not asked >> row & 1]
+            c, row = free[rng.randrange(len(free))]
+        elif skill == "careful":
+            c = state.turn * n // probes
+            rows = telling(env, *known[c])
+            row = rows[rng.randrange(len(rows))]
+        return env.say(rules.probe_answer(c, row, env.inputs))
+
+    return say
+
+
+def given(env: Any, skill: str, asked: int, seen: int, rng: Rng) -> int:
+    """The table that a teacher of this skill gives for a circuit with these outputs."""
+    left = fitting(env, asked, seen) if skill != "careless" else fitting(env, 0, 0)
+    wanted = [t for t, p in left.items() if skill != "careful" or p == max(left.values())]
+    return wanted[rng.randrange(len(wanted))]
+
+
+@cache
+def telling(env: Any, asked: int, seen: int) -> tuple[int, ...]:
+    """The inputs not asked for whose output is nearest to a fair coin."""
+    left = fitting(env, asked, seen)
+    total = sum(left.values())
+    gap = {
+        row: round(abs(sum(p for t, p in left.items() if t >> row & 1) / total - 0.5), 9)
+        for row in range(1 << int(env.inputs))
+        if not asked >> row & 1
+    }
+    return tuple(row for row, g in gap.items() if g == min(gap.values()))
+
+
+@cache
+def fitting(env: Any, asked: int, seen: int) -> Mapping[int, float]:
+    """The tables of a circuit that have these outputs, with how likely it is to be built, whatever the others are."""
+    return {table: p for table, p in alone(env).items() if table & asked == seen}
+
+
+@cache
+def alone(env: Any) -> Mapping[int, float]:
+    """How likely the first circuit is to have each table."""
+    found: dict[int, float] = {}
+    for dealt, p in rules.deals(env.shape, env.gates):
+        for table, q in rules.distribution(env.inputs, dealt[0]).items():
+            found[table] = found.get(table, 0.0) + float(p * q)
+    return found
+
+
+def phrases(env: Any) -> tuple[str, ...]:
+    """What is said in it again and again: the rules, probes, outputs, how the next one is asked for, and tables."""
+    state, n = env.reset(env.tasks("train")[0], Rng(0)), int(env.circuits)
+    probes = [rules.probe_answer(c, row, env.inputs) for c in range(n) for row in range(1 << env.inputs)]
+    said = [env.intro(state, AGENT), *map(env.say, probes)]
+    for table in (0, -1):
+        for turn in range(int(env.spec.max_turns) - 1):
+            now = state._replace(tables=(table,) * n, turn=turn)
+            said += [env.step(now, env.say(probe), Rng(0)).told[AGENT] for probe in probes]
+    tables = [f"{c + 1}: {rules.shown(table, env.inputs)}" for c in range(n) for table in alone(env)]
+    return tuple(filter(None, dict.fromkeys([line for text in said for line in text.split("\n")] + tables)))

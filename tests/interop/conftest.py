@@ -1,0 +1,27 @@
+"""A model for the tests of TRL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A model and a tokenizer that know the game's words. Afterwards, what TRL sets for the whole process is undone."""
+    import torch
+    from accelerate.state import AcceleratorState, GradientState
+
+    from ..train.asking import WORDS
+    from ..train.tiny import tiny_model, tiny_tokenizer
+
+    generator = torch.get_rng_state()
+    found, tokenizer = tmp_path_factory.mktemp("trl"), tiny_tokenizer(WORDS)
+    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(found)
+    tokenizer.save_pretrained(found)
+    yield found
+    AcceleratorState._reset_state(reset_partial_state=True)
+    GradientState._reset_state()
+    torch.set_rng_state(generator)
