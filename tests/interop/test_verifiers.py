@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import pytest
 pytest.importorskip("verifiers", reason="needs the extra: pip install 'sonde-rl[verifiers]'")
 
 import asyncio
+
+from verifiers.v1.harnesses.null.harness import CHAT_PROGRAM_SOURCE
 
 import sonde
 from sonde.core import Episode, thaw
@@ -30,12 +33,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::R
 
 
 @pytest.fixture(autouse=True, scope="module")
-def harness() -> None:
-    """Its harnesses are scripts whose packages uv installs when they are first run."""
-    asked = [sys.executable, "-m", "uv", "run", "--no-config", "--no-project", "--with", "openai", "python", "-c", ""]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"uv can install nothing here: {done.stderr[-500:]}")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Its harness is a script whose packages uv installs when it is first run, with this machine's certificates."""
+    script = tmp_path_factory.mktemp("harness") / "chat.py"
+    source = CHAT_PROGRAM_SOURCE
+    script.write_bytes(source.encode() if isinstance(source, str) else source)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("UV_SYSTEM_CERTS", "UV_NATIVE_TLS"):
+            patch.setenv(name, "true")
+        asked = [sys.executable, "-m", "uv", "sync", "--script", str(script), "-q", "--no-config"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"uv cannot install here what the harness of verifiers needs: {done.stderr[-500:]}")
+        yield
 
 
 @pytest.fixture(autouse=True)
