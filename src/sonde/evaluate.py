@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import curves, labels, metrics, reference, replies
-from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build, identity
+from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity
 from .core.checked import checked
 from .core.types import Json
 from .metrics import Estimate, MeanAt
@@ -272,7 +272,7 @@ def evaluate(
     twice = [key for key, n in Counter((t.task.id, t.sample) for t in found).items() if n > 1]
     if twice:
         raise UserError(f"evaluate: got sample {twice[0][1]} of task {twice[0][0]} more than once, allowed: once")
-    env: Env[Any] = build(first.env)
+    env: Env[Any] = build_recorded(first.env)
     per_task = Counter(t.task.id for t in found)
     return summarise(
         env,
@@ -324,7 +324,7 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         raise UserError("compare: the two evaluations share no task")
 
     tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
-    limit, scores = a.max_turns, reference.returns(build(a.env).spec)
+    limit, scores = a.max_turns, reference.returns(build_recorded(a.env).spec)
 
     def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds) -> Estimate:
         rows_a, rows_b = (table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True))

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from . import metrics, reference
-from .core import AGENT, Env, SondeError, UserError, build, content_hash, invalid, make
+from .core import AGENT, Env, SondeError, UserError, build_recorded, content_hash, invalid, make
 from .core.checked import Checked
 from .core.extras import DISTRIBUTION
 from .core.folders import write_atomically
@@ -296,7 +296,7 @@ def stale(result: Result) -> list[str]:
 def _stale(played: Played) -> str:
     name = " ".join(played.form)
     try:
-        env: Env[Any] = build(played.env)
+        env: Env[Any] = build_recorded(played.env)
     except SondeError as e:
         return f"{name}: {e}"
     if env.spec.version != played.version:

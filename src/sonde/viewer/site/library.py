@@ -17,19 +17,17 @@ from threading import RLock
 from typing import Any
 
 from sonde import believed
-from sonde.core import Env, SondeError, Trajectory, UserError, build, content_hash
+from sonde.core import Env, SondeError, Trajectory, UserError, build_recorded, content_hash
 from sonde.core.types import Json
 from sonde.labels import label
 from sonde.run import EVALUATION
 from sonde.store import Run, StoreWarning, annotation_names
-from sonde.store.folder import CONFIG, read_config
+from sonde.store.folder import CONFIG, DEEP, read_config
 from sonde.store.index import logs
 
 from ..histories import HISTORY
 from .kept import Kept
 
-DEEP = 5
-"""Folders below a place that are looked into."""
 OPEN = 8
 """Runs whose index is held in memory at a time; of 100,000 episodes each takes 50 MB."""
 FRESH = 60.0
@@ -61,7 +59,7 @@ class Shelf:
     @cached_property
     def env(self) -> Env[Any]:
         """As it is now; it may be another version than the one that was played."""
-        return build(self.env_config)
+        return build_recorded(self.env_config)
 
     @property
     def env_config(self) -> Mapping[str, Json]:
