@@ -301,8 +301,8 @@ def load_evaluation(folder: Path) -> Evaluation:
         raise UserError(f"{folder}: no {EVALUATION}; was the run finished? `sonde rescore {folder}` writes it")
     try:
         return Evaluation.from_json(orjson.loads(path.read_bytes()))
-    except (AttributeError, KeyError, TypeError, orjson.JSONDecodeError) as e:
-        raise StoreError(f"{path}: not an evaluation ({e!r}); `sonde rescore {folder}` after removing it") from e
+    except ValueError as e:  # not JSON, or not an evaluation
+        raise StoreError(f"{path}: not an evaluation ({e}); `sonde rescore {folder}` after removing it") from e
 
 
 READERS: Mapping[str, Callable[[str], Json]] = {

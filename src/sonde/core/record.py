@@ -7,12 +7,14 @@ states, views and posteriors are not, because `Episode.replay` restores them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .errors import ReplayError
+from .checked import check_arguments, check_value
+from .errors import ReplayError, UserError, invalid, unknown
 from .frozen import frozen
+from .reading import read_as
 from .types import EMPTY, Act, Action, Completion, Json, Outcome, Task, Turn, Usage
 
 SCHEMA = 2
@@ -76,14 +78,13 @@ class Trajectory:
         """The trajectory of a record. Raises `ReplayError` for what is none, naming the field."""
         try:
             return cls._read(data)
-        except (LookupError, TypeError, ValueError, AttributeError) as e:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
             named = f"trajectory {data['id']}" if isinstance(data, Mapping) and "id" in data else "trajectory"  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ReplayError(f"{named}: no record that this sonde reads: {type(e).__name__}: {e}") from e
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Trajectory:
-        if data["schema"] > SCHEMA:
-            raise ReplayError(f"trajectory schema {data['schema']} is newer than this sonde's {SCHEMA}")
+        check_record(data)
         turns = tuple(Turn(i, tuple(map(_act_from_json, acts))) for i, acts in enumerate(data["turns"]))
         values: dict[str, Any] = {
             **data,
@@ -98,6 +99,62 @@ class Trajectory:
         """The canonical form for comparing runs: usage, which depends on caches and batching, set to zero."""
         turns = tuple(Turn(t.index, tuple(map(_plain_act, t.acts))) for t in self.turns)
         return replace(self, turns=turns, opening=tuple(map(_plain_act, self.opening)))
+
+
+def check_record(data: Any) -> None:
+    """Raise `UserError` naming the first field of a record's JSON form that is missing, unknown or of a wrong type, and
+    `ReplayError` for one that a newer sonde wrote."""
+    _check_row("record", data, _RECORD)
+    if data["schema"] > SCHEMA:
+        raise ReplayError(f"trajectory schema {data['schema']} is newer than this sonde's {SCHEMA}")
+    for name, most in _BOUNDS.items():
+        if not 0 <= data[name] < most:
+            raise invalid(f"record: {name}", data[name], f"0 to {most - 1}")
+    for where, config in {
+        "env": data["env"],
+        **{f"policies.{seat}": p for seat, p in data["policies"].items()},
+    }.items():
+        if not isinstance(config.get("name"), str):
+            raise invalid(f"record: {where}.name", config.get("name"), "text")
+    for place, acts in [("opening", data["opening"]), *((f"turns[{i}]", acts) for i, acts in enumerate(data["turns"]))]:
+        _check_acts(f"record: {place}", acts)
+    if data["outcome"] is not None:
+        read_as(Outcome, data["outcome"], "record: outcome")
+
+
+def _check_acts(where: str, acts: Sequence[Any]) -> None:
+    for i, act in enumerate(acts):
+        _check_row(f"{where}[{i}]", act, _ACT)
+        for completion in act.get("completions", ()):
+            check_value(f"{where}[{i}]: usage", tuple[int, int, int], completion.get("usage"))
+
+
+def _check_row(where: str, row: Any, fields: Mapping[str, tuple[bool, Any]]) -> None:
+    check_value(where, Mapping[str, Any], row)
+    for name, (required, hint) in fields.items():
+        if name in row:
+            check_value(f"{where}: {name}", hint, row[name])
+        elif required:
+            raise UserError(f"{where}: missing {name}")
+    if other := next((name for name in row if name not in fields), None):
+        raise unknown(where, other, fields)
+
+
+_Rows = tuple[Mapping[str, Any], ...]
+_RECORD: Mapping[str, tuple[bool, Any]] = {
+    "schema": (True, int), "id": (True, str), "group": (True, str), "env": (True, Mapping[str, Any]),
+    "version": (True, str), "task": (True, Mapping[str, Any]), "seed": (True, int), "sample": (True, int),
+    "opening": (True, _Rows), "turns": (True, tuple[_Rows, ...]), "outcome": (True, Mapping[str, Any] | None),
+    "policies": (True, Mapping[str, Mapping[str, Any]]), "privileged": (True, bool), "error": (True, str),
+    "tags": (True, Mapping[str, str]),
+}  # fmt: skip
+_ACT: Mapping[str, tuple[bool, Any]] = {
+    "seat": (True, str), "text": (True, str), "told": (True, Mapping[str, str]),
+    "rewards": (False, Mapping[str, float]), "info": (False, Mapping[str, Any]), "memory": (False, Any),
+    "completions": (False, _Rows),
+}  # fmt: skip
+"""The fields of a record, and of an act in it: whether each must be there, and its type."""
+_BOUNDS = {"seed": 2**64, "sample": 2**31}
 
 
 def _plain_act(act: Act) -> Act:
@@ -147,4 +204,5 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
 def _completion_from_json(row: Mapping[str, Any]) -> Completion:
     packed: dict[str, Any] = {"ids": array("i", row["ids"]), "logprobs": array("f", row["logprobs"])}
     packed |= {"prompt_ids": array("i", row["prompt_ids"]), "usage": Usage(*row["usage"])}
+    check_arguments("completion", Completion, {**row, **packed})
     return Completion(**{**row, **packed})
