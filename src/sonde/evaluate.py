@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import curves, labels, metrics, reference, replies
-from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity
+from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
 from .core.checked import checked
 from .core.reading import read_as
 from .core.types import Json
@@ -102,6 +102,9 @@ class Evaluation:
         for name, known, wanted in (("metrics", found.metrics, METRICS), ("kinds", found.kinds, KINDS)):
             if missing := [one for one in wanted if one not in known]:
                 raise UserError(f"evaluation.{name}: missing {', '.join(missing)}")
+        for name, config in (("env", found.env), *([("agent", found.agent)] if found.agent else [])):
+            if not isinstance(config.get("name"), str):
+                raise invalid(f"evaluation.{name}.name", config.get("name"), "text")
         return found
 
 

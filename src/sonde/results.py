@@ -75,6 +75,9 @@ class Played(Checked):
     episodes: str
 
     def __post_init__(self) -> None:
+        for name in ("name", "preset"):
+            if not isinstance(self.env.get(name), str):
+                raise invalid(f"result: env.{name}", self.env.get(name), "text")
         if sorted(self.metrics) != sorted(METRICS):
             raise invalid("result: metrics", ", ".join(self.metrics), ", ".join(METRICS))
         if not 1 <= self.tasks <= self.of:

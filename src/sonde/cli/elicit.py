@@ -127,7 +127,7 @@ class _Episodes:
     def agent(self) -> Mapping[str, Json]:
         """The configuration of the agent that played, as far as a seat is made of it."""
         config = dict(next(iter(self)).policies.get(AGENT, {}))
-        check_recorded({name: value for name, value in config.items() if name != "model"})
+        check_recorded([value for name, value in config.items() if name != "model"])
         return {k: v for k, v in config.items() if k != "fingerprint"}
 
 

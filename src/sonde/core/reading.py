@@ -77,8 +77,8 @@ def _read_mapping(item: Any, hint: Any) -> Reader:
 
 def _read_fields(cls: type) -> Reader:
     """Of a dataclass or named tuple; the latter also stands in JSON as a list of its fields."""
-    hints = hints_of(cls)
     names: Sequence[str] = getattr(cls, "_fields", ()) or [f.name for f in dataclasses.fields(cls) if f.init]
+    hints = {name: hints_of(cls)[name] for name in names}
     required = _required(cls)
 
     def read(value: Any, where: str) -> Any:
@@ -89,8 +89,8 @@ def _read_fields(cls: type) -> Reader:
         rows = cast("Mapping[Any, Any]", value)
         if missing := [name for name in names if name in required and name not in rows]:
             raise UserError(f"{where}: missing {', '.join(missing)}")
-        if other := next((name for name in rows if name not in names), None):
-            raise unknown(where, other, names)
+        if not rows.keys() <= hints.keys():
+            raise unknown(where, next(name for name in rows if name not in hints), names)
         return cls(**{name: _reader(hints[name])(one, f"{where}.{name}") for name, one in rows.items()})
 
     return read

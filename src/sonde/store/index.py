@@ -127,9 +127,7 @@ WHERE (excluded.error = '') > (error = '')
 
 
 def entry(data: Mapping[str, Any]) -> Entry:
-    """What the index will know of a trajectory, from its JSON form. Raises `ValueError` for what is no record."""
-    check_record(data)
-    Task.from_json(data["task"])
+    """What the index will know of a trajectory, from its JSON form."""
     task, outcome = data["task"], data["outcome"]
     kind = score = truncated = success = None
     if outcome is not None:
@@ -344,7 +342,10 @@ def _entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
     rows, damage, length = [], [frame.damage] if frame.damage else [], frame.end - frame.start
     for line, text in enumerate(frame.lines):
         try:
-            found = entry(loads(text))._replace(log=log, at=frame.start, length=length, line=line)
+            data = loads(text)
+            check_record(data)
+            Task.from_json(data["task"])
+            found = entry(data)._replace(log=log, at=frame.start, length=length, line=line)
             rows.append([_cell(value) for value in found])
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, SondeError) as e:
             damage.append(f"damaged at byte {frame.start} (line {line}: {e}); 1 record is left out")

@@ -56,7 +56,8 @@ class Kept:
         return {row.trajectory: row for row in self._whole.rows} if self._whole else {}
 
     def row(self, trajectory: str, index: int) -> Row | None:
-        """What an episode of the task with this index came to; None for one that was not evaluated."""
+        """What an episode of the task with this index came to; None for one that was not evaluated, or whose numbers do
+        not read."""
         if self._whole is not None:
             return self._rows.get(trajectory)
         at = self._data.find(f'"trajectory": "{trajectory}"'.encode(), self._first(index), self._first(index + 1))
@@ -65,8 +66,8 @@ class Kept:
         begin, end = self._data.rfind(b"\n    {", 0, at), self._data.find(b"\n    }", at)
         try:
             return read_as(Row, orjson.loads(self._data[begin : end + 6]), "row")
-        except ValueError as e:
-            raise self._damaged(e) from e
+        except ValueError:
+            return None
 
     def _first(self, index: int) -> int:
         """Where the rows of tasks from this index on begin: by halves, as they are in order."""

@@ -17,7 +17,7 @@ from threading import RLock
 from typing import Any
 
 from sonde import believed
-from sonde.core import Env, SondeError, Trajectory, UserError, build_recorded, content_hash
+from sonde.core import Env, SondeError, StoreError, Trajectory, UserError, build_recorded, content_hash
 from sonde.core.types import Json
 from sonde.labels import label
 from sonde.run import EVALUATION
@@ -120,10 +120,23 @@ class Shelf:
 
     @property
     def evaluation(self) -> Kept | None:
-        """None where the run was not evaluated."""
+        """None where the run was not evaluated, or where that does not read."""
+        return self.once("evaluation", self._read_evaluation)[0]
+
+    @property
+    def evaluation_damage(self) -> str:
+        """Why the evaluation does not read; empty where it does, or where there is none."""
+        return self.once("evaluation", self._read_evaluation)[1]
+
+    def _read_evaluation(self) -> tuple[Kept | None, str]:
         if not (self.folder / EVALUATION).is_file():
-            return None
-        return self.once("evaluation", lambda: Kept(self.folder))
+            return None, ""
+        try:
+            kept = Kept(self.folder)
+            _ = kept.summary
+        except (UserError, StoreError) as e:
+            return None, str(e)
+        return kept, ""
 
     @property
     def beliefs(self) -> believed.Notes:
