@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import metrics
-from .core import AGENT, Env, Episode, Message, Outcome, Policy, Trajectory, UserError, build
+from .core import AGENT, Env, Episode, Message, Outcome, Policy, Trajectory, UserError, build_recorded
 from .core.sync import run_sync
 from .core.types import Json
 from .metrics import Estimate
@@ -66,7 +66,7 @@ def audit(trajectories: Iterable[Trajectory], judge: Policy | None = None, *, co
     found = list(trajectories)
     if not found:
         raise UserError("audit: got no trajectories, allowed: at least one")
-    env: Env[Any] = build(found[0].env)
+    env: Env[Any] = build_recorded(found[0].env)
     if not isinstance(env, Dialogue):
         raise UserError(f"audit: {env.name} has no user whose word could be judged again")
     rows = run_sync(_all(env, found, judge, concurrency))

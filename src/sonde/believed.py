@@ -191,7 +191,7 @@ def _exact(env: Env[Any], trajectory: Trajectory, texts: Sequence[str], n: int) 
     *_, end = Episode.stages(env, trajectory)
     hypothesis = env.hypothesis(end.state)
     rows, entropy, of_truth = [], [], []
-    for turn in (None, *trajectory.turns)[:n]:
+    for turn in (None, *end.turns)[:n]:
         known = known if turn is None else known.observe(by_rules(turn))
         mass = dict.fromkeys(texts, 0.0)
         if texts:

@@ -38,7 +38,7 @@ ByTask = Mapping[str, Sequence[Played]]
 
 def called(trajectory: Trajectory) -> dict[str, tuple[int, ...]]:
     """The turns, from 0, that the environment called invalid or repeated; without the names that it never used."""
-    told = [{turn.info.get("result"), turn.info.get("answer")} for turn in trajectory.turns]
+    told = [(turn.info.get("result"), turn.info.get("answer")) for turn in trajectory.turns]
     found = {name: tuple(t for t, words in enumerate(told) if name in words) for name in CALLED}
     return {name: turns for name, turns in found.items() if turns}
 

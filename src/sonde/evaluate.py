@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from . import curves, labels, metrics, reference, replies
-from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build, identity
+from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
 from .core.checked import checked
+from .core.reading import read_as
 from .core.types import Json
 from .metrics import Estimate, MeanAt
 from .rollout import OnDone
@@ -31,6 +32,11 @@ UNPLAYED = ("format", "error")
 """Kinds of episodes that broke off. Like missing ones they get the worst score, whatever they had earned: where every
 turn costs, breaking off early must not pay."""
 
+METRICS = (
+    "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
+    "efficiency", *curves.CALLED, *replies.SHARES, "by_model", "tokens",
+)  # fmt: skip
+"""What every evaluation has, beside pass@1 to pass@k."""
 MACRO = ("success", "score", "reference_score")
 """The metrics that `macro` averages over environments."""
 
@@ -87,20 +93,19 @@ class Evaluation:
         return asdict(replace(self, rows=()))
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Evaluation:
-        if (schema := data.get("schema", 0)) != SCHEMA:
+    def from_json(cls, data: Any) -> Evaluation:
+        """The evaluation of a file. Raises `UserError` naming the field that is missing, unknown or of a wrong type."""
+        schema = data.get("schema", 0) if isinstance(data, Mapping) else type(data).__name__
+        if schema != SCHEMA:
             raise UserError(f"evaluation: got schema {schema}, allowed: {SCHEMA}; `sonde rescore` after removing it")
-        rows = tuple(Row.from_json(row) for row in data["rows"])
-        found = {name: value and Estimate(**value) for name, value in data["metrics"].items()}
-        entropy = None if data["entropy"] is None else tuple(data["entropy"])
-        mean_at = data["mean_at"] and MeanAt(**data["mean_at"])
-        curves = {"within": _curve(data["within"]), "wasted": {k: _curve(v) for k, v in data["wasted"].items()}}
-        plain = {**data, **curves, "mean_at": mean_at, "notes": tuple(data["notes"])}
-        return cls(**{**plain, "rows": rows, "metrics": found, "entropy": entropy})
-
-
-def _curve(points: Sequence[Mapping[str, Any]]) -> tuple[Estimate, ...]:
-    return tuple(Estimate(**point) for point in points)
+        found = read_as(cls, data, "evaluation")
+        for name, known, wanted in (("metrics", found.metrics, METRICS), ("kinds", found.kinds, KINDS)):
+            if missing := [one for one in wanted if one not in known]:
+                raise UserError(f"evaluation.{name}: missing {', '.join(missing)}")
+        for name, config in (("env", found.env), *([("agent", found.agent)] if found.agent else [])):
+            if not isinstance(config.get("name"), str):
+                raise invalid(f"evaluation.{name}.name", config.get("name"), "text")
+        return found
 
 
 def rows_of(
@@ -272,7 +277,7 @@ def evaluate(
     twice = [key for key, n in Counter((t.task.id, t.sample) for t in found).items() if n > 1]
     if twice:
         raise UserError(f"evaluate: got sample {twice[0][1]} of task {twice[0][0]} more than once, allowed: once")
-    env: Env[Any] = build(first.env)
+    env: Env[Any] = build_recorded(first.env)
     per_task = Counter(t.task.id for t in found)
     return summarise(
         env,
@@ -324,7 +329,7 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         raise UserError("compare: the two evaluations share no task")
 
     tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
-    limit, scores = a.max_turns, reference.returns(build(a.env).spec)
+    limit, scores = a.max_turns, reference.returns(build_recorded(a.env).spec)
 
     def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds) -> Estimate:
         rows_a, rows_b = (table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True))

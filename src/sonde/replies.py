@@ -76,6 +76,10 @@ def _only_thought(c: Completion) -> bool:
     return bool(c.reasoning or reasoning) and not text.strip()
 
 
+SHARES = ("cut", "reasoning_only")
+"""The metrics of `shares`."""
+
+
 def shares(by_task: Mapping[str, Sequence[Counted]]) -> dict[str, list[list[float]]]:
     """Per task and episode, whether a reply was cut, and whether one held nothing but reasoning."""
     played = [rows for rows in by_task.values() if rows]

@@ -29,10 +29,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from . import metrics, reference
-from .core import AGENT, Env, SondeError, UserError, build, content_hash, invalid, make
+from .core import AGENT, Env, SondeError, UserError, build_recorded, content_hash, invalid, make
 from .core.checked import Checked
 from .core.extras import DISTRIBUTION
 from .core.folders import write_atomically
+from .core.reading import read_as
 from .core.types import Json
 from .evaluate import Evaluation
 from .metrics import Estimate, average
@@ -68,17 +69,17 @@ class Played(Checked):
     of: int
     privileged: bool
     kinds: Mapping[str, int]
-    metrics: Mapping[str, Any]
+    metrics: Mapping[str, Estimate | None]
     tokens: int
     seconds: float | None
     episodes: str
 
     def __post_init__(self) -> None:
+        for name in ("name", "preset"):
+            if not isinstance(self.env.get(name), str):
+                raise invalid(f"result: env.{name}", self.env.get(name), "text")
         if sorted(self.metrics) != sorted(METRICS):
             raise invalid("result: metrics", ", ".join(self.metrics), ", ".join(METRICS))
-        for name, value in self.metrics.items():
-            if value is not None and not isinstance(value, Estimate):
-                raise invalid(f"result: metrics: {name}", value, "mean, low, high and n, or null")
         if not 1 <= self.tasks <= self.of:
             raise invalid("result: tasks", self.tasks, f"1 to {self.of}")
         if sum(self.kinds.values()) != self.tasks * self.k:
@@ -278,14 +279,9 @@ def read(path: Path) -> Result:
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             got = data.get("schema") if isinstance(data, dict) else type(data).__name__
             raise invalid("schema", got, SCHEMA)
-        return Result(**{**data, "environments": tuple(_read(one) for one in data.get("environments", ()))})
-    except (UserError, TypeError, AttributeError, KeyError, orjson.JSONDecodeError) as e:
+        return read_as(Result, data, "result")
+    except ValueError as e:  # not JSON, or not a result
         raise UserError(f"{path}: not a result of `sonde eval --submit`: {e}") from None
-
-
-def _read(data: Mapping[str, Any]) -> Played:
-    found = {name: None if value is None else Estimate(**value) for name, value in data["metrics"].items()}
-    return Played(**{**data, "metrics": found})
 
 
 def stale(result: Result) -> list[str]:
@@ -296,7 +292,7 @@ def stale(result: Result) -> list[str]:
 def _stale(played: Played) -> str:
     name = " ".join(played.form)
     try:
-        env: Env[Any] = build(played.env)
+        env: Env[Any] = build_recorded(played.env)
     except SondeError as e:
         return f"{name}: {e}"
     if env.spec.version != played.version:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from . import curves
 from .core import AGENT, Gain, Trajectory, UserError
@@ -43,14 +42,6 @@ class Row:
     @property
     def win(self) -> bool:
         return self.kind == "win"
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Row:
-        gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
-        entropy = None if row["entropy"] is None else tuple(row["entropy"])
-        called = {name: tuple(turns) for name, turns in row["called"].items()}
-        counts = {"replies": Replies(**row["replies"]), "shared": Shared(**row.get("shared", {}))}
-        return cls(**{**row, "gains": gains, "entropy": entropy, "called": called, **counts})
 
 
 def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:

@@ -35,6 +35,7 @@ from .core import (
     Trajectory,
     UserError,
     build,
+    build_recorded,
     content_hash,
     identity,
     invalid,
@@ -150,12 +151,14 @@ class Prepared:
 
 
 @checked
-def prepare(config: RunConfig) -> Prepared:
-    """Build environment and policies and pick the tasks; every mistake in the configuration shows here."""
-    env = build(config.env)
+def prepare(config: RunConfig, *, recorded: bool = False) -> Prepared:
+    """Build environment and policies and pick the tasks; every mistake in the configuration shows here. For one that
+    was `recorded`, maybe by somebody else, nothing is imported or asked (`core.registry.build_recorded`)."""
+    make_from = build_recorded if recorded else build
+    env = make_from(config.env)
     if not isinstance(env, Env):
         raise UserError(f"env: {config.env['name']!r} is not an environment")
-    policies = seated(env, {seat: build(policy) for seat, policy in config.seats.items()})
+    policies = seated(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
     for seat, policy in policies.items():
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"seats.{seat}: {config.seats[seat]['name']!r} is not a policy")
@@ -225,7 +228,7 @@ def reopen(stored: Run, *, gains: bool = True) -> Prepared:
         extent = {"k": 1 + max(e.sample for e in known), "n_tasks": 1 + max(e.task_index for e in known)}
     else:
         raise UserError(f"{stored.folder}: no episodes")
-    return prepare(config_from({**config, **extent, "gains": gains}))
+    return prepare(config_from({**config, **extent, "gains": gains}), recorded=True)
 
 
 def rescore(run: Prepared, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
@@ -298,8 +301,8 @@ def load_evaluation(folder: Path) -> Evaluation:
         raise UserError(f"{folder}: no {EVALUATION}; was the run finished? `sonde rescore {folder}` writes it")
     try:
         return Evaluation.from_json(orjson.loads(path.read_bytes()))
-    except (AttributeError, KeyError, TypeError, orjson.JSONDecodeError) as e:
-        raise StoreError(f"{path}: not an evaluation ({e!r}); `sonde rescore {folder}` after removing it") from e
+    except ValueError as e:  # not JSON, or not an evaluation
+        raise StoreError(f"{path}: not an evaluation ({e}); `sonde rescore {folder}` after removing it") from e
 
 
 READERS: Mapping[str, Callable[[str], Json]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from sonde.beliefs import split
 from sonde.elicit import ANSWER, Elicitation, Elicited
 from sonde.run import config_from, execute, prepare
 from sonde.store import Run
+from sonde.store.folder import describe
 from sonde.viewer import write_report
 from sonde.viewer.convictions import beside
 
@@ -98,8 +100,9 @@ def test_beliefs_of_one_agent_are_told_apart_by_how_they_were_elicited(tmp_path:
 def test_a_run_on_an_older_environment_has_no_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = played(tmp_path)
     elicited(folder)
-    config = (folder / "config.json").read_text()
-    (folder / "config.json").write_text(config.replace('"version": "1"', '"version": "0"'))
+    saved = json.loads((folder / "config.json").read_text())
+    config = {**saved["config"], "version": "0"}
+    (folder / "config.json").write_text(json.dumps(describe(config)))
     assert HEADING not in page(folder)
 
 

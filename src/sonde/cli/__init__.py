@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from pathlib import Path
 from typing import NoReturn, TextIO
 
 import typer
@@ -26,7 +25,6 @@ def main() -> None:
     """Entry point of the `sonde` command."""
     from .app import app
 
-    sys.path.append(str(Path.cwd()))  # so that `--agent mine:Player` finds mine.py here
     warnings.showwarning = _warn
     try:
         status = app(standalone_mode=False)

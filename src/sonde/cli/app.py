@@ -12,7 +12,7 @@ import typer
 from sonde import __version__
 from sonde.core import AGENT, Episode, build, invalid, names, unknown
 from sonde.core.config import KINDS
-from sonde.core.registry import summary
+from sonde.core.registry import check_recorded, summary
 from sonde.core.types import Kind
 
 from . import dataset, tables
@@ -30,9 +30,13 @@ from .shared import (
     SeedOpt,
     SplitOpt,
     TemperatureOpt,
+    TrustOpt,
     UserOpt,
     UserUrlOpt,
     completing,
+    find_runs,
+    import_from_here,
+    trust_runs,
 )
 from .terminal import out
 from .train import paprika, train
@@ -55,11 +59,19 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+FROM_HERE = ("dataset", "eval", "paprika", "play", "rollout", "train")
+"""Commands whose options may name modules of the current folder, such as `--agent mine:Player`. Commands that read a
+folder, maybe somebody else's, import nothing from it without --trust."""
+
+
 @app.callback()
 def main(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
 ) -> None:
     """Environments, agents and metrics for language models that must seek information."""
+    if context.invoked_subcommand in FROM_HERE:
+        import_from_here()
 
 
 @app.command("list")
@@ -84,9 +96,14 @@ def list_(
 def show(
     env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
     preset: PresetOpt = None,
+    trusted: TrustOpt = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Show an environment: its facts, its presets and its opening message."""
+    if trusted:
+        import_from_here()
+    else:
+        check_recorded({"name": env})
     made = environment(env, preset)
     spec, task = made.spec, made.tasks("test")[0]
     opening = Episode.begin(made, task).view(AGENT).messages[0].content
@@ -171,10 +188,12 @@ def read(
 def report(
     folders: Annotated[list[Path], typer.Argument(help="Run folders.")],
     to: Annotated[Path, typer.Option("--out", help="The HTML file to write.")] = Path("report.html"),
+    trusted: TrustOpt = False,
 ) -> None:
     """Write one self-contained HTML page about runs."""
     from sonde.viewer import write_report
 
+    trust_runs(folders, trusted)
     write_report(folders, to)
     out.print(f"written: {to}", highlight=False, soft_wrap=True)
 
@@ -206,6 +225,7 @@ def view(
         bool | None,
         typer.Option("--tokens/--no-tokens", help="With --export: the tokens of every turn.", show_default="yes"),
     ] = None,
+    trusted: TrustOpt = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Browse runs in the browser, also while they are played: episodes, comparisons, trainings, games.
@@ -215,6 +235,7 @@ def view(
     from .view import Extent, export_site, serve_site
 
     folders = places or [Path("runs")]
+    trust_runs([run for place in folders for run in find_runs(place)], trusted)
     wanted = {"episodes": episodes, "comparisons": comparisons, "best": best, "tokens": tokens}
     given = {name: value for name, value in wanted.items() if value is not None}
     if to is not None:

@@ -18,7 +18,8 @@ from rich.text import Text
 from sonde import believed
 from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import Summary, split
-from sonde.core import AGENT, Env, Trajectory, UserError, build, invalid, run_sync
+from sonde.core import AGENT, Env, Trajectory, UserError, build, build_recorded, invalid, run_sync
+from sonde.core.registry import check_recorded
 from sonde.core.types import Json
 from sonde.elicit import Elicitation
 from sonde.metrics import Estimate
@@ -26,7 +27,7 @@ from sonde.store import BY_KEY, Run, TrajectoryDataset
 
 from .options import agent_config
 from .progress import bar
-from .shared import ContextOpt, ExamplesOpt, JsonOpt, RunArg, UrlOpt, models_begun
+from .shared import ContextOpt, ExamplesOpt, JsonOpt, RunArg, TrustOpt, UrlOpt, models_begun, trust_runs
 from .tables import NOT_AVAILABLE
 from .terminal import out
 
@@ -57,6 +58,7 @@ def elicit(
     context: ContextOpt = None,
     examples: ExamplesOpt = None,
     fresh: Annotated[bool, typer.Option(help="Begin anew: remove the beliefs that the run folder holds.")] = False,
+    trusted: TrustOpt = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Read a model's own belief about what is hidden off its probabilities, before every turn of recorded episodes.
@@ -64,6 +66,7 @@ def elicit(
     The model is shown the games as the run's agent was, if that was a model, or else all messages; the episodes may be
     anybody's. The same command goes on where it was interrupted.
     """
+    trust_runs([folder], trusted)
     run = _Episodes(Run.load(folder))
     how = Elicitation(template=template, candidates=_candidates(candidates), aggregate=cast("Any", aggregate))
     config = agent_config("llm", model, base_url, known=run.agent, context=context, examples=examples)
@@ -118,12 +121,13 @@ class _Episodes:
 
     @property
     def env(self) -> Env[Any]:
-        return build(next(iter(self)).env)
+        return build_recorded(next(iter(self)).env)
 
     @property
     def agent(self) -> Mapping[str, Json]:
         """The configuration of the agent that played, as far as a seat is made of it."""
         config = dict(next(iter(self)).policies.get(AGENT, {}))
+        check_recorded([value for name, value in config.items() if name != "model"])
         return {k: v for k, v in config.items() if k != "fingerprint"}
 
 

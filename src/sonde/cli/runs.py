@@ -39,8 +39,10 @@ from .shared import (
     SubmitOpt,
     SuiteOpt,
     TemperatureOpt,
+    TrustOpt,
     UrlOpt,
     completing,
+    trust_runs,
 )
 from .terminal import out
 
@@ -139,9 +141,11 @@ def rollout(
 def rescore(
     folder: RunArg,
     gains: Annotated[bool, typer.Option(help="Exact information per turn; kept, and computed once.")] = True,
+    trusted: TrustOpt = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Compute the evaluation of a run again from its episodes; no policy is called."""
+    trust_runs([folder], trusted)
     stored = Run.load(folder)
     _show([scored(reopen(stored, gains=gains), folder, len(stored))], [folder], None, as_json)
 
@@ -149,9 +153,11 @@ def rescore(
 def compare(
     a: Annotated[Path, typer.Argument(help="A run folder.")],
     b: Annotated[Path, typer.Argument(help="Another, on the same tasks.")],
+    trusted: TrustOpt = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Compare two runs, paired by task."""
+    trust_runs([a, b], trusted)
     found = compare_evaluations(load_evaluation(a), load_evaluation(b))
     if as_json:
         out.print_json(json.dumps(asdict(found)))
@@ -166,12 +172,14 @@ def audit(
     cache: CacheOpt = None,
     temperature: TemperatureOpt = None,
     max_new_tokens: NewTokensOpt = None,
+    trusted: TrustOpt = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Judge the wins of recorded conversations again, by rules and by a second judge, and look for leaks."""
     from sonde.audit import annotate
     from sonde.audit import audit as judged_again
 
+    trust_runs([folder], trusted)
     seats = model_seats(None, judge, None, base_url, cache, temperature=temperature, max_new_tokens=max_new_tokens)
     second = build(seats["judge"]) if judge else None
     found = judged_again(Run.load(folder).trajectories, second)

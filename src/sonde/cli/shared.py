@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,10 @@ import typer
 
 from sonde.core import invalid, names
 from sonde.core.extras import need
+from sonde.core.plain import plain
+from sonde.core.registry import describe_reach, recorded_names, trust
 from sonde.models.fetch import known
+from sonde.store.folder import CONFIG, DEEP, read_config
 
 
 def completing(kind: str) -> Callable[[str], list[str]]:
@@ -41,6 +45,28 @@ def check_writable(option: str, to: Path) -> None:
     above = next(folder for folder in to.absolute().parents if folder.exists())
     if to.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
         raise invalid(option, str(to), "a file that can be written")
+
+
+def import_from_here() -> None:
+    """Let names such as `mine:Player` find mine.py in the current folder."""
+    sys.path.append(str(Path.cwd()))
+
+
+def trust_runs(folders: Iterable[Path], trusted: bool) -> None:
+    """With --trust: import what the configurations of these runs name, and say what that is."""
+    if not trusted:
+        return
+    import_from_here()
+    for folder in folders:
+        config = read_config(folder)["config"]
+        for reach in sorted(set(filter(None, map(describe_reach, recorded_names(config))))):
+            print(f"sonde: {plain(f'--trust: {folder} {reach}')}", file=sys.stderr)
+        trust(config)
+
+
+def find_runs(place: Path) -> list[Path]:
+    """The run folders at a place, and below it as deep as `sonde view` looks."""
+    return [config.parent for depth in range(DEEP + 1) for config in place.glob("*/" * depth + CONFIG)]
 
 
 ModelOpt = Annotated[
@@ -102,6 +128,14 @@ EnvArg = Annotated[
     typer.Argument(
         help="Environments such as wordle; see `sonde list`. By default the one in --config.",
         autocompletion=completing("envs"),
+    ),
+]
+TrustOpt = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Import the modules that a record names, from the current folder too, and ask its addresses. By default "
+        "reading runs no code but that of sonde and installed plug-ins.",
     ),
 ]
 RunArg = Annotated[Path, typer.Argument(help="A run folder.")]

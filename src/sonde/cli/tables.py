@@ -13,6 +13,7 @@ from rich.text import Text
 from sonde.audit import Audit
 from sonde.board import Board
 from sonde.core import find
+from sonde.core.registry import check_recorded
 from sonde.curves import MANY, passes
 from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
@@ -186,6 +187,7 @@ def _failures(e: Evaluation) -> str:
 
 def _title(e: Evaluation, agent: bool) -> str:
     """The environment, with its preset where that is not the default."""
+    check_recorded(e.env)
     cls: Any = find(e.env["name"])
     return e.env_name + ("" if e.preset == cls.presets[0] else f" ({e.preset})") + ("" if agent else _star(e))
 

@@ -34,7 +34,7 @@ from .changes import PARTS, Changes, changed, changes_of, with_changes
 from .estimate import speakers
 from .options import model_config, model_seats, trained_model, with_models
 from .progress import progress, training
-from .shared import JsonOpt, JudgeOpt, PresetOpt, ReportOpt, UserOpt, UserUrlOpt, completing
+from .shared import JsonOpt, JudgeOpt, PresetOpt, ReportOpt, TrustOpt, UserOpt, UserUrlOpt, completing, trust_runs
 from .terminal import out, stderr
 
 ModelOpt = Annotated[str, typer.Option(help="The model to train: a name of `sonde models list`, hf:NAME, or a folder.")]
@@ -83,6 +83,7 @@ def train(
     fresh: FreshOpt = False,
     overrides: SetOpt = [],  # noqa: B006
     report: ReportOpt = None,
+    trusted: TrustOpt = False,
     as_json: JsonOpt = False,
 ) -> None:
     """Train a model: on recorded episodes (sft, rpo and the like; mc and ilql, whose values are used by
@@ -120,6 +121,7 @@ def train(
         for line in speakers(envs, policies, chosen.episodes):
             stderr.print(line, highlight=False, markup=False)
         player = _server(server, base_url)
+        trust_runs(map(Path, shown or ()), trusted)
         lessons = trajectories([Run.load(folder) for folder in shown]) if shown else []
         with _watched(objective) as callbacks:
             done = learn_online(
@@ -127,6 +129,7 @@ def train(
                 callbacks=callbacks,
             )  # fmt: skip
     else:
+        trust_runs(map(Path, sources), trusted)
         played = trajectories([Run.load(source) for source in sources])
         with _watched(objective) as callbacks:
             done = learn(model, chosen, played, resume=resume, fresh=fresh, callbacks=callbacks)

@@ -13,6 +13,7 @@ from .errors import (
     SondeError,
     StoreError,
     UnknownName,
+    UntrustedError,
     UserError,
     WorldError,
     invalid,
@@ -22,7 +23,7 @@ from .frozen import Frozen, freeze, thaw
 from .model import Capabilities, Model, Probe, Sampling
 from .policy import UNKNOWN, AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
 from .record import Trajectory
-from .registry import build, find, identity, make, names
+from .registry import build, build_recorded, find, identity, make, names
 from .seeding import Rng, derive
 from .sync import run_sync
 from .types import (
@@ -88,6 +89,7 @@ __all__ = [
     "Transition",
     "Turn",
     "UnknownName",
+    "UntrustedError",
     "Usage",
     "UserError",
     "UserModel",
@@ -96,6 +98,7 @@ __all__ = [
     "advance",
     "advance_now",
     "build",
+    "build_recorded",
     "by_rules",
     "content_hash",
     "default_policies",

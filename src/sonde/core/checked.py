@@ -133,7 +133,7 @@ class _Signature(NamedTuple):
 
 @cache
 def _signature(cls: type) -> _Signature:
-    kinds = {name: _kind(hint) for name, hint in _hints(cls).items()}
+    kinds = {name: _kind(hint) for name, hint in hints_of(cls).items()}
     taken = [f for f in fields(cls) if f.init]
     return _Signature(
         {f.name: (kinds[f.name], frozenset(t for option in kinds[f.name] for t in option.exact)) for f in taken},
@@ -142,7 +142,7 @@ def _signature(cls: type) -> _Signature:
     )
 
 
-def _hints(cls: type) -> dict[str, Any]:
+def hints_of(cls: type) -> dict[str, Any]:
     """The annotations of a class and its bases, each read where it was written."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
@@ -157,8 +157,19 @@ def _read(hint: Any, namespace: dict[str, Any]) -> Any:
         return hint
     try:
         return eval(hint, namespace)  # an annotation of our own code, or of a plug-in that is already loaded
-    except (NameError, AttributeError):
+    except (NameError, AttributeError, TypeError):  # the last of `array[int]`, before Python 3.12
         return Any
+
+
+def check_value(field: str, hint: Any, value: Any) -> Any:
+    """`value`, if the annotation allows it; else `UserError`."""
+    _check(field, _kind_of(hint), value)
+    return value
+
+
+@cache
+def _kind_of(hint: Any) -> _Kind:
+    return _kind(hint)
 
 
 def _check(field: str, kind: _Kind, value: Any) -> None:

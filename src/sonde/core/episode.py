@@ -193,6 +193,7 @@ class Episode(NamedTuple):
             raise ReplayError(f"recorded on {env.name} version {trajectory.version}, this is {env.spec.version}")
         if trajectory.env != env.config:
             raise ReplayError(f"recorded with configuration {trajectory.env}, this environment has {env.config}")
+        _check_public(env, trajectory.task)
         ep = cls.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
         yield ep
         for n, act in enumerate(trajectory.acts):
@@ -212,6 +213,22 @@ class Episode(NamedTuple):
         end = self.outcome.kind if self.outcome else f"{self.to_act} to act"
         where = f"{self.env.name}/{self.task.split}[{self.task.index}]"
         return f"<Episode {where} seed {self.seed}: {self.n_acts} acts, {end}>"
+
+
+def _check_public(env: Env[Any], task: Task) -> None:
+    """Raise `ReplayError` for a recorded task that this environment cannot have: `public` follows from a hidden setup,
+    and has the same form in all tasks that leave it to chance."""
+    try:
+        own = (env.tasks(task.split)[0] if task.hidden is None else env.task(task.hidden)).public
+    except UserError as e:
+        raise ReplayError(f"task: {e}") from e
+    same = own == task.public if task.hidden is not None else _form(own) == _form(task.public)
+    if not same:
+        raise ReplayError(f"task: recorded public {dict(task.public)!r}, this environment has {dict(own)!r}")
+
+
+def _form(public: Mapping[str, Json]) -> dict[str, type]:
+    return {name: type(value) for name, value in public.items()}
 
 
 def _ended(ep: Episode, error: str) -> Outcome | None:

@@ -29,6 +29,10 @@ class CapabilityError(UserError):
     """A model was asked for something it cannot do; the message names the backends that can."""
 
 
+class UntrustedError(UserError):
+    """A record of somebody else's names code that would be imported, or an address that would be asked, to read it."""
+
+
 class ContractError(SondeError):
     """An environment or policy broke the protocol of `core`: a defect in code, never in what a model said."""
 

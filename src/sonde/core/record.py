@@ -7,13 +7,15 @@ states, views and posteriors are not, because `Episode.replay` restores them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from .errors import ReplayError
+from .checked import check_arguments, check_value
+from .errors import ReplayError, UserError, invalid, unknown
 from .frozen import frozen
-from .types import EMPTY, Act, Action, Completion, Json, Outcome, Task, Turn, Usage
+from .reading import read_as
+from .types import EMPTY, NO_USAGE, Act, Action, Completion, Json, Outcome, Task, Turn, Usage
 
 SCHEMA = 2
 """Version of the JSON form; readers refuse a newer one."""
@@ -76,7 +78,7 @@ class Trajectory:
         """The trajectory of a record. Raises `ReplayError` for what is none, naming the field."""
         try:
             return cls._read(data)
-        except (LookupError, TypeError, ValueError, AttributeError) as e:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
             named = f"trajectory {data['id']}" if isinstance(data, Mapping) and "id" in data else "trajectory"  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ReplayError(f"{named}: no record that this sonde reads: {type(e).__name__}: {e}") from e
 
@@ -98,6 +100,89 @@ class Trajectory:
         """The canonical form for comparing runs: usage, which depends on caches and batching, set to zero."""
         turns = tuple(Turn(t.index, tuple(map(_plain_act, t.acts))) for t in self.turns)
         return replace(self, turns=turns, opening=tuple(map(_plain_act, self.opening)))
+
+
+def check_record(data: Any) -> None:
+    """Raise `UserError` naming the first field of a record's JSON form that is missing, unknown or of a wrong type;
+    `ReplayError` for one that a newer sonde wrote. The store does so once for every record of a log; `from_json` relies
+    on it and does not look at every value again."""
+    _check_row("record", data, _RECORD)
+    if data["schema"] > SCHEMA:
+        raise ReplayError(f"trajectory schema {data['schema']} is newer than this sonde's {SCHEMA}")
+    for name, most in _BOUNDS.items():
+        if not 0 <= data[name] < most:
+            raise invalid(f"record: {name}", data[name], f"0 to {most - 1}")
+    configs = {"env": data["env"], **{f"policies.{seat}": config for seat, config in data["policies"].items()}}
+    for where, config in configs.items():
+        if not isinstance(config.get("name"), str):
+            raise invalid(f"record: {where}.name", config.get("name"), "text")
+    _check_acts("record: opening", data["opening"])
+    for i, acts in enumerate(data["turns"]):
+        _check_acts(f"record: turns[{i}]", acts)
+    if data["outcome"] is not None:
+        read_as(Outcome, data["outcome"], "record: outcome")
+
+
+def _check_acts(where: str, acts: Sequence[Any]) -> None:
+    for i, act in enumerate(acts):
+        _check_row(f"{where}[{i}]", act, _ACT)
+        for completion in act.get("completions", ()):
+            check_value(f"{where}[{i}]: usage", tuple[int, int, int], completion.get("usage"))
+            packed = {name: array(code, completion[name]) for name, code in _PACKED.items()}
+            if packed["logprobs"] and len(packed["logprobs"]) != len(packed["ids"]):
+                n, of = len(packed["logprobs"]), len(packed["ids"])
+                raise UserError(f"{where}[{i}]: logprobs: got {n}, allowed: none, or one for each of {of} ids")
+            check_arguments(f"{where}[{i}]: completion", Completion, {**completion, **packed, "usage": NO_USAGE})
+
+
+class _Field(NamedTuple):
+    """A field of a row: its type, and whether it must be there. Of a value of an `exact` type, which holds values of
+    `within` types, nothing more is asked."""
+
+    hint: Any
+    exact: tuple[type, ...] = ()
+    within: tuple[type, ...] = ()
+    required: bool = True
+
+    def fits(self, value: Any) -> bool:
+        if type(value) not in self.exact:
+            return False
+        inner = value.values() if type(value) is dict else value
+        return not self.within or all(type(one) in self.within for one in inner)
+
+
+def _check_row(where: str, row: Any, fields: Mapping[str, _Field]) -> None:
+    if type(row) is not dict:
+        check_value(where, Mapping[str, Any], row)
+    for name, field in fields.items():
+        if name not in row:
+            if field.required:
+                raise UserError(f"{where}: missing {name}")
+        elif not field.fits(row[name]):
+            check_value(f"{where}: {name}", field.hint, row[name])
+    if not row.keys() <= fields.keys():
+        raise unknown(where, next(name for name in row if name not in fields), fields)
+
+
+_Rows = tuple[Mapping[str, Any], ...]
+_TEXT, _OBJECT = _Field(str, (str,)), _Field(Mapping[str, Any], (dict,))
+_TEXTS = _Field(Mapping[str, str], (dict,), (str,))
+_RECORD: Mapping[str, _Field] = {
+    "schema": _Field(int, (int,)), "id": _TEXT, "group": _TEXT, "env": _OBJECT, "version": _TEXT, "task": _OBJECT,
+    "seed": _Field(int, (int,)), "sample": _Field(int, (int,)), "opening": _Field(_Rows, (list,), (dict,)),
+    "turns": _Field(tuple[_Rows, ...], (list,), (list,)), "outcome": _Field(Mapping[str, Any] | None, (dict,)),
+    "policies": _Field(Mapping[str, Mapping[str, Any]]), "privileged": _Field(bool, (bool,)), "error": _TEXT,
+    "tags": _TEXTS,
+}  # fmt: skip
+_ACT: Mapping[str, _Field] = {
+    "seat": _TEXT, "text": _TEXT, "told": _TEXTS,
+    "rewards": _Field(Mapping[str, float], (dict,), (float, int), required=False),
+    "info": _OBJECT._replace(required=False),
+    "memory": _Field(Any, (dict, list, str, int, float, type(None)), required=False),
+    "completions": _Field(_Rows, (list,), (dict,), required=False),
+}  # fmt: skip
+_PACKED = {"ids": "i", "logprobs": "f", "prompt_ids": "i"}
+_BOUNDS = {"seed": 2**64, "sample": 2**31}
 
 
 def _plain_act(act: Act) -> Act:
@@ -145,6 +230,5 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
 
 
 def _completion_from_json(row: Mapping[str, Any]) -> Completion:
-    packed: dict[str, Any] = {"ids": array("i", row["ids"]), "logprobs": array("f", row["logprobs"])}
-    packed |= {"prompt_ids": array("i", row["prompt_ids"]), "usage": Usage(*row["usage"])}
-    return Completion(**{**row, **packed})
+    packed = {name: array(code, row[name]) for name, code in _PACKED.items()}
+    return Completion(**{**row, **packed, "usage": Usage(*row["usage"])})

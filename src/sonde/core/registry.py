@@ -4,6 +4,9 @@ Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."
 rest, and `"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins, and
 `"textarena:Wordle-v0"` for the environments of other libraries (`SOURCES`), under the names that they have there.
 Listing imports nothing.
+
+A name that somebody types may import a module of theirs. A name that stands in a *record* (a run, a result, a dataset)
+may not: `build_recorded` builds what is registered, and what this process has imported for another reason.
 """
 
 from __future__ import annotations
@@ -13,14 +16,15 @@ import importlib
 import importlib.util
 import pkgutil
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, cast
 
 from .config import KINDS, Configured
-from .errors import UserError, invalid, unknown
+from .errors import UntrustedError, UserError, invalid, unknown
 from .types import Json
 
 SOURCES = {
@@ -31,6 +35,8 @@ SOURCES = {
     "textarena": "sonde.interop.textarena",
 }
 """Other libraries whose environments can be made here, and the adapters that do it."""
+_CLASSES: dict[str, type[Configured]] = {}
+"""The classes found so far, by the names under which they were asked for."""
 _DOCSTRING = re.compile(r'(?:\s|#.*\n)*+"""\s*(.*?)\s*(?:"""|\n|\Z)')
 
 
@@ -62,10 +68,11 @@ def find(name: str) -> type[Configured]:
     """The class behind a name."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("name", name, "text, such as 'wordle' or 'agents:random'")
-    return _find(name)
+    if name not in _CLASSES:
+        _CLASSES[name] = _find(name)
+    return _CLASSES[name]
 
 
-@cache
 def _find(name: str) -> type[Configured]:
     source, _, theirs = name.partition(":")
     if source in SOURCES:
@@ -91,7 +98,7 @@ def _find(name: str) -> type[Configured]:
 def _attribute(module: str, attribute: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as e:
+    except (ImportError, AttributeError, ValueError) as e:  # a ValueError where the module has no name at all
         raise UserError(f"name: {module}:{attribute} cannot be loaded ({e})") from e
 
 
@@ -114,18 +121,21 @@ def identity(config: Json) -> Json:
     """A saved configuration without the fields that are declared `config.HOW`, however deep they are."""
     if isinstance(config, Mapping):
         rows = cast("Mapping[str, Json]", config)
-        left_out = _how(str(rows.get("name", "")))
+        left_out = fields_of_access(str(rows.get("name", "")))
         return {k: identity(v) for k, v in rows.items() if k not in left_out}
     if isinstance(config, list | tuple):
         return [identity(v) for v in cast("Sequence[Json]", config)]
     return config
 
 
+def fields_of_access(name: str) -> frozenset[str]:
+    """The fields of this name's class that are declared `config.HOW`: how something is got. None where it is no name of
+    a class with its kind, or of one that would have to be imported first."""
+    return _fields_of_access(name) if ":" in name and describe_reach(name) is None else frozenset()
+
+
 @cache
-def _how(name: str) -> frozenset[str]:
-    """The fields of this name's class that say how something is got; none where it is no name of a class."""
-    if ":" not in name:
-        return frozenset()
+def _fields_of_access(name: str) -> frozenset[str]:
     try:
         cls = find(name)
     except UserError:
@@ -134,8 +144,64 @@ def _how(name: str) -> frozenset[str]:
     return frozenset(f.name for f in fields if not f.metadata.get("identity", True))
 
 
+def describe_reach(name: str) -> str | None:
+    """What building the class of this name would reach beyond what is registered here, in words: the module that it
+    would import, or the address that it would ask. None if nothing.
+
+    Nothing is reached for registered names and installed entry points, nor for modules that are imported and addresses
+    that were asked already.
+    """
+    if name in _CLASSES:
+        return None
+    source, _, rest = name.partition(":")
+    if source == "openenv":
+        return f"asks {rest}"
+    if source in SOURCES:
+        module = rest.partition(":")[0] if ":" in rest else ""
+    else:
+        module = name.rpartition(":")[0] if ":" in (rest if source in KINDS else name) else ""
+    return f"imports {module}" if module and module not in sys.modules else None
+
+
+def check_recorded(config: Json) -> None:
+    """Raise `UntrustedError` if building a configuration that stands in a record would import a module that it names,
+    or ask an address, however deep that name stands."""
+    for name in recorded_names(config):
+        if (reach := describe_reach(name)) is not None:
+            raise UntrustedError(
+                f"{name}: a record names it, and building it {reach}; allowed: what sonde and installed plug-ins have, "
+                "or --trust, if you trust who wrote the record"
+            )
+
+
+def build_recorded(config: Mapping[str, Json]) -> Any:
+    """`build` for a configuration that stands in a record, maybe of somebody else: see `check_recorded`."""
+    check_recorded(config)
+    return build(config)
+
+
+def trust(config: Json) -> None:
+    """Find every class that a configuration names, so that records that name it can be built from now on."""
+    for name in recorded_names(config):
+        find(name)
+
+
+def recorded_names(config: Json, top: bool = True) -> Iterator[str]:
+    """The names of classes in a configuration: the one at its top, and those with their kind below it."""
+    if isinstance(config, Mapping):
+        rows = cast("Mapping[str, Json]", config)
+        name = rows.get("name")
+        if isinstance(name, str) and (top or ":" in name):
+            yield name
+        config = list(rows.values())
+    if isinstance(config, list | tuple):
+        for value in cast("Sequence[Json]", config):
+            yield from recorded_names(value, top=False)
+
+
 def build(config: Mapping[str, Json]) -> Any:
-    """The object that a saved `config` describes; nested configurations are built first."""
+    """The object that a `config` describes; nested configurations are built first. Names in it may import modules, so
+    for what stands in a record there is `build_recorded`."""
     if not isinstance(config, Mapping) or "name" not in config:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("config", config, "a mapping with at least a name")
     values = {k: _build(v) for k, v in config.items() if k != "name"}

@@ -29,11 +29,14 @@ from sonde.core import StoreError, UserError, content_hash, identity, invalid
 from sonde.core.config import difference
 from sonde.core.extras import DISTRIBUTION
 from sonde.core.folders import write_atomically
+from sonde.core.registry import describe_reach, recorded_names
 
 FORMAT = 2
 """Version of the folder's layout; readers refuse another one."""
 
 CONFIG = "config.json"
+DEEP = 5
+"""Folders below a place in which runs are looked for."""
 PATIENCE = 10.0
 """Seconds that a writer waits for another one that is just coming."""
 _OURS = re.compile(r"\..*|config\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
@@ -55,6 +58,17 @@ def read_config(folder: Path) -> dict[str, Any]:
         age = "newer" if saved["format"] > FORMAT else "older"
         raise StoreError(f"{folder}: format {saved['format']} is {age} than this sonde's {FORMAT}")
     return saved
+
+
+def describe_tampering(saved: Mapping[str, Any]) -> str | None:
+    """What is wrong if a configuration is not the one that its fingerprint was made of; None if all is well, or if
+    nobody can tell, because another version wrote it or it names code that is not imported here."""
+    config = saved["config"]
+    if saved["sonde"] != version(DISTRIBUTION) or any(describe_reach(name) for name in recorded_names(config)):
+        return None
+    if content_hash(identity(config)) == saved["fingerprint"]:
+        return None
+    return "its fingerprint is not that of its content: it was changed after the run began"
 
 
 def claim(folder: Path, config: Mapping[str, Any], writer: int) -> FileLock:

@@ -25,6 +25,9 @@ from sonde.core import StoreError
 _MAGIC = 0x184D2A5D
 _HEADER = struct.Struct("<5I")
 _LEVEL = 3
+LARGEST = 64 * 1024 * 1024
+"""Bytes that the lines of a frame may have. A flush holds little more than one record; what declares more than this is
+no record of a conversation but a bomb, of which a hundred kilobytes fill the memory."""
 
 
 class Frame(NamedTuple):
@@ -37,9 +40,12 @@ class Frame(NamedTuple):
 
 
 def make_frame(lines: Sequence[bytes]) -> bytes:
-    """Header and frame of some lines, to be written in one piece."""
+    """Header and frame of some lines, to be written in one piece. Raises `StoreError` for more than a reader takes."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
-    body = compressor.compress(b"".join(line + b"\n" for line in lines))
+    text = b"".join(line + b"\n" for line in lines)
+    if len(text) > LARGEST:
+        raise StoreError(f"records: got {len(text):,} bytes at once, allowed: {LARGEST:,}")
+    body = compressor.compress(text)
     head = struct.pack("<4I", _MAGIC, 12, len(body), len(lines))
     return head + struct.pack("<I", crc32(head)) + body
 
@@ -84,8 +90,13 @@ def _sizes(data: bytes | memoryview) -> tuple[int, int] | None:
 
 
 def _lines(body: bytes | memoryview, count: int) -> list[bytes]:
-    """The lines of a zstd frame; its checksum is verified. Raises `ValueError` saying what is wrong."""
+    """The lines of a zstd frame; its checksum is verified. Raises `ValueError` saying what is wrong. The size that a
+    frame declares is looked at before anything is unpacked; one that declares none is not ours."""
     try:
+        declared = zstandard.get_frame_parameters(body).content_size
+        if declared > LARGEST:
+            size = f"{declared:,} bytes" if declared < zstandard.CONTENTSIZE_ERROR else "no size"
+            raise ValueError(f"it declares {size}, allowed: {LARGEST:,} bytes")
         lines = zstandard.ZstdDecompressor().decompress(body).split(b"\n")[:-1]
     except (zstandard.ZstdError, MemoryError) as e:
         raise ValueError(str(e)) from e

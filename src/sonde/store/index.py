@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 from zlib import crc32
 
-from sonde.core import StoreError, content_hash
+from sonde.core import SondeError, StoreError, Task, content_hash
+from sonde.core.record import check_record
 
 from .codec import acts, loads
 from .frames import Frame, frames, read_lines
@@ -341,10 +342,13 @@ def _entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
     rows, damage, length = [], [frame.damage] if frame.damage else [], frame.end - frame.start
     for line, text in enumerate(frame.lines):
         try:
-            found = entry(loads(text))._replace(log=log, at=frame.start, length=length, line=line)
+            data = loads(text)
+            check_record(data)
+            Task.from_json(data["task"])
+            found = entry(data)._replace(log=log, at=frame.start, length=length, line=line)
             rows.append([_cell(value) for value in found])
-        except (LookupError, TypeError, ValueError, AttributeError) as e:
-            damage.append(f"damaged at byte {frame.start} (line {line}: {e!r}); 1 record is left out")
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, SondeError) as e:
+            damage.append(f"damaged at byte {frame.start} (line {line}: {e}); 1 record is left out")
     return rows, damage
 
 

@@ -12,7 +12,8 @@ from sonde.core.checked import checked
 from .annotations import Annotation, read_annotations
 from .codec import encode
 from .dataset import BY_KEY, TrajectoryDataset
-from .folder import read_config
+from .folder import CONFIG, describe_tampering, read_config
+from .log import tell
 
 
 class Run:
@@ -31,7 +32,10 @@ class Run:
     def load(cls, folder: Path | str) -> Self:
         """The run as it is now; it may be still being written, then a flush under way is not seen yet."""
         folder = Path(folder)
-        return cls(folder, read_config(folder))
+        saved = read_config(folder)
+        if (why := describe_tampering(saved)) is not None:
+            tell([f"{folder / CONFIG}: {why}"])
+        return cls(folder, saved)
 
     def __len__(self) -> int:
         return len(self.trajectories)

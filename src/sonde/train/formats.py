@@ -23,7 +23,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Literal, cast
 
-from sonde.core import AGENT, EMPTY, Completion, Episode, Message, Trajectory, UserError, build, content_hash, invalid
+from sonde.core import (
+    AGENT,
+    EMPTY,
+    Completion,
+    Episode,
+    Message,
+    Trajectory,
+    UserError,
+    build_recorded,
+    content_hash,
+    invalid,
+)
 from sonde.models.chat import Chat
 
 from .data import chained
@@ -119,7 +130,7 @@ def preference_rows(
 
 def _conversation(t: Trajectory, seat: str, system: str) -> list[Message]:
     """All that the seat heard and said, up to the last thing it said."""
-    heard = Episode.replay(build(t.env), t).messages.get(seat, ())
+    heard = Episode.replay(build_recorded(t.env), t).messages.get(seat, ())
     last = max((i for i, m in enumerate(heard) if m.role == "assistant"), default=-1)
     if last < 0:
         raise UserError(f"trajectory {t.id}: seat {seat!r} says nothing")

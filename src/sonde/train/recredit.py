@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sonde.core import Env, Trajectory, UserError, build
+from sonde.core import Env, Trajectory, UserError, build_recorded
 from sonde.store import Run
 
 from .credit import Values
@@ -22,7 +22,7 @@ from .groups import Chosen, Group, OnlineSettings, credited, finished
 def recredited(folder: Path | str, settings: OnlineSettings) -> list[Group]:
     """The groups of a game's run folder, each with samples, advantages and numbers, as `credited` makes them."""
     folder = Path(folder)
-    env = build(Run.load(folder).config["env"])
+    env = build_recorded(Run.load(folder).config["env"])
     if not isinstance(env, Env):
         raise UserError(f"{folder}: its configuration names no environment")
     played = _groups(folder)

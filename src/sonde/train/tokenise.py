@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sonde.agents.llm import LLM, split_reasoning
-from sonde.core import AGENT, Action, Completion, Episode, Message, Trajectory, Usage, UserError, build
+from sonde.core import AGENT, Action, Completion, Episode, Message, Trajectory, Usage, UserError, build_recorded
 from sonde.models.chat import Chat
 
 _MARK = "\ue000end\ue001"
@@ -29,7 +29,7 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     it said the act's text. Reasoning that an endpoint returned apart from its text is not part of what is said. A text
     that the tokenizer does not give back is an error.
     """
-    env = build(trajectory.env)
+    env = build_recorded(trajectory.env)
     Episode.replay(env, trajectory)
     end = end_of_message(chat)
     ep = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)

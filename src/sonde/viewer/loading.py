@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sonde.core import AGENT, Env, Trajectory, UserError, build, content_hash
+from sonde.core import AGENT, Env, Trajectory, UserError, build_recorded, content_hash
 from sonde.core.plain import plain
 from sonde.evaluate import Evaluation
 from sonde.rows import Row
@@ -97,7 +97,7 @@ class Source:
 def open_source(folder: Path) -> Source:
     """Raises `UserError` if the folder is no run or has no evaluation."""
     evaluation = load_evaluation(folder)
-    return Source(folder, evaluation, Run.load(folder), build(evaluation.env))
+    return Source(folder, evaluation, Run.load(folder), build_recorded(evaluation.env))
 
 
 def read(source: Source, wanted: Sequence[str], agent: Agent) -> Loaded:

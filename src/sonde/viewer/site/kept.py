@@ -14,6 +14,7 @@ from pathlib import Path
 import orjson
 
 from sonde.core import StoreError
+from sonde.core.reading import read_as
 from sonde.evaluate import Evaluation
 from sonde.rows import Row
 from sonde.run import EVALUATION, load_evaluation
@@ -47,7 +48,7 @@ class Kept:
         head, tail = self._data[: self._begin], self._data[self._end + len(b"\n  ],") :]
         try:
             return Evaluation.from_json(orjson.loads(head + b'\n  "rows": [],' + tail))
-        except (AttributeError, KeyError, TypeError, orjson.JSONDecodeError) as e:
+        except ValueError as e:
             raise self._damaged(e) from e
 
     @cached_property
@@ -55,7 +56,8 @@ class Kept:
         return {row.trajectory: row for row in self._whole.rows} if self._whole else {}
 
     def row(self, trajectory: str, index: int) -> Row | None:
-        """What an episode of the task with this index came to; None for one that was not evaluated."""
+        """What an episode of the task with this index came to; None for one that was not evaluated, or whose numbers do
+        not read."""
         if self._whole is not None:
             return self._rows.get(trajectory)
         at = self._data.find(f'"trajectory": "{trajectory}"'.encode(), self._first(index), self._first(index + 1))
@@ -63,9 +65,9 @@ class Kept:
             return None
         begin, end = self._data.rfind(b"\n    {", 0, at), self._data.find(b"\n    }", at)
         try:
-            return Row.from_json(orjson.loads(self._data[begin : end + 6]))
-        except (AttributeError, KeyError, TypeError, orjson.JSONDecodeError) as e:
-            raise self._damaged(e) from e
+            return read_as(Row, orjson.loads(self._data[begin : end + 6]), "row")
+        except ValueError:
+            return None
 
     def _first(self, index: int) -> int:
         """Where the rows of tasks from this index on begin: by halves, as they are in order."""
@@ -82,4 +84,4 @@ class Kept:
         return at if at >= 0 else self._end
 
     def _damaged(self, e: Exception) -> StoreError:
-        return StoreError(f"{self._path}: not an evaluation ({e!r}); `sonde rescore {self._folder}` after removing it")
+        return StoreError(f"{self._path}: not an evaluation ({e}); `sonde rescore {self._folder}` after removing it")

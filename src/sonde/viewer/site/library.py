@@ -17,19 +17,17 @@ from threading import RLock
 from typing import Any
 
 from sonde import believed
-from sonde.core import Env, SondeError, Trajectory, UserError, build, content_hash
+from sonde.core import Env, SondeError, StoreError, Trajectory, UserError, build_recorded, content_hash
 from sonde.core.types import Json
 from sonde.labels import label
 from sonde.run import EVALUATION
 from sonde.store import Run, StoreWarning, annotation_names
-from sonde.store.folder import CONFIG, read_config
+from sonde.store.folder import CONFIG, DEEP, read_config
 from sonde.store.index import logs
 
 from ..histories import HISTORY
 from .kept import Kept
 
-DEEP = 5
-"""Folders below a place that are looked into."""
 OPEN = 8
 """Runs whose index is held in memory at a time; of 100,000 episodes each takes 50 MB."""
 FRESH = 60.0
@@ -61,7 +59,7 @@ class Shelf:
     @cached_property
     def env(self) -> Env[Any]:
         """As it is now; it may be another version than the one that was played."""
-        return build(self.env_config)
+        return build_recorded(self.env_config)
 
     @property
     def env_config(self) -> Mapping[str, Json]:
@@ -122,10 +120,23 @@ class Shelf:
 
     @property
     def evaluation(self) -> Kept | None:
-        """None where the run was not evaluated."""
+        """None where the run was not evaluated, or where that does not read."""
+        return self.once("evaluation", self._read_evaluation)[0]
+
+    @property
+    def evaluation_damage(self) -> str:
+        """Why the evaluation does not read; empty where it does, or where there is none."""
+        return self.once("evaluation", self._read_evaluation)[1]
+
+    def _read_evaluation(self) -> tuple[Kept | None, str]:
         if not (self.folder / EVALUATION).is_file():
-            return None
-        return self.once("evaluation", lambda: Kept(self.folder))
+            return None, ""
+        try:
+            kept = Kept(self.folder)
+            _ = kept.summary
+        except (UserError, StoreError) as e:
+            return None, str(e)
+        return kept, ""
 
     @property
     def beliefs(self) -> believed.Notes:

@@ -118,7 +118,7 @@ def _filters(shelf: Shelf, t: Trajectory, stages: Sequence[Episode]) -> list[Fil
     if prior is None:
         return []
     found = [prior]
-    for turn in t.turns[: len(stages) - 1]:
+    for turn in stages[-1].turns[: len(stages) - 1]:  # as played again: what the record says of them may be anything
         found.append(found[-1].observe(by_rules(turn)))
     return found
 

@@ -4,6 +4,9 @@ A game is the list of its episodes, one per turn of the agent, so going back is 
 from a run is a replay up to a turn, against those who sat in the other seats of that run. A program may play on for a
 while: so a record can be forked, too. Games live as long as the application does. The rules are those of `sonde play`:
 no tags are asked for, and a line that cannot be read as an answer costs nothing.
+
+A record may be somebody else's. A model or program in it (with an address, a key's variable, a path) is asked only
+after the page has shown what it is and the person has agreed; until then the environment's own policy replies.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from sonde.core import (
     ProgramPolicy,
     UserError,
     advance_now,
-    build,
+    build_recorded,
     default_policies,
     invalid,
     make,
@@ -32,6 +35,8 @@ from sonde.core import (
     unknown,
 )
 from sonde.core.plain import Piece, plain
+from sonde.core.registry import fields_of_access
+from sonde.core.types import Json
 
 from ..boards import draw
 from ..text import pieces
@@ -51,7 +56,7 @@ LINE = 4000
 @dataclass
 class Game:
     """A game. `episodes[i]` is the state before the agent's turn i of this game; `shown`: whether the posterior is;
-    `instead`: who replies in another's place, and why."""
+    `instead`: who replies in another's place, and why; `outside`: who of the record is asked if the person agrees."""
 
     env: Env[Any]
     others: Mapping[str, AnyPolicy]
@@ -61,6 +66,7 @@ class Game:
     hint: Best | None = None
     notice: str = ""
     instead: str = ""
+    outside: Sequence[str] = ()
     lock: RLock = field(default_factory=RLock)
 
     @property
@@ -112,6 +118,7 @@ class GamePage:
     talks: bool
     programs: Sequence[str]
     origin: tuple[str, str, int] | None
+    outside: Sequence[str]
     command: str
 
     @property
@@ -173,15 +180,17 @@ class Games:
         begun = Episode.begin(env, tasks[index], seed=whole("seed", form.get("seed") or "0"))
         return self._add(Game(env, others, [advance_now(begun, others)], shown=form.get("shown") == "1"))
 
-    def take_over(self, library: Library, run: str, identity: str, turn: int) -> str:
-        """A game that goes on from before turn `turn` (from 0) of a recorded episode; its id."""
+    def take_over(self, library: Library, run: str, identity: str, turn: int, *, agreed: bool = False) -> str:
+        """A game that goes on from before turn `turn` (from 0) of a recorded episode; its id. `agreed`: the models and
+        programs that the record names may be asked."""
         shelf = library.run(run)
         t = shelf.trajectory(identity)
         stages = [ep for ep in Episode.stages(shelf.env, t) if ep.to_act == AGENT]
         if not 0 <= turn < len(stages):
             raise invalid("turn", turn, f"0 to {len(stages) - 1}")
-        others, instead = _seated(shelf)
-        game = Game(shelf.env, others, stages[: turn + 1], (run, identity, turn), shown=True, instead=instead)
+        others, instead, outside = _seat_recorded(shelf, agreed)
+        origin = (run, identity, turn)
+        game = Game(shelf.env, others, stages[: turn + 1], origin, shown=True, instead=instead, outside=outside)
         game.episodes[-1] = game.now.fork(sample=t.sample)
         return self._add(game)
 
@@ -232,21 +241,45 @@ def _others(env: Env[Any]) -> dict[str, AnyPolicy]:
     return others
 
 
-def _seated(shelf: Shelf) -> tuple[dict[str, AnyPolicy], str]:
-    """Who sat in the other seats of a run, and a word about each who cannot be had here, for whom the environment's own
-    policy replies."""
-    played, others, told = dict[str, AnyPolicy](), default_policies(shelf.env), list[str]()
+def _seat_recorded(shelf: Shelf, agreed: bool) -> tuple[dict[str, AnyPolicy], str, tuple[str, ...]]:
+    """Who sat in the other seats of a run; a word about each for whom the environment's own policy replies, because it
+    cannot be had here, or because nobody has agreed yet that it is asked; and what these would be."""
+    played, others, notes, outside = dict[str, AnyPolicy](), default_policies(shelf.env), list[str](), list[str]()
     for seat, config in shelf.seats.items():
         if seat == AGENT:
             continue
         try:
-            played[seat] = build(config)
+            if not agreed and (reach := describe_outside(config)):
+                outside += reach
+                raise UserError("It is asked only if you agree, below.")
+            played[seat] = build_recorded(config)
         except UserError as e:
             if seat not in others:
                 raise
-            told.append(f"In the run {config.get('name')} was the {seat}. It cannot be had here, so {seat} is now "
-                        f"{others[seat].config['name']}. ({e})")  # fmt: skip
-    return {**others, **played}, " ".join(told)
+            notes.append(f"In the run {config.get('name')} was the {seat}. Here {seat} is now "
+                         f"{others[seat].config['name']}. ({e})")  # fmt: skip
+    return {**others, **played}, " ".join(notes), tuple(outside)
+
+
+def describe_outside(config: Json) -> list[str]:
+    """The models in a recorded configuration, and what in it names an address, a key's variable or a path, a line for
+    each; empty for policies that are nothing but rules.
+
+    >>> describe_outside({"name": "users:llm", "model": {"name": "models:http", "model": "m", "base_url": "http://h/v1"}})
+    ['models:http, model m, base_url http://h/v1']
+    >>> describe_outside({"name": "users:topic"})
+    []
+    """
+    if isinstance(config, list | tuple):
+        return [line for value in config for line in describe_outside(value)]
+    if not isinstance(config, Mapping):
+        return []
+    name = str(config.get("name", ""))
+    is_model = name.startswith("models:")
+    telling = fields_of_access(name) | ({"model"} if is_model else set())
+    shown = [f"{key} {value}" for key, value in config.items() if key in telling and value and isinstance(value, str)]
+    own = [", ".join((name, *shown))] if is_model or shown else []
+    return own + describe_outside([value for value in config.values() if isinstance(value, Mapping | list | tuple)])
 
 
 def _say(game: Game, line: str) -> None:
@@ -326,6 +359,7 @@ def _page(key: str, game: Game) -> GamePage:
         talks=len(env.spec.seats) > 1 and "<answer>" not in env.say("x").lower(),
         programs=programs(env),
         origin=game.origin,
+        outside=[plain(line) for line in game.outside],
         command=_command(ep) if over and game.origin is None else "",
     )
 

@@ -135,7 +135,7 @@ def page(library: Library, name: str, query: Mapping[str, str], per_page: int = 
 
 
 def _notes(shelf: Shelf, known: Evaluation | None) -> list[str]:
-    notes = [*(known.notes if known else ()), *shelf.damage]
+    notes = [*(known.notes if known else ()), *shelf.damage, *filter(None, [shelf.evaluation_damage])]
     if shelf.played_version != shelf.env.spec.version:
         notes.append(
             f"played on version {shelf.played_version} of the environment, shown beside {shelf.env.spec.version}"

@@ -173,7 +173,8 @@ class App:
         def begun() -> str:
             if form.get("run"):
                 turn = whole("turn", form.get("turn", "0"))
-                return self.games.take_over(self.library, form["run"], form.get("id", ""), turn)
+                agreed = form.get("agreed") == "1"
+                return self.games.take_over(self.library, form["run"], form.get("id", ""), turn, agreed=agreed)
             return self.games.begin(form)
 
         raise web.HTTPSeeOther(f"/{self.token}/play/{await asyncio.to_thread(begun)}")
