@@ -100,7 +100,7 @@ class Battleship(CertainEnv[State], AnswerTags):
             support="all placements of the three ships: 1,968 on 5x5, 20,584 on 6x6",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.8",
             reference="hunter",
-            departures=("boards are uniform over all placements", "lower case and a space are read (`c 2`)"),
+            departures=("boards are uniform over all placements", *self.paprika_departures),
         )
 
     def split(self, split: str) -> Sequence[Task]:

@@ -96,6 +96,7 @@ class BestArm(TabularEnv[State], AnswerTags):
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.10",
             reference="bayes_arm",
             departures=(
+                *self.paprika_departures,
                 "scenarios of our own",
                 "every message tells the pulls left",
                 "the call to decide is given after an invalid last pull too",
@@ -195,10 +196,10 @@ class BestArm(TabularEnv[State], AnswerTags):
         say, texts = pieces("best_arm"), _texts(state.scenario, state.arms)
         words = texts.words
         after = state._replace(turn=state.turn + 1)
-        if read_answer(text) is None:
+        pulls, arm = _table(state.arms, state.counts), _named(state.arms, text, self.which_answer)
+        if arm is None and read_answer(text) is None:
             over = state._replace(turn=self.n_pulls + 1)
             return _end(over, say["format"], Frozen(result="format"), Outcome("format"))
-        pulls, arm = _table(state.arms, state.counts), _named(state.arms, text, self.which_answer)
         if arm is None:
             info = Frozen[Any](result="invalid", pulls=pulls)
             if state.turn < self.n_pulls:

@@ -119,7 +119,11 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
             support="the rules among all 256 that fit the inputs and outputs shown",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.6",
             reference="entropy",
-            departures=("the rows of a task differ, and so do the tasks", "states other than 0 and 1 cost a turn"),
+            departures=(
+                "the rows of a task differ, and so do the tasks",
+                "states other than 0 and 1 cost a turn",
+                *self.paprika_departures,
+            ),
         )
 
     def split(self, split: str) -> Sequence[Task]:

@@ -79,7 +79,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
             support=f"all {self.digits**self.length:,} codes",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.7",
             reference="entropy",
-            departures=("feedback is one line of two counts",),
+            departures=("feedback is one line of two counts", *self.paprika_departures),
         )
 
     def split(self, split: str) -> Sequence[Task]:

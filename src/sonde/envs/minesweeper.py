@@ -99,6 +99,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.9",
             reference="sweeper",
             departures=(
+                *self.paprika_departures,
                 "the agent is told the number of mines",
                 "the mines are drawn from the world seed, before the first reveal, with the same distribution after it",
                 "the board is shown after a mine too, without the other mines",

@@ -90,7 +90,7 @@ class Wordle(CertainEnv[State], AnswerTags):
             support=f"all answer words of the preset: {sizes}",
             source=preset.source,
             reference="entropy",
-            departures=("words from SCOWL", rule),
+            departures=("words from SCOWL", rule, *(() if self._lmrl else self.paprika_departures)),
         )
 
     def split(self, split: str) -> Sequence[Task]:

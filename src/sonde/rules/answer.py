@@ -43,6 +43,12 @@ class AnswerTags:
 
     which_answer: Which = "last"
 
+    @property
+    def paprika_departures(self) -> tuple[str, ...]:
+        """For `Spec.departures` of PAPRIKA's environments: where the reading of answers differs from its code's."""
+        framed = "answers are read without the frame around them (markdown, quotes, labels)"
+        return (framed, "of several answers the last counts") if self.which_answer == "last" else (framed,)
+
 
 def read_answer(text: str, which: Which = "last") -> str | None:
     """What stands in answer tags outside thinking, stripped; None if nothing does. See the module for which.

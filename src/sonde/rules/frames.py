@@ -20,17 +20,18 @@ T = TypeVar("T")
 
 LONGEST = 4_000
 """Characters of the longest text that is taken out of its frame."""
-_LAYERS = 12
+_LAYERS = 20
 """Frames that come off one text."""
 _MARKS = "*_`\"'$"
 """What stands on both sides of a text, any number of times."""
 _PAIRS = {"“": "”", "„": "“", "‘": "’", "«": "»", "‹": "›", "「": "」", r"\(": r"\)", r"\[": r"\]"}
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
-_FENCE = pattern(r"(```|~~~)(?:[A-Za-z][\w+-]*)?\n(?P<inner>.+)\1", re.DOTALL)
+_FENCE = pattern(r"(`{3,}|~{3,})(?:[A-Za-z][\w+-]*)?\n(?P<inner>.+)\1", re.DOTALL)
 _ELEMENT = pattern(r"<(b|strong|i|em|u|code|tt|kbd|mark|span|p)>(?P<inner>[^<>]+)</\1>", IGNORECASE)
 _LATEX = pattern(r"\\(?:boxed|fbox|emph|text(?:bf|it|rm|sf|tt)?|math(?:bf|it|rm|sf|tt))\s?\{")
 _LINE = pattern(r"(?:#{1,6}|[-+*>•])\s+(?=\S)")
-_AROUND = " \t\r\n.,;:!*_`\"'“”„‘’«»"
+_PUNCTUATION = " \t\r\n.,;:!"
+_AROUND = f"{_PUNCTUATION}{_MARKS}“”„‘’«»"
 """What goes from either end of an answer, though it may not stand at the other."""
 _LABEL = pattern(
     r"""[\s*_#"']{0,8}
@@ -41,10 +42,10 @@ _LABEL = pattern(
     IGNORECASE | VERBOSE,
 )
 _HEADING = pattern(
-    r"[\s*_#]{0,8}(?:(?:my|next|final|first)\s+)?(?:question|message)(?:\s*\#?\d{1,3})?[*_]{0,4}\s?"
-    r"(?::|\n)[*_]{0,4}\s*(?=\S)",
+    r"[*_#]{1,6}\s?(?:(?:my|next|final|first)\s)?(?:question|message)(?:\s?\#?\d{1,3})?[:*_]{0,4}\s{0,8}\n\s*(?=\S)",
     IGNORECASE,
 )
+"""A title of its own line over a message."""
 
 
 # --- letters ---------------------------------------------------------------------------------------------------------
@@ -140,13 +141,21 @@ def _peel_answer(text: str) -> str:
         inner = _between(text, _BRACKETS)
     if inner is None and (found := _LABEL.match(text) or ("\n" not in text and _LINE.match(text))):
         inner = text[found.end() :]
-    return text.strip(_AROUND) if inner is None else inner
+    return _trimmed(text) if inner is None else inner
+
+
+def _trimmed(text: str) -> str:
+    """A text without punctuation at its ends; where there is none, without the marks that stand there."""
+    bare = text.strip(_PUNCTUATION)
+    if bare != text:
+        return bare
+    return text[1:-1] if text[:1] == text[-1:] and text[:1] in _MARKS else text.strip(_AROUND)
 
 
 def _unwrapped(text: str) -> str | None:
     """What stands inside marks, quotes, a fence, an element or LaTeX; None where none is around the whole text."""
     if found := _FENCE.fullmatch(text) or _ELEMENT.fullmatch(text):
-        return None if "```" in found["inner"] else found["inner"]
+        return found["inner"]
     if found := _LATEX.match(text):
         return text[found.end() : -1] if _encloses(text[found.end() - 1 :], "{", "}") else None
     if text[:1] in _MARKS:
