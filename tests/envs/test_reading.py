@@ -4,7 +4,7 @@ only speaks about an answer is none and never wins."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, reduce
 from importlib.resources import files
 from pathlib import Path
@@ -314,6 +314,7 @@ def test_filters_read_what_the_rules_read(name: str) -> None:
 
 def test_an_answer_that_may_go_on_is_not_whole() -> None:
     names = {"M1": 1, "M10": 10}
+
     def unfinished(value: int) -> bool:
         return begins_another(names)(f"M{value}")
 

@@ -31,7 +31,7 @@ _TO_ONE = {
     "open": "open", "close": "close", "shut": "close", "drop": "drop", "put down": "drop",
     "examine": "examine", "look at": "examine", "x": "examine", "take": "take", "get": "take", "pick up": "take",
 }  # fmt: skip
-_MARKS = str.maketrans(dict.fromkeys('*`"“”', ""))
+_MARKS = str.maketrans(dict.fromkeys('*_`"“”', ""))
 """What may stand around a name, and is part of none."""
 _ARTICLES = pattern(r"\b(?:the|a|an) ")
 _ONE = pattern(rf"({'|'.join(_TO_ONE)}) (.+)")
