@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from re import compile as pattern
 from typing import Literal, NamedTuple, TypeVar
 
@@ -127,7 +128,7 @@ _INDEX: dict[str, int] = {"last": -1, "first": 0}
 class _Reply(NamedTuple):
     """What a reply holds outside thinking."""
 
-    answers: list[str]
+    answers: tuple[str, ...]
     """What stands in answer tags, in order."""
     opened: str | None
     """What follows the last of them in a tag that nothing closes."""
@@ -137,17 +138,18 @@ class _Reply(NamedTuple):
     """What follows the last thinking; empty while it goes on."""
 
 
+@lru_cache(maxsize=32)  # rules, filters and solvers ask for the same reply one after the other
 def _read(text: str) -> _Reply:
     if "<" not in text:
-        return _Reply([], None, text, text)
+        return _Reply((), None, text, text)
     pieces, cut = _split_thinking(text)
     aloud = " ".join(pieces)
     answers, opened = _split_answers(aloud)
     if cut is None:
-        return _Reply(answers, opened, aloud, pieces[-1])
+        return _Reply(tuple(answers), opened, aloud, pieces[-1])
     if not answers and cut.rstrip()[-len(_CLOSING) :].lower() == _CLOSING:
         answers = _split_answers(cut)[0][-1:]
-    return _Reply(answers, None, aloud, "")
+    return _Reply(tuple(answers), None, aloud, "")
 
 
 def _split_thinking(text: str) -> tuple[list[str], str | None]:

@@ -219,8 +219,10 @@ def join_symbols(text: str) -> str:
     >>> join_symbols("1, 2, 3, 4"), join_symbols("c-r-a-n-e"), join_symbols("'1' '2'"), join_symbols("12, 34")
     ('1234', 'crane', '12', '12, 34')
     """
-    parts = [part.strip("\"'`*") for part in _BETWEEN.split(text)] if len(text) <= LONGEST else []
-    return "".join(parts) if parts and all(len(part) == 1 for part in parts) else text
+    if text.isalnum() or len(text) > LONGEST:
+        return text
+    parts = [part.strip("\"'`*") for part in _BETWEEN.split(text)]
+    return "".join(parts) if all(len(part) == 1 for part in parts) else text
 
 
 def split_cell(text: str) -> tuple[str, str] | None:
