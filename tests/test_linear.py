@@ -21,9 +21,11 @@ from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, nam
 from sonde.people.language.letters import apostrophes, unaccented
 from sonde.people.language.naming import Names, reported, verdict_on
 from sonde.people.language.numbers import amount, ungrouped
-from sonde.rules.answer import read_answer
+from sonde.rules.answer import parse_answer, read_answer, read_message
 from sonde.rules.checks import CHECKS, gives_away, plain
+from sonde.rules.circuits import Shape, read_turn
 from sonde.rules.dialogue import JUDGE, USER, claimed, spoken, verdict
+from sonde.rules.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
 from sonde.rules.grids import read_move
 from sonde.rules.movies import read_stars, read_verdict
 
@@ -35,7 +37,9 @@ UNITS = (
     "a", " ", "\n", "9", ",", ".", "?", "<", "(", "é", "e\u0301", "no ", "a b ", "1,", "1.5 ", "$9 ", "< ", "<not ",
     "* ", "score: ", "goal reached ", "<think>", "</think>", "<answer>", "<think><answer>", "<answer>1</answer>",
     "<deal> ", "isnt ", "it is not ", "says: ", "or ", "is it ", "Action: ", "Rome, ",
-    "the city of ", "<rule> 111: 0 </rule>",
+    "the city of ", "<rule> 111: 0 </rule>", "<answer></answer>", "</answer><answer>",
+    "<think></think>", "**", "```\n", "``",
+    "\\boxed{", "{", "}", "((", "answer: ", "# ", "“", "1, ", "１", "\u00a0",
 )  # fmt: skip
 HEADS = ("", "<", "score:", "<deal>", "<think>", "<answer>", "is it ", "Action:", "goal reached")
 """What comes once, before the rest: a parser may try to read on from there."""
@@ -44,6 +48,12 @@ Parser = Callable[[str], object]
 NAMED = Names(lambda name: {"rome": 1, "the city": 2}.get(name, 0), 2, 1)
 PARSERS: dict[str, Parser] = {
     "read_answer": read_answer,
+    "parse_answer": lambda text: parse_answer(text, {"7": 7}.get, bare=True),
+    "parse_answer in tags": lambda text: parse_answer(f"<Answer>{text}</Answer>", split_cell),
+    "read_message": read_message,
+    "frames": lambda text: [*peel_frames(text), *peel_frames(text[:LONGEST]), plain_message(text[:LONGEST])],
+    "codes": lambda text: (join_symbols(text), join_symbols(text[:LONGEST]), split_cell(text[:LONGEST])),
+    "probes and tables": lambda text: read_turn(Shape(3, 3), text),
     "spoken": lambda text: spoken(text, 2_000),
     "verdict": verdict,
     "claimed": lambda text: claimed(spoken(text, 2_400)),

@@ -122,8 +122,17 @@ def test_board_signs_on_six_rows() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "cell"),
-    [("C2", "C2"), ("c2", "C2"), ("C 2", "C2"), ("F10", "F10"), ("A02", "A2"), ("z0", "Z0")]
-    + [(bad, None) for bad in ["", "C", "2", "2C", "C2 D3", "C-2", "C2.", "C123", "C²", "Ｃ2", "C\n2", "CC2", "C٢"]],
+    [
+        ("C2", "C2"),
+        ("c2", "C2"),
+        ("C 2", "C2"),
+        ("F10", "F10"),
+        ("A02", "A2"),
+        ("z0", "Z0"),
+        ("C-2", "C2"),
+        ("C\n2", "C2"),
+    ]
+    + [(bad, None) for bad in ["", "C", "2", "2C", "C2 D3", "C2.", "C123", "C²", "Ｃ2", "CC2", "C٢"]],
 )
 def test_parse_cell(answer: str, cell: str | None) -> None:
     assert parse_cell(answer) == cell

@@ -74,7 +74,7 @@ def test_moves_are_said_with_spaces_and_listed_without() -> None:
         (START, "--", None),
         (START, "e4 e5", None),
         (START, "<think>e4", None),
-        (START, "ｅ4", None),
+        (START, "ｅ4", "e4"),
         (QUEEN, "Qg7", "Qg7#"),
         (QUEEN, "Q g 7 #", "Qg7#"),
         (QUEEN, "Kf7 or Qg7#", None),

@@ -91,7 +91,7 @@ def test_only_single_digits_are_digits(text: str) -> None:
     assert named is None or (len(named) == 1 and named in text and named in "0123456789")
 
 
-@pytest.mark.parametrize("text", ["٤", "４", "42", "4 2", "-4", "4.5", "four", "²", "4" * 100])
+@pytest.mark.parametrize("text", ["٤", "42", "4 2", "-4", "4.5", "four", "²", "4" * 100])
 def test_near_digits_are_no_digits(text: str) -> None:
     assert ENV._named(f"<Answer>{text}</Answer>") is None
 

@@ -72,6 +72,6 @@ def test_other_lengths() -> None:
     assert len(set(word)) == 7 and env.h == 7 and sonde.build(env.config) == env
 
 
-@pytest.mark.parametrize("text", ["\u212a", "ß", "ab", "", "1", "é", "the letter a", "a b"])
+@pytest.mark.parametrize("text", ["ß", "ab", "", "1", "é", "the letter a", "a b"])
 def test_near_letters_are_no_letters(text: str) -> None:
     assert ENV._named(f"<Answer>{text}</Answer>") is None

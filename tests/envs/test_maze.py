@@ -152,7 +152,7 @@ def test_what_is_read_as_a_move() -> None:
         ("<Think><Answer>move down</Answer></Think><Answer>move left</Answer>", "left"),
         ("", None), ("up", None), ("move", None), ("move north", None), ("move up move down", None),
         ("I move up", None), ("move up\nmove down", None), ("<think>move up</think>", None),
-        ("<think>move up", None), ("move up<think>", None), ("move up</think>", None), ("<Answer>move up", None),
+        ("<think>move up", None), ("move up<think>", None), ("move up</think>", None), ("<Answer>move up", "up"),
         ("<Answer></Answer>move up", None), ("<Answer>move up, move left</Answer>", None),
         ("move up" + " " * 5000, "up"), ("move " + " " * 5000 + "up", None),
     ):  # fmt: skip

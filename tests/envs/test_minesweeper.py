@@ -188,15 +188,17 @@ def test_legal_answers_are_the_closed_cells() -> None:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["reveal 2 3", "Reveal 2, 3", "REVEAL (2,3)", " reveal\n02  3 ", "reveal (2) (3)"])
+@pytest.mark.parametrize(
+    "text", ["reveal 2 3", "Reveal 2, 3", "REVEAL (2,3)", " reveal\n02  3 ", "reveal (2) (3)", "2 3"]
+)
 def test_ways_to_write_an_answer(text: str) -> None:
     assert parse_reveal(text) == (2, 3)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2 3", "reveal", "reveal 2", "reveal 2 3 4", "reveal a b", "reveal ² 3", "reveal ٢ 3", "reveal 2.0 3",
-     "open 2 3", "reveal 23", "reveal2 3", "reveal 1234567 0"],
+    ["", "23", "flag 2 3", "reveal", "reveal 2", "reveal 2 3 4", "reveal a b", "reveal ² 3", "reveal ٢ 3",
+     "reveal 2.0 3", "open 2 3", "reveal 23", "reveal2 3", "reveal 1234567 0"],
 )  # fmt: skip
 def test_what_is_no_answer(text: str) -> None:
     assert parse_reveal(text) is None

@@ -276,12 +276,13 @@ def test_only_the_user_is_told_the_weights() -> None:
 @pytest.mark.parametrize(
     ("answer", "question"),
     [("rate M3", "rate M3"), ("RATE m3", "rate M3"), ("compare M3 M7", "compare M3 M7")]
+    + [(text, "rate M3") for text in ("rate M3.", "rate Ｍ3", "rate: (M3)")]
     + [(text, "compare M7 M3") for text in ("compare M7, M3", "Compare m7 and m3", "compare M7 , and M3")]
     + [
         (bad, None)
         for bad in (
-            "rate", "rate M0", "rate M21", "rate M03", "rate 3", "rate M3 M4", "rate M3.", "compare M3", "M3 M7",
-            "compare M3 M3", "compare M3 M7 M9", "compare M3 or M7", "rate M3; rate M4", "rate Ｍ3", "rate M³",
+            "rate", "rate M0", "rate M21", "rate M03", "rate 3", "rate M3 M4", "compare M3", "M3 M7",
+            "compare M3 M3", "compare M3 M7 M9", "compare M3 or M7", "rate M3; rate M4", "rate M³",
         )
     ],
 )  # fmt: skip

@@ -94,7 +94,7 @@ def test_marks_as_a_number_in_base_three() -> None:
         ("<Answer>toasté</Answer>", None),
         ("<Answer>tоast</Answer>", None),
         ("<Answer>toast or boost</Answer>", None),
-        ("<Answer>toast.</Answer>", None),
+        ("<Answer>toast.</Answer>", "toast"),
         ("<Answer></Answer>", None),
         ("toast", None),
         ("t o a s t", None),

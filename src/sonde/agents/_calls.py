@@ -19,13 +19,14 @@ import re
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple, TypeVar
 
 from sonde.core import Completion, Message, Model, Policy, Sampling, View, derive, invalid
 from sonde.core.types import Json
 from sonde.rules.answer import read_answer
+from sonde.rules.frames import parse_frames
 
 from .llm import split_reasoning
 
@@ -204,7 +205,12 @@ def named(said: str, legal: Sequence[str] | None, limit: int = 4_000) -> str | N
     said = (read_answer(said) or said).strip()
     if legal is None:
         return said if 0 < len(said) <= limit else None
-    plain = said.partition("\n")[0][:limit].strip(_AROUND)
+    lines = (said[:limit], said.partition("\n")[0][:limit])
+    return next((found for line in lines if (found := parse_frames(line, partial(_listed, legal)))), None)
+
+
+def _listed(legal: Sequence[str], said: str) -> str | None:
+    plain = said.strip(_AROUND)
     if plain in legal:
         return plain
     same = [a for a in legal if a.casefold() == plain.casefold()]

@@ -10,16 +10,16 @@ a space are read (`c 2`); an answer that names no cell costs a turn.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, Which, parse_answer, read_answer, tagged
+from ..rules.frames import split_cell
 from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ SHIPS = Frozen(carrier=5, battleship=4, destroyer=2)
 SIZES = (5, 6)
 _COUNTS = {"train": {5: 504, 6: 496}, "test": {5: 111, 6: 89}}
 _WIN = Frozen({AGENT: 1.0})
-_CELL = re.compile(r"([A-Za-z]) ?([0-9]{1,2})")
 
 
 class State(NamedTuple):
@@ -55,11 +54,11 @@ class State(NamedTuple):
 def parse_cell(answer: str) -> str | None:
     """The name of a cell, perhaps outside any board; None if `answer` names no cell.
 
-    >>> parse_cell("C2"), parse_cell("z 0"), parse_cell("2C")
-    ('C2', 'Z0', None)
+    >>> parse_cell("C2"), parse_cell("z 0"), parse_cell("(C, 2)"), parse_cell("row C, column 2"), parse_cell("2C")
+    ('C2', 'Z0', 'C2', 'C2', None)
     """
-    found = _CELL.fullmatch(answer)
-    return f"{found[1].upper()}{int(found[2])}" if found else None
+    row, column = split_cell(answer) or ("", "")
+    return f"{row.upper()}{int(column)}" if row.isalpha() and column.isdecimal() else None
 
 
 def board(state: State) -> str:
@@ -81,7 +80,7 @@ def _row(row: int, size: int, hits: int, misses: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Battleship(CertainEnv[State]):
+class Battleship(CertainEnv[State], AnswerTags):
     """See the module. The size of the board (5 or 6) comes with the task."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -93,7 +92,7 @@ class Battleship(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="battleship",
-            version="1",
+            version="2",
             summary="sink three hidden ships, told which ship each shot hit",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -101,7 +100,7 @@ class Battleship(CertainEnv[State]):
             support="all placements of the three ships: 1,968 on 5x5, 20,584 on 6x6",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.8",
             reference="hunter",
-            departures=("boards are uniform over all placements", "lower case and a space are read (`c 2`)"),
+            departures=("boards are uniform over all placements", *self.paprika_departures),
         )
 
     def split(self, split: str) -> Sequence[Task]:
@@ -152,13 +151,12 @@ class Battleship(CertainEnv[State]):
         return f"{self._rules(state.size)}\n\n{board(state)}\n{hits}\n{left}"
 
     def after(self, state: State, text: str) -> Step:
-        answer = read_answer(text)
-        if answer is None:
+        cell = parse_answer(text, parse_cell, which=self.which_answer)
+        if cell is None:
+            if read_answer(text) is not None:
+                return self._next(state, "invalid")
             told, info = pieces("battleship")["format"], Frozen(result="format")
             return Step(self._end(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
-        cell = parse_cell(answer)
-        if cell is None:
-            return self._next(state, "invalid")
         index = _indices(state.size).get(cell)
         if index is None:
             return self._next(state, "outside", cell)
@@ -201,7 +199,7 @@ class Battleship(CertainEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> ShipFilter:
-        return _fleets(public["size"]).start
+        return _fleets(public["size"], self.which_answer).start
 
 
 def _hits(state: State) -> list[str]:
@@ -304,12 +302,12 @@ def _indices(size: int) -> Mapping[str, int]:
 
 
 @cache
-def _fleets(size: int) -> Fleets:
+def _fleets(size: int, which: Which) -> Fleets:
     from ..rules.ships import Fleets
 
-    return Fleets(size, tuple(SHIPS), layouts(size), cells(size), _aim, describe)
+    return Fleets(size, tuple(SHIPS), layouts(size), cells(size), partial(_aim, which), describe)
 
 
-def _aim(size: int, text: str) -> int | None:
+def _aim(which: Which, size: int, text: str) -> int | None:
     """The cell that a text shoots at, as a bit number; None if there is none on the board."""
-    return _indices(size).get(parse_cell(read_answer(text) or "") or "")
+    return _indices(size).get(parse_answer(text, parse_cell, which=which) or "")

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json
 
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tagged
 from ..rules.prompts import pieces
 from ..rules.rounds import checked_turns, fact
 
@@ -72,7 +72,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BernoulliBandit(TabularEnv[State]):
+class BernoulliBandit(TabularEnv[State], AnswerTags):
     """See the module. None takes the preset's value; `max_turns` is the number of pulls T. `best` and `gap` (0.6 and
     0.2) belong to the presets of random rewards. `history` is `messages`, `raw` or `summary`; see `render`."""
 
@@ -132,7 +132,7 @@ class BernoulliBandit(TabularEnv[State]):
         best, rest = self._chances
         return Spec(
             name="bernoulli_bandit",
-            version="1",
+            version="2",
             summary="earn as much as possible in a fixed number of pulls of arms with unknown means",
             preset=self.preset,
             max_turns=self.turns,
@@ -212,7 +212,7 @@ class BernoulliBandit(TabularEnv[State]):
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         """One draw from `outcomes`, building only the one that happens."""
-        arm = _named(state.arms, text)
+        arm = _named(state.arms, text, self.which_answer)
         if arm is None:
             return self._unread(state, text)
         mean = state.means[arm]
@@ -294,7 +294,7 @@ def _prior(env: BernoulliBandit, arms: tuple[str, ...]) -> BanditFilter:
     best, rest = env._chances  # pyright: ignore[reportPrivateUsage]
 
     def parse(text: str) -> str | None:
-        arm = _named(arms, text)
+        arm = _named(arms, text, env.which_answer)
         return None if arm is None else arms[arm]
 
     game: Game = Game(_problem(env, arms), best, rest, parse)
@@ -333,12 +333,16 @@ def _checked_arms(arms: object, n: int, preset_arms: tuple[str, ...], letters: b
     return names
 
 
-def _named(arms: tuple[str, ...], text: str) -> int | None:
+def _named(arms: tuple[str, ...], text: str, which: Which = "last") -> int | None:
     """The number of the arm that a text names; None if it names none."""
-    answer = read_answer(text)
-    if answer is None or len(answer) > 40 or not answer.isascii():
-        return None
-    return _numbers(arms).get(answer.strip("\"'`*. ").lower())
+    known = _numbers(arms)
+
+    def parse(answer: str) -> str | None:
+        name = answer.lower()
+        return name if name in known and answer.isascii() else None
+
+    name = parse_answer(text, parse, begins_another(known), which=which)
+    return None if name is None else known[name]
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,8 @@ from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task
 from sonde.core.folders import data_file
 from sonde.core.types import Json
 
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tagged
+from ..rules.frames import plain_letters
 from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestArm(TabularEnv[State]):
+class BestArm(TabularEnv[State], AnswerTags):
     """See the module. `max_turns` in 2..201, None takes the preset's: so many pulls but one, then the decision."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika", "small")
@@ -86,7 +87,7 @@ class BestArm(TabularEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="best_arm",
-            version="1",
+            version="2",
             summary="find the arm most likely to pay in a limited number of pulls",
             preset=self.preset,
             max_turns=self.n_pulls + 1,
@@ -95,6 +96,7 @@ class BestArm(TabularEnv[State]):
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.10",
             reference="bayes_arm",
             departures=(
+                *self.paprika_departures,
                 "scenarios of our own",
                 "every message tells the pulls left",
                 "the call to decide is given after an invalid last pull too",
@@ -167,7 +169,7 @@ class BestArm(TabularEnv[State]):
         return "\n".join([*tallies, say["small-next"].format(left=left) if left > 0 else say["small-decide"]])
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        arm = _named(state.arms, text) if state.turn < self.n_pulls else None
+        arm = _named(state.arms, text, self.which_answer) if state.turn < self.n_pulls else None
         if arm is None:
             return [(1.0, self._settled(state, text))]
         mean = state.means[arm]
@@ -175,7 +177,7 @@ class BestArm(TabularEnv[State]):
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         """One draw from `outcomes`, building only the outcome that happens."""
-        arm = _named(state.arms, text) if state.turn < self.n_pulls else None
+        arm = _named(state.arms, text, self.which_answer) if state.turn < self.n_pulls else None
         if arm is None:
             return self._settled(state, text)
         return self._pulled(state, arm, int(rng.random() < state.means[arm]))
@@ -194,10 +196,10 @@ class BestArm(TabularEnv[State]):
         say, texts = pieces("best_arm"), _texts(state.scenario, state.arms)
         words = texts.words
         after = state._replace(turn=state.turn + 1)
-        if read_answer(text) is None:
+        pulls, arm = _table(state.arms, state.counts), _named(state.arms, text, self.which_answer)
+        if arm is None and read_answer(text) is None:
             over = state._replace(turn=self.n_pulls + 1)
             return _end(over, say["format"], Frozen(result="format"), Outcome("format"))
-        pulls, arm = _table(state.arms, state.counts), _named(state.arms, text)
         if arm is None:
             info = Frozen[Any](result="invalid", pulls=pulls)
             if state.turn < self.n_pulls:
@@ -228,7 +230,7 @@ class BestArm(TabularEnv[State]):
         from ..rules.arms import Game
 
         arms: tuple[str, ...] = public["arms"]
-        return Game(arms, self.n_pulls, partial(_named, arms)).start()
+        return Game(arms, self.n_pulls, partial(_named, arms, which=self.which_answer)).start()
 
 
 def _end(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
@@ -245,16 +247,19 @@ def _table(arms: tuple[str, ...], counts: tuple[tuple[int, int], ...]) -> Frozen
 
 def _plain(name: str) -> str:
     """A name as it is compared: without case, doubled spaces, quotes or stops around it."""
-    return " ".join(name.strip(" \t\r\n\"'`*.“”‘’").casefold().split())
+    return " ".join(plain_letters(name).strip(" \t\r\n\"'`*.“”‘’").casefold().split())
 
 
-def _named(arms: tuple[str, ...], text: str) -> int | None:
+def _named(arms: tuple[str, ...], text: str, which: Which = "last") -> int | None:
     """The number of the arm that a text names; None if it names none."""
-    answer, known = read_answer(text), _numbers(arms)
-    if answer is None:
-        return None
-    arm = known.get(answer)
-    return known.get(_plain(answer)) if arm is None else arm
+    known = _numbers(arms)
+
+    def parse(answer: str) -> str | None:
+        name = _plain(answer)
+        return name if name in known else None
+
+    name = parse_answer(text, parse, begins_another(known), which=which)
+    return None if name is None else known[name]
 
 
 @lru_cache(maxsize=1024)

@@ -79,7 +79,7 @@ class CarDealer(Env[State]):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="3",
+            version="4",
             summary="sell a car to a buyer whose character, budget and wishes have to be found out",
             preset=self.preset,
             max_turns=self.max_turns,

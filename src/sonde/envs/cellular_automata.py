@@ -38,7 +38,7 @@ from sonde.core import (
 )
 from sonde.core.types import Json
 
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, parse_answer, read_answer, tagged
 from ..rules.prompts import pieces
 
 _SIZES = {"train": 1000, "test": 500}
@@ -99,7 +99,7 @@ def read_rule(answer: str) -> Mapping[str, str] | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellularAutomata(CertainEnv[State]):
+class CellularAutomata(CertainEnv[State], AnswerTags):
     """See the module."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -111,7 +111,7 @@ class CellularAutomata(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="cellular_automata",
-            version="1",
+            version="2",
             summary="find a rule of an elementary cellular automaton that gives the outputs shown",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -119,7 +119,11 @@ class CellularAutomata(CertainEnv[State]):
             support="the rules among all 256 that fit the inputs and outputs shown",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.6",
             reference="entropy",
-            departures=("the rows of a task differ, and so do the tasks", "states other than 0 and 1 cost a turn"),
+            departures=(
+                "the rows of a task differ, and so do the tasks",
+                "states other than 0 and 1 cost a turn",
+                *self.paprika_departures,
+            ),
         )
 
     def split(self, split: str) -> Sequence[Task]:
@@ -179,12 +183,11 @@ class CellularAutomata(CertainEnv[State]):
 
     def after(self, state: State, text: str) -> Step:
         say, over = pieces("cellular_automata"), state._replace(turn=self.max_turns)
-        answer = read_answer(text)
-        if answer is None:
-            return Step(over, Frozen({AGENT: say["format"]}), info=Frozen(result="format"), outcome=Outcome("format"))
-        states = read_rule(answer)
+        states = parse_answer(text, read_rule, which=self.which_answer)
         if states is None:
-            return self._next(state, say["invalid"], Frozen(result="invalid"))
+            if read_answer(text) is not None:
+                return self._next(state, say["invalid"], Frozen(result="invalid"))
+            return Step(over, Frozen({AGENT: say["format"]}), info=Frozen(result="format"), outcome=Outcome("format"))
         outputs = tuple(apply(states, row) for row in state.inputs)
         correct = tuple(mine == theirs for mine, theirs in zip(outputs, state.outputs, strict=True))
         result = "win" if all(correct) else "wrong"

@@ -94,7 +94,7 @@ class Chess(Env[State]):
     def spec(self) -> Spec:
         return Spec(
             name="chess",
-            version="1",
+            version="2",
             summary="mate an opponent, in a whole game or an endgame",
             preset=self.preset,
             max_turns=self._limit,

@@ -20,14 +20,14 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from ..rules import circuits as rules
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, parse_answer, read_answer, tagged
 from ..rules.circuits import Gates, Shape, Tables
 from ..rules.prompts import pieces
 
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CircuitDecoding(CertainEnv[State]):
+class CircuitDecoding(CertainEnv[State], AnswerTags):
     """See the module. `circuits` in 1..4 and `inputs` in 2..4 with at most 48 table bits in all; `ands` AND gates of
     the circuits * (inputs - 1) that join signals, the rest being OR, and `nots` in 0..6. `max_turns=n` means n - 1
     probes."""
@@ -93,7 +93,7 @@ class CircuitDecoding(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="circuit_decoding",
-            version="1",
+            version="2",
             summary="probe hidden boolean circuits, then write down their truth tables",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -214,16 +214,14 @@ class CircuitDecoding(CertainEnv[State]):
         return f"{before}{left}{after}" if left else pieces("circuit_decoding")["last"].format(**_forms(self.shape))
 
     def after(self, state: State, text: str) -> Step:
-        answer = read_answer(text)
-        if answer is None:
+        said = parse_answer(text, partial(rules.read_turn, self.shape), which=self.which_answer)
+        if isinstance(said, rules.Probe):
+            return self._probed(state, *said)
+        if said is not None:
+            return self._judged(state, said)
+        if read_answer(text) is None:
             told, info = pieces("circuit_decoding")["format"], Frozen[Any](result="format")
             return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
-        probe = rules.read_probe(answer, self.shape)
-        if probe is not None:
-            return self._probed(state, *probe)
-        tables = rules.read_tables(answer, self.shape)
-        if tables is not None:
-            return self._judged(state, tables)
         told = pieces("circuit_decoding")["invalid"].format(
             circuits=f"1 to {self.circuits}", inputs=self.inputs, rows=self.shape.rows
         )
@@ -275,7 +273,7 @@ class CircuitDecoding(CertainEnv[State]):
     def filter(self, public: Mapping[str, Json]) -> CircuitFilter:
         from ..rules.circuit_filter import start
 
-        return start(self.shape, _gates(public), self.max_turns)
+        return start(self.shape, _gates(public), self.max_turns, self.which_answer)
 
 
 def _gates(public: Mapping[str, Json]) -> Gates:

@@ -51,7 +51,7 @@ class CombinationLock(Spelling):
     def spec(self) -> Spec:
         return Spec(
             name="combination_lock",
-            version="1",
+            version="2",
             summary="open a lock by entering its code digit by digit, each judged at once, in a few attempts",
             preset=self.preset,
             max_turns=self.turns,

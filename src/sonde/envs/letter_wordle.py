@@ -50,7 +50,7 @@ class LetterWordle(Spelling):
     def spec(self) -> Spec:
         return Spec(
             name="letter_wordle",
-            version="1",
+            version="2",
             summary="find a word by entering it letter by letter, each judged at once, in a few attempts",
             preset=self.preset,
             max_turns=self.turns,

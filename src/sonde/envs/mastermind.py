@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, derive, invalid
 from sonde.core.types import Json
 
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, parse_answer, read_answer, tagged
+from ..rules.frames import join_symbols
 from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def score(code: str, guess: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mastermind(CertainEnv[State]):
+class Mastermind(CertainEnv[State], AnswerTags):
     """See the module. `length` in 1..6 and `digits` in 2..10, with at most 100,000 codes."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -70,7 +71,7 @@ class Mastermind(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="mastermind",
-            version="1",
+            version="2",
             summary="find a code of digits from counts of exact and partial matches",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -78,7 +79,7 @@ class Mastermind(CertainEnv[State]):
             support=f"all {self.digits**self.length:,} codes",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.7",
             reference="entropy",
-            departures=("feedback is one line of two counts",),
+            departures=("feedback is one line of two counts", *self.paprika_departures),
         )
 
     def split(self, split: str) -> Sequence[Task]:
@@ -89,7 +90,7 @@ class Mastermind(CertainEnv[State]):
 
     def task(self, hidden: Json) -> Task:
         """`"0427"`: a code, as text."""
-        if not isinstance(hidden, str) or self.parse_code(hidden) is None:
+        if not isinstance(hidden, str) or self.parse_code(hidden) != hidden:
             raise invalid("mastermind: hidden", hidden, f"{self.length} digits of {self._symbols}, as text")
         return self._task(hidden, "custom", 0)
 
@@ -124,18 +125,18 @@ class Mastermind(CertainEnv[State]):
         )
 
     def parse_code(self, answer: str) -> str | None:
-        """The code in an answer, spaces dropped; None if it is not one."""
-        code = "".join(answer.split())
+        """The code that an answer is, in one piece, in pieces, or digit by digit (`1, 2, 3, 4`); None if it is none."""
+        code = "".join(join_symbols(answer).split())
         return code if len(code) == self.length and not code.strip(self._symbols) else None
 
     def after(self, state: State, text: str) -> Step:
         say = pieces("mastermind")
-        answer = read_answer(text)
-        if answer is None:
-            told, info = say["format"], Frozen(result="format")
-            return Step(State(state.code, self.max_turns), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
-        guess = self.parse_code(answer)
+        guess = self._parse(text)
         if guess is None:
+            if read_answer(text) is None:
+                told = Frozen({AGENT: say["format"]})
+                over = State(state.code, self.max_turns)
+                return Step(over, told, info=Frozen(result="format"), outcome=Outcome("format"))
             told = say["invalid"].format(length=self.length, digits=f"0 to {self.digits - 1}")
             return self._next(state, told, Frozen(result="invalid"))
         exact, partial = score(state.code, guess)
@@ -182,8 +183,7 @@ class Mastermind(CertainEnv[State]):
         return (info["guess"], info["exact"] * (self.length + 1) + info["partial"]) if "guess" in info else None
 
     def _parse(self, text: str) -> str | None:
-        answer = read_answer(text)
-        return None if answer is None else self.parse_code(answer)
+        return parse_answer(text, self.parse_code, which=self.which_answer)
 
 
 @cache

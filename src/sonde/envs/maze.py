@@ -157,7 +157,7 @@ class Maze(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="maze",
-            version="3",
+            version="4",
             summary="walk to the goal of a maze, a move at a time",
             preset=self.preset,
             max_turns=self.turns,

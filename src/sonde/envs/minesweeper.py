@@ -18,21 +18,23 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations
 from math import comb
+from re import IGNORECASE
 from re import compile as pattern
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, Which, parse_answer, read_answer, tagged
 from ..rules.bitgrid import Grid, grid
+from ..rules.frames import split_cell
 from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
-    from ..rules.mines import MineFilter
+    from ..rules.mines import MineFilter, Reveal
 
 _SIZES = {"train": 1000, "test": 200}
 _SIDES = range(4, 8)
@@ -40,8 +42,7 @@ _MOST_FILTERED = 250_000
 _MOST_LISTED = 10_000
 """Layouts that a filter may hold, and that `prior` may list."""
 _WIN = Frozen({AGENT: 1.0})
-_SPACED = str.maketrans("(),", "   ")
-_NUMBER = pattern(r"-?[0-9]{1,6}")
+_REVEAL = pattern(r"reveal\b\s*:?\s*(?:(?:the\s+)?(?:cell|square)\s+)?", IGNORECASE)
 
 
 class State(NamedTuple):
@@ -77,7 +78,7 @@ def show(state: State) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Minesweeper(CertainEnv[State]):
+class Minesweeper(CertainEnv[State], AnswerTags):
     """See the module. A world with more than 250,000 layouts can be played, but has no filter."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
@@ -89,7 +90,7 @@ class Minesweeper(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="minesweeper",
-            version="2",
+            version="3",
             summary="open every safe cell of a small board without stepping on a mine",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -98,6 +99,7 @@ class Minesweeper(CertainEnv[State]):
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.9",
             reference="sweeper",
             departures=(
+                *self.paprika_departures,
                 "the agent is told the number of mines",
                 "the mines are drawn from the world seed, before the first reveal, with the same distribution after it",
                 "the board is shown after a mine too, without the other mines",
@@ -166,13 +168,12 @@ class Minesweeper(CertainEnv[State]):
         return self.intro(state, seat)
 
     def after(self, state: State, text: str) -> Step:
-        answer = read_answer(text)
-        if answer is None:
+        cell = _read_reveal(self.which_answer, text)
+        if cell is None:
+            if read_answer(text) is not None:
+                return self._wasted(state, "invalid")
             told, info = pieces("minesweeper")["format"], Frozen(result="format")
             return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
-        cell = parse_reveal(answer)
-        if cell is None:
-            return self._wasted(state, "invalid")
         row, col = cell
         if not (0 <= row < state.rows and 0 <= col < state.cols):
             return self._wasted(state, "outside", cell)
@@ -240,7 +241,7 @@ class Minesweeper(CertainEnv[State]):
             return None
         from ..rules.mines import layouts
 
-        return layouts(*_sizes(public), _read_reveal).start
+        return layouts(*_sizes(public), _reader(self.which_answer)).start
 
 
 def _sizes(public: Mapping[str, Json]) -> tuple[int, int, int]:
@@ -253,18 +254,25 @@ def _n_layouts(public: Mapping[str, Json]) -> int:
 
 
 def parse_reveal(answer: str) -> tuple[int, int] | None:
-    """The (row, column) of an answer `reveal 2 3`; brackets and commas may be added. None if it is none."""
-    words = answer.translate(_SPACED).split()
-    if len(words) != 3 or words[0].lower() != "reveal":
-        return None
-    if not (_NUMBER.fullmatch(words[1]) and _NUMBER.fullmatch(words[2])):
-        return None
-    return int(words[1]), int(words[2])
+    """The (row, column) of an answer; None if it is none. Whoever names a cell reveals it: there is no other move.
+
+    >>> parse_reveal("reveal 2 3"), parse_reveal("Row 2, column 3"), parse_reveal("(2, 3)"), parse_reveal("flag 2 3")
+    ((2, 3), (2, 3), (2, 3), None)
+    """
+    answer = answer.strip()
+    found = _REVEAL.match(answer)
+    row, column = split_cell(answer[found.end() :] if found else answer) or ("", "")
+    return None if not row or row.isalpha() else (int(row), int(column))
 
 
-def _read_reveal(text: str) -> tuple[int, int] | None:
-    answer = read_answer(text)
-    return None if answer is None else parse_reveal(answer)
+@cache
+def _reader(which: Which) -> Reveal:
+    """One and the same object for each rule, because layouts are kept by it."""
+    return partial(_read_reveal, which)
+
+
+def _read_reveal(which: Which, text: str) -> tuple[int, int] | None:
+    return parse_answer(text, parse_reveal, which=which)
 
 
 def _text(board: Sequence[str]) -> str:

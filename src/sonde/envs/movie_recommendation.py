@@ -27,14 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
 from sonde.core.types import Json
 
 from ..rules import movies as rules
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, read_answer, tagged
 from ..rules.movies import Answers, MovieSet
 from ..rules.prompts import pieces
 
@@ -60,7 +60,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MovieRecommendation(Env[State]):
+class MovieRecommendation(Env[State], AnswerTags):
     """See the module. The last turn is the pick, so `max_turns=n` means n - 1 questions."""
 
     presets: ClassVar[tuple[str, ...]] = ("mtp",)
@@ -129,7 +129,7 @@ class MovieRecommendation(Env[State]):
         low, high = self.weights
         return Spec(
             name="movie_recommendation",
-            version="1",
+            version="2",
             summary="learn a person's taste from questions about movies they know, then pick one they do not",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -278,17 +278,17 @@ class MovieRecommendation(Env[State]):
     def step(self, state: State, text: str, rng: Rng) -> Step:
         if state.question:
             return self._answered(state, text)
-        answer, say = read_answer(text), pieces("movie_recommendation")
-        if answer is None:
+        picking, say = self._picking(state), pieces("movie_recommendation")
+        said = self._answers.parse_reply(text, picking, self.which_answer)
+        if said is None and read_answer(text) is None:
             return self._over(state, say["format"], Frozen(result="format"), Outcome("format"))
-        if self._picking(state):
-            return self._picked(state, answer)
-        question = self._answers.read(answer, picking=False)
-        if question is None:
+        if picking:
+            return self._picked(state, said)
+        if said is None:
             return self._next(state, say["invalid"], Frozen(result="invalid"))
-        kind, *names = question.split()
+        kind, *names = said.split()
         told = Frozen({USER: say[kind].format(*names, stars=self.stars)})
-        return Step(state._replace(question=question), told, info=Frozen[Any](result="asked", question=question))
+        return Step(state._replace(question=said), told, info=Frozen[Any](result="asked", question=said))
 
     def _answered(self, state: State, text: str) -> Step:
         reply = text[:_LONGEST].strip()
@@ -309,8 +309,8 @@ class MovieRecommendation(Env[State]):
     def _picking(self, state: State) -> bool:
         return state.turn == self.max_turns - 1
 
-    def _picked(self, state: State, answer: str) -> Step:
-        pick, say = self._answers.read(answer, picking=True), pieces("movie_recommendation")
+    def _picked(self, state: State, pick: str | None) -> Step:
+        say = pieces("movie_recommendation")
         if pick is None:
             return self._over(state, say["no-pick"], Frozen(result="invalid"), Outcome("loss"))
         (movie,) = self._answers.picks[pick]
@@ -349,7 +349,7 @@ class MovieRecommendation(Env[State]):
         units = (10 ** self.decimals[0], 10 ** self.decimals[1])
         return Game(
             _grid(self), name, found.seen.profiles, found.unseen.profiles, labels=self._labels, units=units,
-            stars=self.stars, questions=self.max_turns - 1, parse=self._answers.parse,
+            stars=self.stars, questions=self.max_turns - 1, parse=partial(self._answers.parse, self.which_answer),
         )  # fmt: skip
 
 

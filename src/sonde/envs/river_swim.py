@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
@@ -34,7 +34,7 @@ from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task
 from sonde.core.env import pick
 from sonde.core.types import Json
 
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, Which, parse_answer, read_answer, tagged
 from ..rules.currents import ENDS, GREAT, REWARDS, SMALL, TUNNELS, Labels, current, pay
 from ..rules.prompts import pieces
 from ..rules.rounds import checked_turns, fact
@@ -65,7 +65,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RiverSwim(TabularEnv[State]):
+class RiverSwim(TabularEnv[State], AnswerTags):
     """See the module. None takes the preset's value. `caves` in 2..7; `ends` is `stated` or `osband`,
     `rewards` `action` or `transition`."""
 
@@ -129,7 +129,7 @@ class RiverSwim(TabularEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="river_swim",
-            version="1",
+            version="2",
             summary="swim upstream through unlabelled caves to a distant reward, again and again in the same river",
             preset=self.preset,
             max_turns=self.turns,
@@ -213,14 +213,14 @@ class RiverSwim(TabularEnv[State]):
         return f"{told}\n\n{self._now(start, 0)}"
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        tunnel = _named(text)
+        tunnel = _named(text, self.which_answer)
         if tunnel is None:
             return [(1.0, self._unread(state, text))]
         return [(p, self._swum(state, tunnel, after)) for p, after in self._rows(state, tunnel)]
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         """One draw from `outcomes`, building only the one that happens."""
-        tunnel = _named(text)
+        tunnel = _named(text, self.which_answer)
         if tunnel is None:
             return self._unread(state, text)
         rows = self._rows(state, tunnel)
@@ -312,7 +312,7 @@ def _problem(env: RiverSwim, start: str, known: tuple[tuple[str, str, str], ...]
 def _game(env: RiverSwim, public: Frozen[Any]) -> Game:
     from ..rules.river import game
 
-    return game(env.model(public), env.ends, env._fitting(public), _named)  # pyright: ignore[reportPrivateUsage]
+    return game(env.model(public), env.ends, env._fitting(public), partial(_named, which=env.which_answer))  # pyright: ignore[reportPrivateUsage]
 
 
 # --- labels and words ------------------------------------------------------------------------------------------------
@@ -337,12 +337,13 @@ def _listed(value: object) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(v, str) for v in cast("Sequence[object]", value))
 
 
-def _named(text: str) -> str | None:
+def _named(text: str, which: Which = "last") -> str | None:
     """The tunnel that a text names; None if it names none."""
-    answer = read_answer(text)
-    if answer is None or len(answer) > 20:
-        return None
-    name = answer.strip("\"'`*. ").upper().removeprefix("TUNNEL ")
+    return parse_answer(text, _tunnel, which=which)
+
+
+def _tunnel(answer: str) -> str | None:
+    name = answer.upper().removeprefix("TUNNEL ")
     return name if name in TUNNELS else None
 
 

@@ -114,7 +114,7 @@ class TextNav(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="text_nav",
-            version="1",
+            version="2",
             summary="find a thing in a house and bring it to where it belongs, a command at a time",
             preset=self.preset,
             max_turns=self.turns,

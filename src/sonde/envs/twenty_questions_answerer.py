@@ -38,13 +38,13 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, parse_answer, read_answer, tagged
 from ..rules.prompts import pieces
 from ..rules.taxonomy import Question, contradiction, lexicon, narrowed, nouns, pool
 
@@ -78,7 +78,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwentyQuestionsAnswerer(Env[State]):
+class TwentyQuestionsAnswerer(Env[State], AnswerTags):
     """See the module. Lists have `min_words` to `max_words` words, at least 2 and at most 200. The final guess is one
     turn more, so `max_turns=n` means n - 1 questions."""
 
@@ -100,7 +100,7 @@ class TwentyQuestionsAnswerer(Env[State]):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="1",
+            version="2",
             summary="pick a word in secret and answer questions about it without a contradiction",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -201,11 +201,12 @@ class TwentyQuestionsAnswerer(Env[State]):
     # --- the agent answers -------------------------------------------------------------------------------------------
 
     def _answered(self, state: State, text: str) -> Step:
-        answer = read_answer(text)
-        if answer is None:
-            return _end(state, pieces(_NAME)["format"], Frozen(result="format"), Outcome("format"))
-        reply = answer.strip(" .!").lower()
-        return self._judged(state, reply) if reply in _ANSWERS else self._repeated(state)
+        reply = parse_answer(text, _yes_or_no, which=self.which_answer)
+        if reply is not None:
+            return self._judged(state, reply)
+        if read_answer(text) is not None:
+            return self._repeated(state)
+        return _end(state, pieces(_NAME)["format"], Frozen(result="format"), Outcome("format"))
 
     def _judged(self, state: State, reply: str) -> Step:
         say, question, term, yes = pieces(_NAME), state.question, state.term, reply == "yes"
@@ -236,14 +237,21 @@ class TwentyQuestionsAnswerer(Env[State]):
         return Step(after, Frozen({AGENT: say["invalid"].format(left=left, question=asked)}), info=info)
 
 
+def _yes_or_no(answer: str) -> str | None:
+    reply = answer.lower()
+    return reply if reply in _ANSWERS else None
+
+
 def read_question(words: tuple[str, ...], text: str) -> tuple[Question, str] | None:
     """What a user's text asks about this list: "kind" or "word", and the term; None if it is in neither form.
 
     Names of the list are found whatever their case, and must be of the sort that is asked for; other terms of letters,
     spaces, hyphens and apostrophes are taken as they are.
     """
-    answer = read_answer(text)
-    said = (text if answer is None else answer).strip()
+    return parse_answer(text, partial(_question, words), bare=True)
+
+
+def _question(words: tuple[str, ...], said: str) -> tuple[Question, str] | None:
     if len(said) > _LONGEST_QUESTION:
         return None
     said = " ".join(said.split())

@@ -26,7 +26,7 @@ from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
 from ..rules import chain
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, begins_another, parse_answer, read_answer, tagged
 from ..rules.prompts import pieces
 from ..rules.words import are_words
 
@@ -46,7 +46,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordChaining(Env[State]):
+class WordChaining(Env[State], AnswerTags):
     """See the module.
 
     `turn.info`: `word`, what the agent said, if listed; `reply`, what the opponent said; `letter`, what the next word
@@ -65,7 +65,7 @@ class WordChaining(Env[State]):
     def spec(self) -> Spec:
         return Spec(
             name="word_chaining",
-            version="1",
+            version="2",
             summary="say words that begin where the opponent's ended, and never break a rule",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -136,14 +136,24 @@ class WordChaining(Env[State]):
         return f"{rules}\n\n{say['open' if seat == state.seat else 'wait']}"
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
-        answer = read_answer(text)
-        word = "" if answer is None else answer.lower()
-        broken = "format" if answer is None else state.lexicon.broken(state.played, word)
+        word = self._word(state, text) or ""
+        unread = not word and read_answer(text) is None
+        broken = "format" if unread else state.lexicon.broken(state.played, word)
         if state.seat == AGENT:
             return self._lost(state, word, broken) if broken else self._said(state, word)
         if not state.played and (broken or word not in state.lexicon.openings):
             return self._passed(state)
         return self._forfeited(state) if broken else self._replied(state, word)
+
+    def _word(self, state: State, text: str) -> str | None:
+        """The listed word that a reply says; None if it says none."""
+        words = state.lexicon.words
+
+        def parse(answer: str) -> str | None:
+            word = answer.lower()
+            return word if state.lexicon.broken((), word) != "unlisted" else None
+
+        return parse_answer(text, parse, begins_another(words), which=self.which_answer)
 
     def _said(self, state: State, word: str) -> Step:
         played, turn, say = (*state.played, word), state.turn + 1, pieces("word_chaining")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid, unknown
@@ -25,7 +25,8 @@ from sonde.core.env import Split
 from sonde.core.types import Json
 
 from ..rules import feedback, words
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, Which, parse_answer, read_answer, tagged
+from ..rules.frames import join_symbols
 from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordGuess(CertainEnv[State]):
+class WordGuess(CertainEnv[State], AnswerTags):
     """See the module. `feedback` is `wordle`, `bulls_cows`, `bulls` or `shared_letters`.
 
     `turn.info`: `result` (feedback, win, invalid, format), `guess`, and what the kind of feedback tells: `marks`,
@@ -66,7 +67,7 @@ class WordGuess(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="word_guess",
-            version="1",
+            version="2",
             summary="find which of 40 listed words is the secret in as few attempts as possible",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -120,13 +121,12 @@ class WordGuess(CertainEnv[State]):
         return say["intro"].format(n=len(state.vocabulary), turns=self.max_turns, listed=listed, rule=rule)
 
     def after(self, state: State, text: str) -> Step:
-        say, answer = pieces("word_guess"), read_answer(text)
-        if answer is None:
+        say, guess = pieces("word_guess"), _named(state.vocabulary, self.which_answer, text)
+        if guess is None:
+            if read_answer(text) is not None:
+                return self._next(state, say["invalid"], Frozen(result="invalid"))
             told = Frozen({AGENT: say["format"]})
             return Step(self._over(state), told, info=Frozen(result="format"), outcome=Outcome("format"))
-        guess = answer.lower()
-        if guess not in state.vocabulary:
-            return self._next(state, say["invalid"], Frozen(result="invalid"))
         known = feedback.facts(self.feedback, state.secret, guess)
         if guess == state.secret:
             score, told = 1.0 - state.turn / self.max_turns, Frozen({AGENT: say["win"].format(guess=guess)})
@@ -160,7 +160,7 @@ class WordGuess(CertainEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> GuessFilter:
-        return _guessing(self.feedback, public["vocabulary"]).start()
+        return _guessing(self.feedback, public["vocabulary"], self.which_answer).start()
 
 
 def _slice(found: Sequence[str], k: int) -> tuple[str, ...]:
@@ -176,17 +176,24 @@ def _is_vocabulary(value: Json) -> bool:
     return words.are_words(value, _LARGEST, n) and all(len(word) == n for word in value)
 
 
+def _named(vocabulary: tuple[str, ...], which: Which, text: str) -> str | None:
+    """The word of the vocabulary that a reply guesses; None if it guesses none."""
+
+    def parse(answer: str) -> str | None:
+        guess = join_symbols(answer).lower()
+        return guess if guess in vocabulary else None
+
+    return parse_answer(text, parse, which=which)
+
+
 # 20 vocabularies ship; custom ones may be many.
 @lru_cache(maxsize=64)
-def _guessing(kind: str, vocabulary: tuple[str, ...]) -> Guessing:
+def _guessing(kind: str, vocabulary: tuple[str, ...], which: Which) -> Guessing:
     from ..rules.guessing import Guessing
 
     def read(turn: Turn) -> tuple[str, int] | None:
         info = turn.info
         return (info["guess"], feedback.number(kind, info, info["result"] == "win")) if "guess" in info else None
 
-    def parse(text: str) -> str | None:
-        guess = (read_answer(text) or "").lower()
-        return guess if guess in vocabulary else None
-
+    parse = partial(_named, vocabulary, which)
     return Guessing(vocabulary, feedback.table(kind), feedback.N_NUMBERS[kind], read, parse)

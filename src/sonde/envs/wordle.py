@@ -25,7 +25,8 @@ from sonde.core.env import Split
 from sonde.core.types import Json
 
 from ..rules import marks, words
-from ..rules.answer import read_answer, tagged
+from ..rules.answer import AnswerTags, parse_answer, read_answer, tagged
+from ..rules.frames import join_symbols
 from ..rules.prompts import pieces
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wordle(CertainEnv[State]):
+class Wordle(CertainEnv[State], AnswerTags):
     """See the module. `max_turns=None` takes the preset's."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
@@ -81,7 +82,7 @@ class Wordle(CertainEnv[State]):
         rule = "membership rule for repeated letters, as published" if self.as_published else "standard rule"
         return Spec(
             name="wordle",
-            version="2",
+            version="3",
             summary="find a secret word from marks on the letters of each guess",
             preset=self.preset,
             max_turns=self.turns,
@@ -89,7 +90,7 @@ class Wordle(CertainEnv[State]):
             support=f"all answer words of the preset: {sizes}",
             source=preset.source,
             reference="entropy",
-            departures=("words from SCOWL", rule),
+            departures=("words from SCOWL", rule, *(() if self._lmrl else self.paprika_departures)),
         )
 
     def split(self, split: str) -> Sequence[Task]:
@@ -147,15 +148,8 @@ class Wordle(CertainEnv[State]):
 
     def parse(self, text: str, length: int) -> str | None:
         """The guess in a text, or None. Under `lmrl` the whole text may be it; as published, a word of its list."""
-        answer = read_answer(text)
-        if answer is None:
-            if not self._lmrl or len(text) > 64:
-                return None
-            answer = text
-        guess = "".join(answer.split()).lower() if " " in answer else answer.strip().lower()
-        if self._lmrl and self.as_published:
-            return guess if guess in _listed() else None
-        return guess if len(guess) == length and guess.isascii() and guess.isalpha() else None
+        parse = partial(_word, length, _listed() if self._lmrl and self.as_published else None)
+        return parse_answer(text, parse, which=self.which_answer, bare=self._lmrl and len(text) <= 64)
 
     def after(self, state: State, text: str) -> Step:
         guess = self.parse(text, len(state.word))
@@ -210,6 +204,14 @@ class Wordle(CertainEnv[State]):
 
     def filter(self, public: Mapping[str, Json]) -> GuessFilter:
         return _guessing(self, public["length"]).start()
+
+
+def _word(length: int, listed: frozenset[str] | None, answer: str) -> str | None:
+    """The word that an answer is, whole or letter by letter; None if it is none of this length, or of the list."""
+    guess = join_symbols(answer).lower()
+    if listed is not None:
+        return guess if guess in listed else None
+    return guess if len(guess) == length and guess.isascii() and guess.isalpha() else None
 
 
 @cache

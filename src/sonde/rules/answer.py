@@ -1,37 +1,118 @@
 """Reading an answer out of what an agent said, in time linear in its length.
 
 The syntax of PAPRIKA (B.4): free thinking in `<Think>...</Think>`, then one `<Answer>...</Answer>`. Tags are read
-whatever their case. Thinking is cut away first, so an answer that is only considered is never taken; of several
-answers the first counts.
+whatever their case, and an answer is read as a person would read it:
+
+    thinking      is cut away first, so an answer that is only considered is never taken: neither in a thought that
+                  begins before the reply (a template opened it), nor in one that the reply's end cuts. Only an answer
+                  that ends the reply counts though the thought before it was never closed.
+    tags          the last opening before a closing one counts, so a tag that is only named in prose spoils nothing
+    not closed    the answer counts where it is whole (a stop word or the token limit took the closing tag): the game
+                  reads it as legal, nothing else follows it, and no longer answer begins with it
+    several       the last counts, as people mean it ("first ..., but then ..."). PAPRIKA's published code takes the
+                  first: `which_answer="first"` of the environments brings that back
+    its frame     markdown, quotes, LaTeX, labels and punctuation around it come off (`frames.py`)
+
+What an environment reads in no form is invalid there: refusals, questions, two answers in one pair of tags.
 """
 
 from __future__ import annotations
 
-from re import ASCII, IGNORECASE
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import lru_cache
 from re import compile as pattern
+from typing import Literal, NamedTuple, TypeVar
 
-_ASCII_LOWER = {c: c + 32 for c in range(65, 91)}
+from .frames import parse_frames, plain_message
+
+T = TypeVar("T")
+Which = Literal["last", "first"]
+
+# Letter by letter: a pattern that ignores case cannot look for its first letter alone, which is much faster.
+_THINK = pattern("<(/?)[Tt][Hh][Ii][Nn][Kk]>")
+_ANSWER = pattern("<(/?)[Aa][Nn][Ss][Ww][Ee][Rr]>")
+_CLOSING = "</answer>"
+_SENTENCE = tuple(f"{end}{after}" for end in ".?!" for after in ("", '"', "'", "”", "’", "*", "**", ")", "`"))
+"""How a sentence ends."""
 
 
-def read_answer(text: str) -> str | None:
-    """The content of the first answer tag outside thinking, stripped; None if there is none.
+@dataclass(frozen=True, kw_only=True)
+class AnswerTags:
+    """Base of environments whose answers stand in tags. `which_answer` says which of several in one reply counts:
+    `last`, or `first` as in the published code of PAPRIKA."""
+
+    which_answer: Which = "last"
+
+    @property
+    def paprika_departures(self) -> tuple[str, ...]:
+        """For `Spec.departures` of PAPRIKA's environments: where the reading of answers differs from its code's."""
+        framed = "answers are read without the frame around them (markdown, quotes, labels)"
+        return (framed, "of several answers the last counts") if self.which_answer == "last" else (framed,)
+
+
+def read_answer(text: str, which: Which = "last") -> str | None:
+    """What stands in answer tags outside thinking, stripped; None if nothing does. See the module for which.
 
     >>> read_answer("<Think> <Answer>maybe</Answer> </Think> <answer> toast </answer>")
     'toast'
     """
-    # ASCII lower case only: unlike `str.lower` it keeps every index where it was.
-    low = text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
-    start = low.find("<answer>")
-    position = 0
-    while start >= 0 and (think := low.find("<think>", position, start)) >= 0:
-        end = low.find("</think>", think)
-        if end < 0:
-            break
-        position = end + 8
-        if start < position:
-            start = low.find("<answer>", position)
-    end = low.find("</answer>", start) if start >= 0 else -1
-    return text[start + 8 : end].strip() if end >= 0 else None
+    answers = _read(text).answers
+    return answers[_INDEX[which]] if answers else None
+
+
+def parse_answer(
+    text: str,
+    parse: Callable[[str], T | None],
+    unfinished: Callable[[T], bool] | None = None,
+    *,
+    which: Which = "last",
+    bare: bool = False,
+) -> T | None:
+    """What `parse` makes of the answer in a reply; None if it makes nothing of it, or there is none.
+
+    `parse` gets the answer as it stands, then with one frame after another taken off, until it reads something.
+    `unfinished` says of what it read whether a longer answer begins with it, which matters where no tag closes it.
+    `bare`: answers need no tags; a reply without them is one as a whole, from its last thinking on.
+
+    >>> parse_answer("<Answer>**7**</Answer>", {"7": 7}.get), parse_answer("<Answer>7", {"7": 7}.get)
+    (7, 7)
+    >>> parse_answer("<think>6?</think> `7`", {"7": 7}.get, bare=True)
+    7
+    """
+    reply = _read(text)
+    if reply.opened is not None and (which == "last" or not reply.answers):
+        found = parse_frames(reply.opened, parse)
+        if found is not None and not (unfinished and unfinished(found)):
+            return found
+    if reply.answers:
+        return parse_frames(reply.answers[_INDEX[which]], parse)
+    return parse_frames(reply.after, parse) if bare and reply.opened is None else None
+
+
+def begins_another(answers: Collection[str]) -> Callable[[str], bool]:
+    """For `unfinished`: whether an answer is the beginning of another one.
+
+    >>> begins_another(("M1", "M10"))("M1")
+    True
+    """
+    return lambda answer: any(other != answer and other.startswith(answer) for other in answers)
+
+
+def read_message(text: str) -> str:
+    """A message in free words, for conversations: what stands in the last answer tags, else all that is not thinking;
+    only the frame around the whole of it comes off. Where no tag closes it, it counts if it ends as a sentence does:
+    half a question may ask for something else. Empty where nothing was said.
+
+    >>> read_message("<think>a dog?</think> **Is it alive?**"), read_message("<Answer>Is it Lis")
+    ('Is it alive?', '')
+    """
+    reply = _read(text)
+    if reply.opened is not None and reply.opened.endswith(_SENTENCE):
+        return plain_message(reply.opened)
+    if reply.answers:
+        return plain_message(reply.answers[-1])
+    return plain_message(reply.aloud) if reply.opened is None else ""
 
 
 def tagged(answer: str) -> str:
@@ -39,19 +120,66 @@ def tagged(answer: str) -> str:
     return f"<Answer>{answer}</Answer>"
 
 
-_THOUGHT = pattern("</?think>", IGNORECASE | ASCII)
+# --- tags ------------------------------------------------------------------------------------------------------------
+
+_INDEX: dict[str, int] = {"last": -1, "first": 0}
 
 
-def spoken(text: str) -> str | None:
-    """For games whose answers need no tags: what follows the last thinking, or what stands there in answer tags; None
-    while thinking goes on, or if tags hold nothing.
+class _Reply(NamedTuple):
+    """What a reply holds outside thinking."""
 
-    >>> spoken("<think>up?</think> Move left."), spoken("</think> <answer>go on</answer>"), spoken("<think>up")
-    ('Move left.', 'go on', None)
-    """
-    tags = list(_THOUGHT.finditer(text))
-    if tags and tags[-1][0][1] != "/":
-        return None
-    rest = text[tags[-1].end() :] if tags else text
-    answer = read_answer(rest) if "<" in rest else rest
-    return answer.strip() if answer else None
+    answers: tuple[str, ...]
+    """What stands in answer tags, in order."""
+    opened: str | None
+    """What follows the last of them in a tag that nothing closes."""
+    aloud: str
+    """All that is no thinking, tags included."""
+    after: str
+    """What follows the last thinking; empty while it goes on."""
+
+
+@lru_cache(maxsize=32)  # rules, filters and solvers ask for the same reply one after the other
+def _read(text: str) -> _Reply:
+    if "<" not in text:
+        return _Reply((), None, text, text)
+    pieces, cut = _split_thinking(text)
+    aloud = " ".join(pieces)
+    answers, opened = _split_answers(aloud)
+    if cut is None:
+        return _Reply(tuple(answers), opened, aloud, pieces[-1])
+    if not answers and cut.rstrip()[-len(_CLOSING) :].lower() == _CLOSING:
+        answers = _split_answers(cut)[0][-1:]
+    return _Reply(tuple(answers), None, aloud, "")
+
+
+def _split_thinking(text: str) -> tuple[list[str], str | None]:
+    """What is said aloud, in pieces; and the thinking that the end of the text cuts, if it does."""
+    pieces: list[str] = []
+    position, thinking, first = 0, False, True
+    for tag in _THINK.finditer(text):
+        if not tag[1] and not thinking:
+            pieces.append(text[position : tag.start()])
+            position, thinking = tag.end(), True
+        elif tag[1] and (thinking or first):  # a thought that closes first was opened before the text
+            position, thinking = tag.end(), False
+        first = False
+    return (pieces, text[position:]) if thinking else ([*pieces, text[position:]], None)
+
+
+def _split_answers(aloud: str) -> tuple[list[str], str | None]:
+    """What stands in answer tags; and what follows the last opening that nothing closes."""
+    answers: list[str] = []
+    start = -1
+    for tag in _ANSWER.finditer(aloud):
+        if not tag[1]:
+            start = tag.end()
+        elif start >= 0:
+            answers.append(aloud[start : tag.start()].strip())
+            start = -1
+    if start < 0:
+        return answers, None
+    rest = aloud[start:].rstrip()
+    bracket = rest.rfind("<")
+    if bracket >= 0 and _CLOSING.startswith(rest[bracket:].lower()):  # cut inside the closing tag
+        return [*answers, rest[:bracket].strip()], None
+    return answers, rest.strip()

@@ -7,13 +7,13 @@ is imported in one place, `board`, when the first position is looked at; everywh
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from sonde.core import UserError, invalid
 from sonde.core.extras import need
 
-from .answer import spoken
+from .answer import begins_another, parse_answer
 
 if TYPE_CHECKING:
     from chess import Board
@@ -87,10 +87,11 @@ def squares(fen: str) -> dict[str, dict[str, str]]:
 def read(fen: str, text: str) -> str | None:
     """The move that a reply makes, in SAN; None if it makes none. Spaces do not count, nor do the signs of check and
     mate, a closing mark (`!`, `?`, `.`) or 0 for O; everything else must be written as SAN has it."""
-    answer = spoken(text)
-    if answer is None or len(answer) > _LONGEST:
-        return None
-    said = "".join(answer.split()).strip("\"'`*").rstrip("!?.+#").replace("0", "O")
+    return parse_answer(text, partial(_move, fen), begins_another(legal(fen)), bare=True)
+
+
+def _move(fen: str, answer: str) -> str | None:
+    said = "".join(answer.split()).rstrip("!?.+#").replace("0", "O") if len(answer) <= _LONGEST else ""
     if not SAN.fullmatch(said):
         return None
     here = board(fen)

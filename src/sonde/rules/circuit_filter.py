@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import combinations, product
 from math import comb, prod
 from typing import Any, NamedTuple, cast
@@ -27,17 +27,17 @@ import numpy.typing as npt
 
 from sonde.core import Belief, Filter, Turn, invalid
 
-from .answer import read_answer
+from .answer import Which, parse_answer
 from .circuits import (
     Gates,
+    Probe,
     Shape,
     Tables,
     deals,
     distribution,
     hands,
     probe_answer,
-    read_probe,
-    read_tables,
+    read_turn,
     shown,
     table_of,
     tables_answer,
@@ -52,8 +52,9 @@ _MOST_LISTED = 1 << 22
 class Game:
     """What stays the same over all episodes with these totals: every table, and its probability for every hand."""
 
-    def __init__(self, shape: Shape, gates: Gates, max_turns: int) -> None:
+    def __init__(self, shape: Shape, gates: Gates, max_turns: int, which: Which) -> None:
         self.shape, self.gates, self.max_turns = shape, gates, max_turns
+        self.which: Which = which
         dealt = hands(shape.inputs, gates.nots)
         built = [distribution(shape.inputs, hand) for hand in dealt]
         self.tables = sorted({table for found in built for table in found})
@@ -70,9 +71,9 @@ class Game:
 
 
 @lru_cache(maxsize=64)
-def start(shape: Shape, gates: Gates, max_turns: int) -> CircuitFilter:
-    """The prior."""
-    return CircuitFilter(Game(shape, gates, max_turns), ((0, 0),) * shape.circuits)
+def start(shape: Shape, gates: Gates, max_turns: int, which: Which = "last") -> CircuitFilter:
+    """The prior. `which` of several answers in one reply counts."""
+    return CircuitFilter(Game(shape, gates, max_turns, which), ((0, 0),) * shape.circuits)
 
 
 class Cells(NamedTuple):
@@ -217,13 +218,12 @@ class CircuitFilter(Filter):
     # --- questions ---------------------------------------------------------------------------------------------------
 
     def expected_gain(self, action: str) -> float:
-        answer, shape = read_answer(action), self.game.shape
-        if answer is None or self.verdict is not None:
+        said = parse_answer(action, partial(read_turn, self.game.shape), which=self.game.which)
+        if said is None or self.verdict is not None:
             return 0.0
-        probe, tables = read_probe(answer, shape), read_tables(answer, shape)
-        if probe is not None and not self._is_last:
-            return float(self.gains_CX[probe])
-        return 0.0 if tables is None else float(_entropies(self._number_right(tables)))
+        if isinstance(said, Probe):
+            return 0.0 if self._is_last else float(self.gains_CX[said])
+        return float(_entropies(self._number_right(said)))
 
     def best_question(self) -> tuple[str, float]:
         """The probe of highest expected gain that was not made yet; on the last turn the tables whose number of right

@@ -21,9 +21,12 @@ from functools import cache, lru_cache
 from itertools import combinations, product
 from math import comb, factorial, prod
 from operator import index
+from re import compile as pattern
 from typing import Any, NamedTuple
 
 from sonde.core import Rng
+
+from .frames import join_symbols, split_words
 
 NAMES = "abcd"
 """The inputs in expressions, in the order of their bits."""
@@ -221,33 +224,51 @@ def _evaluated(node: ast.expr, inputs: int) -> tuple[int, Gates] | None:
 # --- reading answers -------------------------------------------------------------------------------------------------
 
 
-def read_probe(answer: str, shape: Shape) -> tuple[int, int] | None:
-    """Circuit (from 0) and input of an answer such as `probe 2 101`; None if it is none.
+class Probe(NamedTuple):
+    """A circuit (from 0) and the input that it is asked for, as a number."""
 
-    >>> read_probe("probe 2 101", Shape(circuits=3, inputs=3))
-    (1, 5)
+    circuit: int
+    row: int
+
+
+def read_turn(shape: Shape, answer: str) -> Probe | Tables | None:
+    """The probe or the tables that an answer is; None if it is neither."""
+    return read_probe(answer, shape) or read_tables(answer, shape)
+
+
+_BREAKS = str.maketrans(",:;=", "    ")
+_FILLERS = frozenset(("circuit", "input", "inputs"))
+_TABLE_ENDS = pattern(r"[;\n]|,(?=[ \"'A-Za-z]{0,12}[0-9][\"']? ?:)")
+_AROUND_TABLE = " \t\r-*_`\"'•.,[](){}"
+
+
+def read_probe(answer: str, shape: Shape) -> Probe | None:
+    """The probe that an answer such as `probe 2 101` makes; None if it makes none.
+
+    >>> read_probe("probe 2 101", Shape(circuits=3, inputs=3)), read_probe("Probe(2, 101)", Shape(circuits=3, inputs=3))
+    (Probe(circuit=1, row=5), Probe(circuit=1, row=5))
     """
-    words = answer.split()
-    if len(words) < 3 or words[0].lower() != "probe" or len(words[1]) != 1:
+    words = [word for word in split_words(answer.lower().translate(_BREAKS)) if word not in _FILLERS]
+    if len(words) < 3 or words[0] != "probe" or len(words[1]) != 1:
         return None
     circuit, bits = "123456789".find(words[1]), "".join(words[2:])
     known = 0 <= circuit < shape.circuits and len(bits) == shape.inputs and _is_binary(bits)
-    return (circuit, int(bits, 2)) if known else None
+    return Probe(circuit, int(bits, 2)) if known else None
 
 
 def read_tables(answer: str, shape: Shape) -> Tables | None:
-    """The tables of an answer such as `1: 0001 ; 2: 0111`: every circuit once, parted by `;` or new lines.
+    """The tables of an answer such as `1: 0001 ; 2: 0111`: every circuit once, parted by `;`, commas or new lines.
 
     >>> read_tables("2: 0111 ; 1: 0001", Shape(circuits=2, inputs=2))
     (8, 14)
     """
     found: dict[str, int] = {}
-    parts = [part for part in answer.replace(";", "\n").split("\n") if part.strip()]
+    parts = [part for part in _TABLE_ENDS.split(answer) if part.strip()]
     for part in parts if len(parts) == shape.circuits else ():
         name, _, rest = part.partition(":")
-        outputs = "".join(rest.split())
+        outputs = "".join(join_symbols(rest.strip(_AROUND_TABLE)).split())
         if len(outputs) == shape.rows and _is_binary(outputs):
-            found[name.strip()] = table_of(outputs)
+            found[name.strip(_AROUND_TABLE).lower().removeprefix("circuit").strip()] = table_of(outputs)
     names = [str(c + 1) for c in range(shape.circuits)]
     return tuple(found[name] for name in names) if sorted(found) == names else None
 

@@ -35,7 +35,7 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, Task, invalid, un
 from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict, lookup, name_key, only_names, verdict_on
 
-from .answer import read_answer
+from .answer import read_message
 from .checks import CHECKS, Candidates, gives_away, mentions
 from .prompts import pieces
 
@@ -375,12 +375,9 @@ def decided(text: str) -> str:
 
 
 def spoken(text: str, limit: int) -> str:
-    """What is said aloud: without thinking, inside the answer tag where there is one, in one line, cut to `limit`.
+    """What is said aloud (`answer.read_message`), in one line, cut to `limit`.
 
     >>> spoken("<think>a dog?</think> Is it   alive?", 100)
     'Is it alive?'
     """
-    answer = read_answer(text)
-    if answer is None:
-        answer = _THINKING.sub("", text[: 64 * limit]) if "<" in text[: 64 * limit] else text
-    return " ".join(answer[: 8 * limit].split())[:limit].strip()
+    return " ".join(read_message(text)[: 8 * limit].split())[:limit].strip()

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from sonde.core import invalid
 
-from .answer import spoken
+from .answer import parse_answer
 
 Cell = tuple[int, int]
 Layout = tuple[str, ...]
@@ -223,13 +223,14 @@ _LONGEST = 200
 
 def read_move(text: str) -> str | None:
     """The direction that a reply moves in, None if it is no move: what follows the last thinking, or what stands there
-    in answer tags, must be one of `MOVES` whatever its case and the punctuation around it.
+    in answer tags, must be one of `MOVES` whatever its case and the frame around it.
 
     >>> read_move("<think>move up?</think> Move left."), read_move("move up, then move left")
     ('left', None)
     """
-    answer = spoken(text)
-    if answer is None or len(answer) > _LONGEST:
-        return None
-    said = " ".join(answer.strip(" \t\r\n\"'`*.!,;:").lower().split())
+    return parse_answer(text, _direction, bare=True)
+
+
+def _direction(answer: str) -> str | None:
+    said = " ".join(answer.lower().split()) if len(answer) <= _LONGEST else ""
     return said.removeprefix("move ") if said in MOVES else None

@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from operator import mul
 from typing import NamedTuple
 
-from .answer import read_answer
+from .answer import Which, begins_another, parse_answer
+from .frames import split_words
 
 Profile = tuple[int, ...]
 
@@ -172,17 +174,21 @@ class Answers:
         """Questions (a comparison in one of its two directions) and picks."""
 
     def read(self, answer: str, *, picking: bool) -> str | None:
-        """The question or pick that an answer is, whatever its case and spaces; commas and `and` between them pass."""
+        """The question or pick that an answer is, whatever its case and spaces; commas, brackets and `and` pass."""
         if len(answer) > 100:
             return None
-        kind, *names = answer.replace(",", " ").split() or [""]
+        kind, *names = split_words(answer.replace(",", " ").replace(":", " ")) or [""]
         if len(names) == 3 and names[1].casefold() == "and":
             names = [names[0], names[2]]
         text = " ".join([kind.lower(), *(name.upper() for name in names)])
         return text if text in (self.picks if picking else self.questions) else None
 
-    def parse(self, text: str, picking: bool) -> tuple[str, tuple[int, ...]] | None:
-        """The same of a whole reply: what is asked or picked, and the numbers of its movies."""
-        answer = read_answer(text)
-        found = None if answer is None else self.read(answer, picking=picking)
+    def parse_reply(self, text: str, picking: bool, which: Which) -> str | None:
+        """The same of a whole reply; `which` of several answers counts."""
+        listed = self.picks if picking else self.questions
+        return parse_answer(text, partial(self.read, picking=picking), begins_another(listed), which=which)
+
+    def parse(self, which: Which, text: str, picking: bool) -> tuple[str, tuple[int, ...]] | None:
+        """What a reply asks or picks, and the numbers of its movies."""
+        found = self.parse_reply(text, picking, which)
         return None if found is None else (found.partition(" ")[0], (self.picks if picking else self.questions)[found])

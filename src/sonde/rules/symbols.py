@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sonde.core import AGENT, EMPTY, Belief, Filter, Frozen, Outcome, Rng, Step, TabularEnv, Turn
 from sonde.core.types import Json
 
-from .answer import read_answer, tagged
+from .answer import AnswerTags, parse_answer, read_answer, tagged
 from .partition import bits
 from .prompts import pieces
 from .rounds import checked_turns, fact
@@ -51,7 +51,7 @@ def mark(code: str, place: int, symbol: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spelling(TabularEnv[State]):
+class Spelling(TabularEnv[State], AnswerTags):
     """The rules. Leaves bring `spec`, the tasks, `symbols`, `codes` and their texts."""
 
     length: int
@@ -130,11 +130,11 @@ class Spelling(TabularEnv[State]):
 
     def _named(self, text: str) -> str | None:
         """The symbol that a text names; None if it names none."""
-        answer = read_answer(text)
-        if answer is None or len(answer) > 8 or not answer.isascii():
-            return None
-        symbol = answer.strip("\"'`*. ").lower()
-        return symbol if symbol in self.symbols else None
+        return parse_answer(text, self._symbol, which=self.which_answer)
+
+    def _symbol(self, answer: str) -> str | None:
+        symbol = answer.lower()
+        return symbol if symbol in self.symbols and answer.isascii() else None
 
     def _unread(self, state: State, text: str) -> Step:
         """An answer that names no symbol leaves its place empty; none at all ends the episode."""

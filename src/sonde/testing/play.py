@@ -173,7 +173,8 @@ def _squeezed(text: str) -> str:
 
 
 def hedging_never_wins(p: Probe) -> None:
-    """Where one legal answer wins, a text that only considers it, or lists it after others, does not."""
+    """Where one legal answer wins, a text that only considers it does not, and of a list of answers at most one counts:
+    the first or the last, whichever the environment takes."""
     policy = p.reference
     if policy is None:
         return
@@ -197,7 +198,12 @@ def _check_hedges(p: Probe, before: Episode, winning: str, rng: Rng) -> None:
         some = rng.sample(list(answers), min(len(answers), 20))
         wrong = [a for a in some if not _wins(p, before, p.env.say(a))][:10]
         if wrong:
-            hedges += ["".join(map(p.env.say, wrong)) + winning, f"<Answer>{' '.join([*wrong, str(right)])}</Answer>"]
+            first, *others = map(p.env.say, wrong)
+            rest = "".join(others)
+            hedges += [first + winning + rest] if others else []
+            hedges += [f"<Answer>{' '.join([*wrong, str(right)])}</Answer>"]
+            both = _wins(p, before, winning + first + rest) and _wins(p, before, first + rest + winning)
+            require(not both, f"wins by hedging: {first + rest + winning!r}, in either order")
     for text in hedges:
         require(not _wins(p, before, text), f"wins by hedging: {text!r}")
 

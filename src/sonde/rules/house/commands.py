@@ -6,7 +6,7 @@ from functools import lru_cache
 from re import compile as pattern
 from typing import NamedTuple
 
-from ..answer import spoken
+from ..answer import parse_answer
 
 _LONGEST = 200
 """Characters of a command."""
@@ -31,6 +31,8 @@ _TO_ONE = {
     "open": "open", "close": "close", "shut": "close", "drop": "drop", "put down": "drop",
     "examine": "examine", "look at": "examine", "x": "examine", "take": "take", "get": "take", "pick up": "take",
 }  # fmt: skip
+_MARKS = str.maketrans(dict.fromkeys('*_`"“”', ""))
+"""What may stand around a name, and is part of none."""
 _ARTICLES = pattern(r"\b(?:the|a|an) ")
 _ONE = pattern(rf"({'|'.join(_TO_ONE)}) (.+)")
 _FROM = pattern(r"(?:take|get|pick up|remove) (.+?) (?:from|off|out of) (.+)")
@@ -43,18 +45,26 @@ WORDS = frozenset(
 
 def read_command(text: str) -> Command | None:
     """The command that a reply gives, None if it gives none: what follows the last thinking, or what stands there in
-    answer tags, must be one command and nothing else, whatever its case and the punctuation around it.
+    answer tags, must be one command and nothing else, whatever its case and the frame around it.
 
     >>> read_command("<think>look?</think> Put the plate on the table."), read_command("go east, then take the plate")
     (Command(verb='put', thing='plate', target='table'), None)
     """
-    said = spoken(text)
-    return None if said is None or len(said) > _LONGEST else _read(said)
+    return parse_answer(text, _command, _open, bare=True)
+
+
+def _command(answer: str) -> Command | None:
+    return _read(answer) if len(answer) <= _LONGEST else None
+
+
+def _open(command: Command) -> bool:
+    """Whether a command may go on: things have names of several words, and another thing may follow."""
+    return bool(command.thing) and command.verb != "go"
 
 
 @lru_cache(maxsize=1 << 12)
 def _read(said: str) -> Command | None:
-    said = _ARTICLES.sub("", " ".join(said.strip(" \t\r\n\"'`*.!,;:>").lower().split()))
+    said = _ARTICLES.sub("", " ".join(said.translate(_MARKS).strip(" \t\r\n'.!,;:>").lower().split()))
     if found := _ALONE.get(said):
         return found
     if match := _PUT.fullmatch(said):

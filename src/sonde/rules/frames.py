@@ -1,0 +1,236 @@
+r"""Taking the frame off an answer: what a person reads past when somebody writes `**Answer:** "crane".` for `crane`.
+
+Frames are markdown (bold, italics, code, fences, headings, one bullet), quotes, LaTeX (`\boxed{}`, `\text{}`, dollar
+signs), brackets, a label ("Final answer:"), and the punctuation at the end. They come off one by one, from the outside,
+so a parser meets the answer as it was written first, and the barest form last. Negations are no frames: a struck-out
+answer, "not crane" or "crane?" stays what it is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from re import ASCII, IGNORECASE, VERBOSE
+from re import compile as pattern
+from typing import TypeVar
+
+T = TypeVar("T")
+
+LONGEST = 4_000
+"""Characters of the longest text that is taken out of its frame."""
+_LAYERS = 20
+"""Frames that come off one text."""
+_MARKS = "*_`\"'$"
+"""What stands on both sides of a text, any number of times."""
+_PAIRS = {"“": "”", "„": "“", "‘": "’", "«": "»", "‹": "›", "「": "」", r"\(": r"\)", r"\[": r"\]"}
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_FENCE = pattern(r"(`{3,}|~{3,})(?:[A-Za-z][\w+-]*)?\n(?P<inner>.+)\1", re.DOTALL)
+_ELEMENT = pattern(r"<(b|strong|i|em|u|code|tt|kbd|mark|span|p)>(?P<inner>[^<>]+)</\1>", IGNORECASE)
+_LATEX = pattern(r"\\(?:boxed|fbox|emph|text(?:bf|it|rm|sf|tt)?|math(?:bf|it|rm|sf|tt))\s?\{")
+_LINE = pattern(r"(?:#{1,6}|[-+*>•])\s+(?=\S)")
+_PUNCTUATION = " \t\r\n.,;:!"
+_AROUND = f"{_PUNCTUATION}{_MARKS}“”„‘’«»"
+"""What goes from either end of an answer, though it may not stand at the other."""
+_LABEL = pattern(
+    r"""[\s*_#"']{0,8}
+    (?:(?:my|the|your|our|final|first|second|third|next|best|new|chosen)\s+){0,4}
+    (?:answer|guess|choice|response|reply|result|solution|output|selection|decision|pick|move|action|command
+      |word|code|cell|square|coordinates?|shot|place|digit|letter|number|arm|button|tunnel|tables?|rule|question)
+    (?:\s*\#?\s*\d{1,3})?(?:\s+is)?[*_"']{0,4}\s?[:=][*_]{0,4}\s*(?=\S)""",
+    IGNORECASE | VERBOSE,
+)
+_HEADING = pattern(
+    r"[*_#]{1,6}\s?(?:(?:my|next|final|first)\s)?(?:question|message)(?:\s?\#?\d{1,3})?[:*_]{0,4}\s{0,8}\n\s*(?=\S)",
+    IGNORECASE,
+)
+"""A title of its own line over a message."""
+
+
+# --- letters ---------------------------------------------------------------------------------------------------------
+
+_SAME = ("<wide>", "<narrow>", "<noBreak>", "<font>")
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+_UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+
+
+def plain_letters(text: str) -> str:
+    """`text` with letters, digits, spaces and dashes in their usual form: full-width and mathematical ones are those
+    that they stand for, every kind of space is a space, what is not seen is left out. Superscripts, fractions and
+    circled numbers say something else, and stay.
+
+    >>> plain_letters("１２３４\u00a0５"), plain_letters("𝐜rane\u200b"), plain_letters("B\u20133"), plain_letters("1²")
+    ('1234 5', 'crane', 'B-3', '1²')
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", "".join(map(_plain_letter, text)))
+
+
+@lru_cache(maxsize=4096)
+def _plain_letter(letter: str) -> str:
+    if letter in _UNSEEN:
+        return ""
+    if letter in _DASHES:
+        return "-"
+    if unicodedata.category(letter) == "Zs":
+        return " "
+    return unicodedata.normalize("NFKC", letter) if unicodedata.decomposition(letter).startswith(_SAME) else letter
+
+
+# --- frames ----------------------------------------------------------------------------------------------------------
+
+
+def peel_frames(text: str) -> Iterator[str]:
+    r"""An answer as it stands, then with one frame after another taken off.
+
+    >>> list(peel_frames('**Answer:** "crane".'))
+    ['**Answer:** "crane".', '"crane".', 'crane']
+    >>> [*peel_frames(r"$\boxed{\text{crane}}$")][-1], [*peel_frames("crane?")][-1]
+    ('crane', 'crane?')
+    """
+    text = text.strip()
+    yield text
+    if len(text) <= LONGEST:
+        plain = plain_letters(text).strip()
+        if plain != text:
+            yield plain
+        yield from _peeled(plain, _peel_answer)
+
+
+def parse_frames(text: str, parse: Callable[[str], T | None]) -> T | None:
+    """What `parse` reads in the outermost form of an answer in which it reads anything.
+
+    >>> parse_frames("`7`", {"7": 7}.get), parse_frames("not 7", {"7": 7}.get)
+    (7, None)
+    """
+    return next((found for form in peel_frames(text) if (found := parse(form)) is not None), None)
+
+
+def plain_message(text: str) -> str:
+    r"""A message to somebody without the frame around the whole of it. What it says stays as it is: its own quotes,
+    marks, brackets and punctuation.
+
+    >>> plain_message("**Is it alive?**"), plain_message("### Question 1\n\nIs it a *living* thing?")
+    ('Is it alive?', 'Is it a *living* thing?')
+    >>> plain_message('"Yes" or "no"?')
+    '"Yes" or "no"?'
+    """
+    text = text.strip()
+    if len(text) > LONGEST:
+        return text
+    return [text, *_peeled(text, _peel_message)][-1]
+
+
+def _peeled(text: str, peel: Callable[[str], str]) -> Iterator[str]:
+    for _ in range(_LAYERS):
+        inner = peel(text).strip()
+        if not inner or inner == text:
+            return
+        yield (text := inner)
+
+
+def _peel_message(text: str) -> str:
+    inner = _unwrapped(text)
+    return _HEADING.sub("", text, count=1) if inner is None and _HEADING.match(text) else inner or text
+
+
+def _peel_answer(text: str) -> str:
+    """One frame less, or none; punctuation comes off where there is no other frame."""
+    inner = _unwrapped(text)
+    if inner is None:
+        inner = _between(text, _BRACKETS)
+    if inner is None and (found := _LABEL.match(text) or ("\n" not in text and _LINE.match(text))):
+        inner = text[found.end() :]
+    return _trimmed(text) if inner is None else inner
+
+
+def _trimmed(text: str) -> str:
+    """A text without punctuation at its ends; where there is none, without the marks that stand there."""
+    bare = text.strip(_PUNCTUATION)
+    if bare != text:
+        return bare
+    return text[1:-1] if text[:1] == text[-1:] and text[:1] in _MARKS else text.strip(_AROUND)
+
+
+def _unwrapped(text: str) -> str | None:
+    """What stands inside marks, quotes, a fence, an element or LaTeX; None where none is around the whole text."""
+    if found := _FENCE.fullmatch(text) or _ELEMENT.fullmatch(text):
+        return found["inner"]
+    if found := _LATEX.match(text):
+        return text[found.end() : -1] if _encloses(text[found.end() - 1 :], "{", "}") else None
+    if text[:1] in _MARKS:
+        return _between_marks(text)
+    return _between(text, _PAIRS)
+
+
+def _between_marks(text: str) -> str | None:
+    mark = text[:1]
+    left, right = len(text) - len(text.lstrip(mark)), len(text) - len(text.rstrip(mark))
+    inner = text[left : len(text) - right]
+    return inner if left and left == right and inner and mark not in inner else None
+
+
+def _between(text: str, pairs: dict[str, str]) -> str | None:
+    for opening, closing in pairs.items():
+        if text.startswith(opening) and _encloses(text, opening, closing):
+            return text[len(opening) : -len(closing)]
+    return None
+
+
+def _encloses(text: str, opening: str, closing: str) -> bool:
+    """Whether the bracket that opens a text is closed by its end and no sooner."""
+    if not text.endswith(closing):
+        return False
+    depth = 0
+    for found in re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text):
+        depth += 1 if found[0] == opening else -1
+        if depth == 0:
+            return found.end() == len(text)
+    return False
+
+
+# --- codes and cells -------------------------------------------------------------------------------------------------
+
+_BETWEEN = pattern(r"\s*[,;|/·-]\s*|\s+")
+_LOOSE = str.maketrans(dict.fromkeys("()[]{}\"'`*“”‘’", " "))
+_CELLS = tuple(
+    pattern(form, IGNORECASE | ASCII)
+    for form in (
+        r"(?P<row>[a-z])\s?[-,;:/|_]?\s?(?P<column>\d{1,2})",
+        r"(?P<row>-?\d{1,6})(?:\s?[,;:/|]\s?|\s|-(?=\d))(?P<column>-?\d{1,6})",
+        r"(?:row|r)\s?[:=]?\s?(?P<row>[a-z]|-?\d{1,6})\s?(?:,|;|and\s)?\s?(?:column|col|c)\s?[:=]?\s?(?P<column>-?\d{1,6})",
+        r"(?:column|col|c)\s?[:=]?\s?(?P<column>-?\d{1,6})\s?(?:,|;|and\s)?\s?(?:row|r)\s?[:=]?\s?(?P<row>[a-z]|-?\d{1,6})",
+    )
+)
+
+
+def split_words(text: str) -> list[str]:
+    """The words of an answer, without the brackets, quotes and marks around them.
+
+    >>> split_words("reveal (2, `3`)")
+    ['reveal', '2,', '3']
+    """
+    return text.translate(_LOOSE).split()
+
+
+def join_symbols(text: str) -> str:
+    """A code or word that is spelt symbol by symbol, in one piece; any other text as it stands.
+
+    >>> join_symbols("1, 2, 3, 4"), join_symbols("c-r-a-n-e"), join_symbols("'1' '2'"), join_symbols("12, 34")
+    ('1234', 'crane', '12', '12, 34')
+    """
+    if text.isalnum() or len(text) > LONGEST:
+        return text
+    parts = [part.strip("\"'`*") for part in _BETWEEN.split(text)]
+    return "".join(parts) if all(len(part) == 1 for part in parts) else text
+
+
+def split_cell(text: str) -> tuple[str, str] | None:
+    """Row and column of a cell as people write one; None if it is none.
+
+    >>> split_cell("B-3"), split_cell("B, 3"), split_cell("row 2, column 3"), split_cell("23"), split_cell("B3 or C3")
+    (('B', '3'), ('B', '3'), ('2', '3'), None, None)
+    """
+    loose = " ".join(split_words(text)) if len(text) <= LONGEST else ""
+    found = next((found for form in _CELLS if (found := form.fullmatch(loose))), None)
+    return (found["row"], found["column"]) if found else None
