@@ -16,7 +16,7 @@ import pytest
 
 import sonde
 from sonde.agents import _calls, _episodes
-from sonde.agents.llm import split_reasoning
+from sonde.models.reasoning import split_reasoning
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
 from sonde.people.language.letters import apostrophes, unaccented
 from sonde.people.language.naming import Names, reported, verdict_on

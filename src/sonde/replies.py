@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from .agents.llm import split_reasoning
 from .core import RULES, Completion, Trajectory, Turn
+from .models.reasoning import split_completion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +72,8 @@ def _by(turn: Turn) -> str:
 
 
 def _only_thought(c: Completion) -> bool:
-    reasoning, text = split_reasoning(c.text)
-    return bool(c.reasoning or reasoning) and not text.strip()
+    found, answer = split_completion(c)
+    return bool(found.reasoning) and not answer.strip()
 
 
 def shares(by_task: Mapping[str, Sequence[Counted]]) -> dict[str, list[list[float]]]:

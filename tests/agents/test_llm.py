@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde.agents.llm import LLM, split_reasoning
+from sonde.agents.llm import LLM
+from sonde.models.reasoning import split_reasoning
 from sonde.core import AGENT, Capabilities, Completion, Episode, Message, Model, Sampling, UserError, derive
 from sonde.models.fake import Fake, render
 from sonde.rollout import Plan, collect

@@ -23,10 +23,10 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from sonde.agents.llm import split_reasoning
 from sonde.core import EMPTY, Action, AnyPolicy, Completion, Env, names
 from sonde.core.extras import lacking
 from sonde.core.types import Kind
+from sonde.models.reasoning import split_completion
 
 from .session import Heard, Session, environment
 from .session import task_of as chosen
@@ -98,9 +98,8 @@ def play(seat: Callable[[], Session]) -> Solver:
 
 def _said(output: ModelOutput) -> Action:
     finish = "length" if output.stop_reason in ("max_tokens", "model_length") else "stop"
-    reasoning, text = split_reasoning(output.completion)
-    completion = Completion(text=output.completion, reasoning=reasoning, finish=finish, model=output.model)
-    return Action(text, completions=(completion,))
+    completion, answer = split_completion(Completion(text=output.completion, finish=finish, model=output.model))
+    return Action(answer, completions=(completion,))
 
 
 def _row(heard: Heard) -> dict[str, Any]:

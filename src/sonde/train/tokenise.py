@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sonde.agents.llm import LLM, split_reasoning
+from sonde.agents.llm import LLM
 from sonde.core import AGENT, Action, Completion, Episode, Message, Trajectory, Usage, UserError, build
 from sonde.models.chat import Chat
+from sonde.models.reasoning import split_completion, split_reasoning
 
 _MARK = "\ue000end\ue001"
 
@@ -87,7 +88,7 @@ def _said(action: Action) -> tuple[str, str]:
     """What the model said in this act, and why it stopped."""
     if len(action.completions) == 1:
         (c,) = action.completions
-        if split_reasoning(c.text)[1] == action.text:
+        if split_completion(c)[1] == action.text:
             return c.text, c.finish
     return action.text, "stop"
 
