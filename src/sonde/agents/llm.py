@@ -6,9 +6,9 @@ that is the whole state, as LMRL-Gym shows mazes and positions to its models). `
 playthroughs of won games in front, as earlier chat turns: small models need them to find the answer syntax.
 `answer_only` shows these games without their thinking, which the smallest models only copy.
 
-Reasoning models think before they speak, in `<think>...</think>` or other marks (`models/reasoning.py`). That part never
-reaches the environment, so an answer that is only considered cannot count; `keep_thinking` says whether the model meets
-it again in its own history.
+Reasoning models think before they speak, in `<think>...</think>` or other marks (`models/reasoning.py`). That part
+never reaches the environment, so an answer that is only considered cannot count; `keep_thinking` says whether the model
+meets it again in its own history.
 """
 
 from __future__ import annotations

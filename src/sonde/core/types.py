@@ -110,8 +110,8 @@ class Completion:
     one per id. `temperature` is what the logits were divided by, None where that is not known; `truncated` says that
     top-p or min-p cut the distribution that was drawn from. `name` is that of a sub-call; `unread` marks a reply that
     could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up. `open_mark` is the
-    mark with which the prompt opened a thought (`<think>`), so that `text` begins inside it; empty where it opened none,
-    or where the backend does not see the prompt.
+    mark with which the prompt opened a thought (`<think>`), so that `text` begins inside it; empty where it opened
+    none, or where the backend does not see the prompt.
 
     >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
     'blue'

@@ -173,7 +173,7 @@ class Chat:
         return self._render(tuple((m.role, m.content) for m in messages), speak=speak)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of sampled ids, special tokens left out but for marks of reasoning, which tell it from the answer."""
+        """The text of sampled ids, special tokens left out but for the marks of reasoning (`reasoning.py`)."""
         return decode_reply(self.tokenizer, ids, self._reasoning - self.ends)
 
     def _training(self, name: Json) -> str:

@@ -30,7 +30,7 @@ from sonde.core import Completion
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """How thoughts are written: regular expressions for what opens and closes one, and the special tokens that these
-    are spelled with. `words`: ordinary words, which are a mark at the very beginning of a text only."""
+    are spelled with. `words`: ordinary words, which are a mark only where nothing has been said before."""
 
     opens: str
     closes: str
@@ -67,8 +67,8 @@ MARKS: Mapping[str, Mark] = {
         tokens=("<|channel>", "<channel|>"),
     ),
     "harmony": Mark(  # gpt-oss
-        opens=_ASSISTANT + r"<\|channel\|>(?!final)[^<\n]*(?:<\|constrain\|>[^<\n]*)?(?:<\|message\|>|\Z)",
-        closes=r"(?:<\|end\|>)?" + _ASSISTANT + r"<\|channel\|>final[^<\n]*(?:<\|message\|>|\Z)",
+        opens=_ASSISTANT + r"<\|channel\|>(?!final)(?:[^<\n]*(?:<\|constrain\|>[^<\n]*)?<\|message\|>)?",
+        closes=r"(?:<\|end\|>)?" + _ASSISTANT + r"<\|channel\|>final(?:[^<\n]*<\|message\|>)?",
         tokens=("<|start|>", "<|channel|>", "<|message|>", "<|end|>"),
     ),
     # gpt-oss as servers decode it that drop special tokens
@@ -81,16 +81,16 @@ MARKS: Mapping[str, Mark] = {
 
 _FRAMES = (
     r"<\|(?:START|END)_RESPONSE\|>|<\|(?:begin|end)_of_solution\|>|<\|(?:open|close)\|>(?:response|message)<\|sep\|>"
-    r"|<\|(?:end|return|call)\|>(?=\s*\Z)"
+    r"|<\|(?:end|return|call)\|>"
 )
 """What some of these families put around an answer; it is part of neither."""
 _ENDS_A_SENTENCE = "\n.!?>"
 
-_WORDS = {name: (re.compile(rf"\s*{mark.opens}"), mark) for name, mark in MARKS.items() if mark.words}
+_WORDS = {name: re.compile(rf"\s*{mark.opens}") for name, mark in MARKS.items() if mark.words}
 _CLOSES = {name: re.compile(mark.closes) for name, mark in MARKS.items()}
 _TOLD_APART = {name: mark for name, mark in MARKS.items() if not mark.words}
 _ANY = re.compile(
-    r"(?=[<\[◁])(?:"
+    r"(?=<[/|a-z]|\[[/A-Zu]|◁)(?:"  # quickly past what begins no mark
     + "|".join(f"(?P<close_{name}>{m.closes})|(?P<open_{name}>{m.opens})" for name, m in _TOLD_APART.items())
     + f"|(?P<frame>{_FRAMES}))"
 )
@@ -139,28 +139,37 @@ def find_open_mark(prompt: str) -> str:
 def _pieces(text: str, open_mark: str, cut: bool) -> Iterator[tuple[bool, str]]:
     """The text between the marks, in its order, and whether each piece is a thought."""
     last = {found.lastgroup: found.start() for found in _ANY.finditer(text)}
-    name, at = _beginning(text, open_mark, last, cut)
+    name, at, silent = _beginning(text, open_mark, last, cut), 0, True
     while True:
+        if not name and silent:
+            name, at = _in_words(text, at)
         found = _CLOSES[name].search(text, at) if name else _next(text, at, last, cut)
-        yield bool(name), text[at : found.start() if found else len(text)]
+        piece = text[at : found.start() if found else len(text)]
+        yield bool(name), piece
         if found is None:
             return
+        silent = silent and (bool(name) or not piece.strip())
         name, at = "" if name else _opened(found), found.end()
 
 
-def _beginning(text: str, open_mark: str, last: Mapping[str | None, int], cut: bool) -> tuple[str, int]:
-    """The mark of the thought that the text begins inside of ("": none), and where its first piece begins."""
+def _in_words(text: str, at: int) -> tuple[str, int]:
+    """The mark of ordinary words that stands at a place ("": none), and where it ends."""
+    found = ((name, opens.match(text, at)) for name, opens in _WORDS.items())
+    return next(((name, mark.end()) for name, mark in found if mark), ("", at))
+
+
+def _beginning(text: str, open_mark: str, last: Mapping[str | None, int], cut: bool) -> str:
+    """The name of the mark of the thought that the text begins inside of; "" if it begins in none."""
     if open_mark:
         found = _ANY.fullmatch(open_mark)
-        return (_opened(found) if found else ""), 0
-    for name, (opens, _) in _WORDS.items():
-        if found := opens.match(text):
-            return name, found.end()
+        return _opened(found) if found else ""
+    if _in_words(text, 0)[0]:
+        return ""
     at = 0
     while (found := _next(text, at, last, cut)) and found.lastgroup == "frame":
         at = found.end()
-    closes = found.lastgroup if found else None
-    return (closes.removeprefix("close_") if closes and closes.startswith("close_") else ""), 0
+    group = (found.lastgroup if found else None) or ""
+    return group.removeprefix("close_") if group.startswith("close_") else ""
 
 
 def _next(text: str, at: int, last: Mapping[str | None, int], cut: bool) -> re.Match[str] | None:
