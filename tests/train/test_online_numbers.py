@@ -61,7 +61,7 @@ def test_numbers_of_a_group_by_hand() -> None:
     (group,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], settings)
     rewards = [1 - 0.2, -0.1, -0.4]
     assert {name: value / count for name, (value, count) in group.sums.items()} == pytest.approx({
-        "success": 1 / 3, "score": 1 / 3, "reward": sum(rewards) / 3, "turns": 7 / 3, "format": 1.0, "tokens": 7.0,
+        "success": 1 / 3, "score": 1 / 3, "reward": sum(rewards) / 3, "turns": 7 / 3, "unreadable": 0.0, "tokens": 7.0,
         "agent_tokens": 7 / 3, "forked": 4 / 3, "too_long": 0.0, "flat_groups": 0.0, "errors": 0.25, "invalid": 4 / 3,
         "repeated": 0.0,
     })  # fmt: skip

@@ -109,7 +109,8 @@ class Completion:
     `logprobs` are natural logarithms of the probabilities at `temperature` (at 1 where that is 0), before truncation,
     one per id. `temperature` is what the logits were divided by, None where that is not known; `truncated` says that
     top-p or min-p cut the distribution that was drawn from. `name` is that of a sub-call; `unread` marks a reply that
-    could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up. `open_mark` is the
+    could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up. `finish` is
+    `filter` where the host refused, or its filter ended the reply. `open_mark` is the
     mark with which the prompt opened a thought (`<think>`), so that `text` begins inside it; empty where it opened
     none, or where the backend does not see the prompt.
 

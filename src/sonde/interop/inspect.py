@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from sonde.core import EMPTY, Action, AnyPolicy, Completion, Env, names
 from sonde.core.extras import lacking
@@ -42,6 +42,9 @@ except ModuleNotFoundError as e:
     raise lacking("sonde.interop.inspect", "inspect-ai") from e
 
 _STORE = "sonde"
+_FINISH: Mapping[str, Literal["length", "filter"]] = {
+    "max_tokens": "length", "model_length": "length", "content_filter": "filter",
+}  # fmt: skip
 
 
 def task_of(
@@ -97,7 +100,7 @@ def play(seat: Callable[[], Session]) -> Solver:
 
 
 def _said(output: ModelOutput) -> Action:
-    finish = "length" if output.stop_reason in ("max_tokens", "model_length") else "stop"
+    finish = _FINISH.get(output.stop_reason, "stop")
     completion, answer = split_completion(Completion(text=output.completion, finish=finish, model=output.model))
     return Action(answer, completions=(completion,))
 

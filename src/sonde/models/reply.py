@@ -60,6 +60,8 @@ def completion(reply: bytes, model: str) -> Completion:
     told_apart = (_text(message.get(name)) for name in ("reasoning_content", "reasoning"))
     reasoning = next((thought for thought in told_apart if thought), _thoughts(content))
     refusal = _text(message.get("refusal"))
+    if refusal and not text:
+        finish = "filter"
     if text is None and refusal is None and finish == "stop" and not reasoning:
         raise ValueError("no content")
     return Completion(

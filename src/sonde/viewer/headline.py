@@ -66,7 +66,7 @@ def cells(run: Loaded) -> list[Cell]:
         _number("turns", m["turns"], 1, "", detail=_to_win(m["turns_to_win"])),
         _number("bits/turn", m["bits_per_turn"], 2, no_bits),
         _number("efficiency", m["efficiency"], 2, no_bits or "no turn had anything left to learn"),
-        _percent("format fails", m["format_failure"]),
+        _percent("unreadable", m["format_failure"]),
         _number("tokens", m["tokens"], 0, "no episode was played"),
     ]
 
