@@ -7,6 +7,7 @@ Kimi, MiniMax, Apertus, Command A, Gemma 4, Granite 3.2), OpenAI's guide to harm
 from __future__ import annotations
 
 import asyncio
+import json
 from array import array
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import AGENT, Completion, Episode, Message, advance, run_sync
 from sonde.models.reasoning import MARKS, find_open_mark, split_completion, split_reasoning
+from sonde.models.reply import completion
 
 IDEA, ANSWER = "maybe <Answer>crane</Answer>?", "<Answer>toast</Answer>"
 REPLIES = {  # what a model says, up to and including what closes its thought, and the rest
@@ -212,6 +214,26 @@ def test_a_users_thoughts_reach_nobody(name: str, family: str) -> None:
     assert all("guitar" not in message.content for message in ep.messages[AGENT])
     (completion,) = (c for act in ep.turns[0].acts for c in act.action.completions)
     assert "the topic is guitar" in completion.reasoning
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "thinking", "thinking": [{"type": "text", "text": IDEA}]},  # Mistral's
+        {"type": "thinking", "thinking": IDEA},
+        {"type": "reasoning", "text": IDEA},
+    ],
+)
+def test_parts_of_a_content_that_are_thoughts_are_no_answer(part: dict[str, Any]) -> None:
+    message = {"role": "assistant", "content": [part, {"type": "text", "text": ANSWER}]}
+    c = completion(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode(), "m")
+    assert (c.text, c.reasoning) == (ANSWER, IDEA)
+
+
+def test_a_hosts_own_refusal_is_told_from_an_answer() -> None:
+    message = {"role": "assistant", "content": None, "refusal": "No."}
+    c = completion(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode(), "m")
+    assert (c.text, c.finish) == ("No.", "filter")
 
 
 def test_a_hosts_text_is_split_too() -> None:

@@ -42,7 +42,7 @@ except ModuleNotFoundError as e:
     raise lacking("sonde.interop.inspect", "inspect-ai") from e
 
 _STORE = "sonde"
-_FINISH: Mapping[str, Literal["length", "filter"]] = {
+_FINISH: Mapping[str, Literal["stop", "length", "filter"]] = {
     "max_tokens": "length", "model_length": "length", "content_filter": "filter",
 }  # fmt: skip
 
