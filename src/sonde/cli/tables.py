@@ -45,7 +45,7 @@ def evaluations(rows: Sequence[Evaluation]) -> Group:
     names = ["tasks", "success %", "pass@k", "score", "turns", "bits"]
     table = _table(names, rows, agent=True)
     notes = _notes(rows, "bits: information gained per turn.")
-    return Group(table, *_samples(rows, agent=True), *notes)
+    return Group(table, *_faults(rows, agent=True), *_samples(rows, agent=True), *notes)
 
 
 def audit(found: Audit) -> Group:
@@ -80,7 +80,13 @@ def suite(name: str, rows: Sequence[Evaluation]) -> Group:
         *(_OWN_MEANS if own else ()),
         "mean: over the environments.",
     )
-    return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *_samples(rows, agent=False), *notes)
+    return Group(
+        Text(f"{name}, {rows[0].label}", style="italic"),
+        table,
+        *_faults(rows, agent=False, told=own),
+        *_samples(rows, agent=False),
+        *notes,
+    )
 
 
 def leaderboard(board: Board) -> Group:
@@ -133,12 +139,28 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
     if agent:
         table.add_column("agent", overflow="fold", min_width=8)
     names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
-    names += [name for name in _IF_ANY if name not in names and _any(rows, name)]
+    names += [name for name in _IF_ANY if name not in _FAULTS and _any(rows, name)]
     for name in names:
         table.add_column(name, justify="right", no_wrap=" " not in name, min_width=max(map(len, name.split())))
     for e, title in zip(rows, titles, strict=True):
         table.add_row(title, *([e.label + _star(e)] if agent else []), *(_COLUMNS[name](e) for name in names))
     return table
+
+
+def _faults(rows: Sequence[Evaluation], *, agent: bool, told: Sequence[str] = ()) -> list[Table]:
+    """What was wrong with replies, of evaluations in which anything was; columns that are `told` already left out."""
+    names = [name for name in _FAULTS if name not in told and _any(rows, name)]
+    if not names:
+        return []
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for column in ("environment", *(["agent"] if agent else [])):
+        table.add_column(column, overflow="fold", min_width=len(column))
+    for name in names:
+        table.add_column(name, justify="right", min_width=max(map(len, name.split())))
+    for e in rows:
+        if any(_any([e], name) for name in names):
+            table.add_row(_title(e, agent), *([e.label] if agent else []), *(_COLUMNS[name](e) for name in names))
+    return [table]
 
 
 def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
@@ -201,10 +223,15 @@ def _share(e: Evaluation, name: str) -> str:
     return "<1" if 0.0 < found.mean < 0.005 else f"{100 * found.mean:.0f}"
 
 
-_IF_ANY = {
-    "unreadable %": "format_failure", "invalid %": "invalid", "refused %": "refused", "truncated %": "cut",
-    "reasoning only %": "reasoning_only", "model %": "by_model",
-}  # fmt: skip
+_FAULTS = {
+    "unreadable %": "format_failure",
+    "invalid %": "invalid",
+    "refused %": "refused",
+    "truncated %": "cut",
+    "reasoning only %": "reasoning_only",
+}
+"""Columns of what was wrong with replies, with their metrics."""
+_IF_ANY = {**_FAULTS, "model %": "by_model"}
 """Columns that are shown only where there is something to tell, with their metrics."""
 _IF_ANY_MEANS = {
     "unreadable %": "episodes that ended for want of a readable answer: sonde read RUN --outcome format.",
