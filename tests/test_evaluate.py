@@ -29,7 +29,7 @@ from sonde.core import (
 from sonde.core.sync import run_sync
 from sonde.curves import CALLED, called
 from sonde.envs.mastermind import Mastermind
-from sonde.evaluate import Evaluation, compare, evaluate, macro
+from sonde.evaluate import METRICS, Evaluation, compare, evaluate, macro
 from sonde.metrics import MeanAt, rate, unseen
 from sonde.rows import row
 from sonde.train.rewards import named_rewards
@@ -382,3 +382,8 @@ def test_runs_that_have_nothing_in_common_cannot_be_compared() -> None:
     wider = sonde.make("mastermind", length=2, digits=3)
     with pytest.raises(UserError, match=r"env: got digits 2, .* and digits 3, .*: the same environment"):
         compare(by_hand(), evaluate([played(wider, wider.task("00"), 0, "00")]))
+
+
+def test_every_evaluation_has_the_metrics_that_a_file_must_have() -> None:
+    found = by_hand()
+    assert set(found.metrics) == {*METRICS, *(f"pass@{n}" for n in range(1, found.k + 1))}

@@ -16,8 +16,8 @@ import pytest
 
 import sonde
 from sonde.agents import _calls, _episodes
-from sonde.agents.llm import split_reasoning
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
+from sonde.models.reasoning import split_reasoning
 from sonde.people.language.letters import apostrophes, unaccented
 from sonde.people.language.naming import Names, reported, verdict_on
 from sonde.people.language.numbers import amount, ungrouped

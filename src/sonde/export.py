@@ -35,6 +35,7 @@ COMPLETION = {
     "shared": "int64",
     "finish": "text",
     "reasoning": "text",
+    "open_mark": "text",
     "name": "text",
     "unread": "text",
     "model": "text",
@@ -181,7 +182,8 @@ def _acts(data: Mapping[str, Any]) -> list[Row]:
 
 
 def _completion(data: Mapping[str, Any]) -> Row:
-    return {name: _cell(data[name], kind) for name, kind in COMPLETION.items()}
+    whole = {"open_mark": "", **data}
+    return {name: _cell(whole[name], kind) for name, kind in COMPLETION.items()}
 
 
 def _cell(value: Any, kind: str) -> Any:

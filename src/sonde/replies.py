@@ -1,26 +1,33 @@
-"""What was wrong with the replies of the agent's model: cut by the token limit, without an answer, unreadable."""
+"""What was wrong with the agent's replies: invalid, cut by the token limit, refused, unreadable, or only thought.
+
+`DEFECTS` names what an episode can be searched for (`sonde read RUN --reply refused`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from .agents.llm import split_reasoning
+from . import curves
 from .core import RULES, Completion, Trajectory, Turn
+from .models.reasoning import split_completion
+from .rules.refusals import is_refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replies:
     """Counts over one episode. `malformed`: replies of sub-calls that could not be read and were asked for again;
     `fallbacks`: sub-calls that were given up; `cut`: replies that the token limit cut; `thoughts`: replies that hold
-    reasoning and nothing else."""
+    reasoning and nothing else; `refused`: replies that decline to play, by the host's word or the look of them
+    (`rules/refusals.py`)."""
 
     malformed: int = 0
     fallbacks: int = 0
     cut: int = 0
     thoughts: int = 0
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +63,18 @@ def count(trajectory: Trajectory) -> Replies:
         fallbacks=sum(c.unread == "fallback" for c in said),
         cut=sum(c.finish == "length" for c in said),
         thoughts=sum(map(_only_thought, said)),
+        refused=sum(map(_refused, said)),
     )
+
+
+DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
+    "invalid": lambda t: "invalid" in curves.called(t),
+    "repeated": lambda t: "repeated" in curves.called(t),
+    "truncated": lambda t: count(t).cut > 0,
+    "reasoning_only": lambda t: count(t).thoughts > 0,
+    "refused": lambda t: count(t).refused > 0,
+}
+"""Whether any reply of an episode was so. What could not be read at all is an outcome (`format`)."""
 
 
 def shared(trajectory: Trajectory) -> Shared:
@@ -72,27 +90,32 @@ def _by(turn: Turn) -> str:
 
 
 def _only_thought(c: Completion) -> bool:
-    reasoning, text = split_reasoning(c.text)
-    return bool(c.reasoning or reasoning) and not text.strip()
+    found, answer = split_completion(c)
+    return bool(found.reasoning) and not answer.strip()
 
 
-SHARES = ("cut", "reasoning_only")
+def _refused(c: Completion) -> bool:
+    return c.finish == "filter" or is_refusal(split_completion(c)[1])
+
+
+SHARES = ("cut", "reasoning_only", "refused")
 """The metrics of `shares`."""
 
 
 def shares(by_task: Mapping[str, Sequence[Counted]]) -> dict[str, list[list[float]]]:
-    """Per task and episode, whether a reply was cut, and whether one held nothing but reasoning."""
+    """Per task and episode, whether a reply was cut, held nothing but reasoning, or refused to play."""
     played = [rows for rows in by_task.values() if rows]
     return {
         "cut": [[float(r.replies.cut > 0) for r in rows] for rows in played],
         "reasoning_only": [[float(r.replies.thoughts > 0) for r in rows] for rows in played],
+        "refused": [[float(r.replies.refused > 0) for r in rows] for rows in played],
     }
 
 
 def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
     """What is to be said of a run's replies; nothing if nothing was wrong."""
-    malformed, fallbacks, cut, thoughts = (
-        sum(getattr(r.replies, name) for r in rows) for name in ("malformed", "fallbacks", "cut", "thoughts")
+    malformed, fallbacks, cut, thoughts, refused = (
+        sum(getattr(r.replies, name) for r in rows) for name in ("malformed", "fallbacks", "cut", "thoughts", "refused")
     )
     found: list[str] = []
     if malformed + fallbacks:
@@ -106,6 +129,8 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
         )
     if thoughts:
         found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_hit(rows, 'thoughts')} episodes")
+    if refused:
+        found.append(f"{refused:,} replies look like refusals, in {_hit(rows, 'refused')} episodes")
     rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
     if rules + model + denied:
         found.append(

@@ -10,11 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sonde
-from sonde.agents.llm import LLM, split_reasoning
+from sonde.agents.llm import LLM
 from sonde.core import AGENT, Capabilities, Completion, Episode, Message, Model, Sampling, UserError, derive
 from sonde.models.fake import Fake, render
 from sonde.rollout import Plan, collect
@@ -157,49 +155,6 @@ def test_every_prompt_alternates_strictly(context: str, examples: int, system: s
 
 
 # --- reasoning -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "reasoning", "rest"),
-    [
-        ("<Answer>A1</Answer>", "", "<Answer>A1</Answer>"),
-        ("  as it is ", "", "  as it is "),
-        ("<think>hm</think><Answer>A1</Answer>", "hm", "<Answer>A1</Answer>"),
-        ("\n<think>\nhm\n</think>\n\n<Answer>A1</Answer>\n", "hm", "<Answer>A1</Answer>"),
-        ("hm</think> <Answer>A1</Answer>", "hm", "<Answer>A1</Answer>"),
-        ("<think><Answer>A1</Answer></think>", "<Answer>A1</Answer>", ""),
-        ("<think>hm <Answer>A1</Answer>", "hm <Answer>A1</Answer>", ""),
-        ("<think>a</think> <think>b</think> <Answer>A1</Answer>", "a\n\nb", "<Answer>A1</Answer>"),
-        ("<think>a</think><think>b <Answer>A1</Answer>", "a\n\nb <Answer>A1</Answer>", ""),
-        ("<think></think><Answer>A1</Answer>", "", "<Answer>A1</Answer>"),
-        ("<Think>hm</Think><Answer>A1</Answer>", "", "<Think>hm</Think><Answer>A1</Answer>"),
-        ("<think>", "", ""),
-        ("", "", ""),
-    ],
-)
-def test_reasoning_is_told_from_speech(text: str, reasoning: str, rest: str) -> None:
-    assert split_reasoning(text) == (reasoning, rest)
-
-
-@given(st.text(), st.text())
-def test_what_follows_closed_reasoning_is_said(hidden: str, spoken: str) -> None:
-    hidden, spoken = hidden.replace("<", ""), spoken.replace("<", "")
-    assert split_reasoning(f"<think>{hidden}</think>{spoken}") == (hidden.strip(), spoken.strip())
-    assert split_reasoning(f"<think>{hidden}")[1] == ""
-
-
-@given(st.lists(st.sampled_from(["<think>", "</think>", "a", " ", "<Answer>A1</Answer>"]), max_size=12).map("".join))
-def test_what_leads_with_reasoning_says_nothing_from_inside_it(text: str) -> None:
-    reasoning, rest = split_reasoning(text)
-    assert not rest.startswith("<think>")
-    if "<think>" not in text and "</think>" not in text:
-        assert (reasoning, rest) == ("", text)
-
-
-@pytest.mark.parametrize("unit", ["<think></think>", "<think>", "</think>", "<think>a</think> ", " "])
-def test_a_megabyte_of_tags_takes_no_time(unit: str) -> None:
-    reasoning, rest = split_reasoning(unit * (1_000_000 // len(unit)))
-    assert len(reasoning) + len(rest) <= 1_000_001
 
 
 def test_reasoning_never_reaches_the_environment_and_is_kept_on_record() -> None:

@@ -160,7 +160,7 @@ def test_replies_that_were_cut_or_only_thought_are_shown() -> None:
         shown = " ".join(served(handler, *args)[1].stdout.split())
         (found,) = json.loads(served(handler, *args, "--json")[1].stdout)
         assert (found["metrics"]["cut"]["mean"], found["metrics"]["reasoning_only"]["mean"]) == (cut, mute)
-        assert ("cut %" in shown, "mute %" in shown) == (bool(cut), bool(mute))
+        assert ("truncated %:" in shown, "reasoning only %:" in shown) == (bool(cut), bool(mute))
         assert ("3 replies were cut by the token limit, in 3 of 3 episodes; --max-new-tokens sets it" in shown) == bool(
             cut
         )

@@ -21,6 +21,7 @@ class Codec:
     def __init__(self) -> None:
         self.parts = ["<end>"]
         self.known = {"<end>": END}
+        self.added_tokens_decoder: dict[int, Any] = {}
 
     def encode(self, text: str) -> list[int]:
         parts = [text[i : i + 64] for i in range(0, len(text), 64)]
@@ -30,7 +31,7 @@ class Codec:
                 self.parts.append(part)
         return [self.known[part] for part in parts]
 
-    def decode(self, ids: list[int], skip_special_tokens: bool) -> str:
+    def decode(self, ids: list[int], skip_special_tokens: bool = False, **options: bool) -> str:
         return "".join(self.parts[i] for i in ids if i != END)
 
 

@@ -13,7 +13,8 @@ pytest.importorskip("transformers")
 
 import torch
 
-from sonde.core import Episode, Task, Trajectory, UserError
+from sonde.cli.tables import told
+from sonde.core import Episode, Outcome, Task, Trajectory, UserError
 from sonde.train.algos.grpo import GRPO
 from sonde.train.collate import rows_of
 from sonde.train.credit import Grouped, GroupRelative
@@ -61,7 +62,7 @@ def test_numbers_of_a_group_by_hand() -> None:
     (group,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], settings)
     rewards = [1 - 0.2, -0.1, -0.4]
     assert {name: value / count for name, (value, count) in group.sums.items()} == pytest.approx({
-        "success": 1 / 3, "score": 1 / 3, "reward": sum(rewards) / 3, "turns": 7 / 3, "format": 1.0, "tokens": 7.0,
+        "success": 1 / 3, "score": 1 / 3, "reward": sum(rewards) / 3, "turns": 7 / 3, "unreadable": 0.0, "tokens": 7.0,
         "agent_tokens": 7 / 3, "forked": 4 / 3, "too_long": 0.0, "flat_groups": 0.0, "errors": 0.25, "invalid": 4 / 3,
         "repeated": 0.0,
     })  # fmt: skip
@@ -73,6 +74,21 @@ def test_numbers_of_a_group_by_hand() -> None:
     on_reward = replace(settings, on="reward", rewards=RewardMix())
     (other,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], on_reward)
     assert other.potential == pytest.approx(variation([1.0, 0.0, 0.0]))
+
+
+def test_what_was_unreadable_is_counted_as_everywhere_else() -> None:
+    """In a training's history as in an evaluation: the share that failed, not the share that did not."""
+    from sonde.evaluate import evaluate
+
+    task = ENV.task("red")
+    played = [with_ids(game(task, *said, sample=i)) for i, said in enumerate((("?",), ("?",), ("?",), ("red",)))]
+    broken = [replace(t, outcome=Outcome("format")) for t in played[:3]] + played[3:]
+    (group,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [broken], OnlineSettings(k=4))
+    total, n = group.sums["unreadable"]
+    failed = evaluate(broken, gains=False).metrics["format_failure"]
+    assert failed is not None and total / n == failed.mean == 0.75
+    assert told({"unreadable": total / n, "turns": 1.0}) == {"turns": "1.0", "unreadable %": "75"}
+    assert told({"unreadable": 0.0, "turns": 1.0}) == {"turns": "1.0"}
 
 
 def test_a_group_that_the_world_failed_is_played_but_teaches_nothing() -> None:

@@ -298,3 +298,9 @@ def test_long_episodes_are_shown_in_part_and_the_page_says_so(tmp_path: Path) ->
     assert shown == {*range(1, 41), *range(381, 401)}
     assert len(pages[400]) < 1.3 * len(pages[60]) < 1_000_000
     Reader(pages[400])
+
+
+def test_what_was_wrong_with_replies_is_a_column_where_anything_was(folders: list[Path], tmp_path: Path) -> None:
+    headings = [re.findall(r"<th>([^<]+)</th>", report(some, tmp_path)) for some in (folders, folders[1:2])]
+    assert {"unreadable", "invalid turns"} <= set(headings[0])
+    assert not {"unreadable", "invalid turns", "refused", "truncated", "reasoning only"} & set(headings[1])

@@ -25,10 +25,9 @@ from typing import NamedTuple, TypeVar
 
 from sonde.core import Completion, Message, Model, Policy, Sampling, View, derive, invalid
 from sonde.core.types import Json
+from sonde.models.reasoning import split_completion
 from sonde.rules.answer import read_answer
 from sonde.rules.frames import parse_frames
-
-from .llm import split_reasoning
 
 T = TypeVar("T")
 Reader = Callable[[str], T | None]
@@ -78,9 +77,7 @@ class Calls:
         seed = derive(self._seed, "call", self._n)
         self._n += 1
         sampling = Sampling(max_new_tokens=role.max_new_tokens, temperature=role.temperature, seed=seed)
-        completion = await role.model.generate(messages, sampling)
-        reasoning, text = split_reasoning(completion.text)
-        return (replace(completion, reasoning=reasoning) if reasoning else completion), text
+        return split_completion(await role.model.generate(messages, sampling))
 
     def _count(self, name: str, n: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + n

@@ -6,25 +6,24 @@ that is the whole state, as LMRL-Gym shows mazes and positions to its models). `
 playthroughs of won games in front, as earlier chat turns: small models need them to find the answer syntax.
 `answer_only` shows these games without their thinking, which the smallest models only copy.
 
-Reasoning models think in `<think>...</think>` before they speak. That part never reaches the environment, so an answer
-that is only considered cannot count; `keep_thinking` says whether the model meets it again in its own history.
+Reasoning models think before they speak, in `<think>...</think>` or other marks (`models/reasoning.py`). That part
+never reaches the environment, so an answer that is only considered cannot count; `keep_thinking` says whether the model
+meets it again in its own history.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
 from sonde.core.playthrough import recorded
+from sonde.models.reasoning import split_completion
 
 SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
 """Settings that decide what a model is shown."""
 
-_REASONING = re.compile(r"(?:\s*<think>.*?(?:</think>|\Z))+", re.DOTALL)
-_TAG = re.compile("</?think>")
 _NEW_GAME = "The game is over. Here is a new one."
 
 
@@ -66,11 +65,8 @@ class LLM(Policy):
 
     async def act(self, view: View) -> Action:
         sampling = self._sampling(view.spec.max_new_tokens, derive(view.seed, "call", 0))
-        completion = await self.model.generate(self.prompt(view), sampling)
-        reasoning, text = split_reasoning(completion.text)
-        if reasoning and not completion.reasoning:
-            completion = replace(completion, reasoning=reasoning)
-        return Action(text, completions=(completion,))
+        completion, answer = split_completion(await self.model.generate(self.prompt(view), sampling))
+        return Action(answer, completions=(completion,))
 
     def prompt(self, view: View) -> tuple[Message, ...]:
         """The messages that the model gets: alternating, starting with a user message after an optional system one."""
@@ -100,22 +96,6 @@ class LLM(Policy):
 
     async def close(self) -> None:
         await self.model.close()
-
-
-def split_reasoning(text: str) -> tuple[str, str]:
-    """Reasoning and the rest of a completion. Reasoning that was never closed is all there is.
-
-    Some chat templates open the first `<think>` themselves, so a text may begin inside it.
-
-    >>> split_reasoning("<think>hm</think> <Answer>toast</Answer>")
-    ('hm', '<Answer>toast</Answer>')
-    """
-    inside = not text.lstrip().startswith("<think>") and "</think>" in text
-    found = _REASONING.match(f"<think>{text}" if inside else text)
-    if found is None:
-        return "", text
-    parts = (part.strip() for part in _TAG.split(found[0]))
-    return "\n\n".join(part for part in parts if part), found.string[found.end() :].strip()
 
 
 def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Message, ...]:

@@ -170,14 +170,22 @@ def read(
     outcome: Annotated[
         str | None, typer.Option(help="Only of this outcome: win, loss, timeout, format, error.")
     ] = None,
+    reply: Annotated[
+        str | None,
+        typer.Option(help="Only with a reply that was so: invalid, repeated, truncated, reasoning_only, refused."),
+    ] = None,
     as_json: JsonOpt = False,
 ) -> None:
     """Read the conversations of a run, every turn with what it earned and taught."""
+    from sonde.replies import DEFECTS
+
     from .read import chosen, read_in_terminal
 
     if outcome is not None and outcome not in get_args(Kind):
         raise unknown("--outcome", outcome, get_args(Kind))
-    episodes = chosen(folder, n, task, outcome)
+    if reply is not None and reply not in DEFECTS:
+        raise unknown("--reply", reply, DEFECTS)
+    episodes = chosen(folder, n, task, outcome, reply)
     if as_json:
         out.print_json(json.dumps([t.to_json() for t in episodes]))
         return

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from rich.console import Console, Group
 from rich.text import Text
 
 from sonde import believed
-from sonde.core import AGENT, Trajectory, Turn, UserError, invalid
+from sonde.core import AGENT, Act, Trajectory, Turn, UserError, invalid
 from sonde.core.plain import plain
 from sonde.elicit import Elicited
+from sonde.replies import DEFECTS
 from sonde.rows import Row
 from sonde.run import EVALUATION, load_evaluation
 from sonde.store import BY_KEY, Run
@@ -23,8 +24,9 @@ _WIDE = 8
 _NOTHING: tuple[object, ...] = (None, "", (), [])
 
 
-def chosen(folder: Path, n: int, task: int | None, kind: str | None) -> Sequence[Trajectory]:
-    """Up to `n` episodes of a run in order of task and sample; of one task, or of one outcome only if asked."""
+def chosen(folder: Path, n: int, task: int | None, kind: str | None, reply: str | None = None) -> Sequence[Trajectory]:
+    """Up to `n` episodes of a run in order of task and sample; of one task, of one outcome, or only those with a reply
+    of such a kind (`replies.DEFECTS`), if asked."""
     if n < 1:
         raise invalid("-n", n, "1 or more")
     run = Run.load(folder).trajectories
@@ -33,10 +35,12 @@ def chosen(folder: Path, n: int, task: int | None, kind: str | None) -> Sequence
         found = found.where("task_index = ?", task, order=BY_KEY)
     if kind is not None:
         found = found.where("coalesce(kind, 'error') = ?", kind, order=BY_KEY)
-    if not found:
-        wanted = [f"--task {task}"] * (task is not None) + [f"--outcome {kind}"] * (kind is not None)
-        raise UserError(f"{folder}: no episode of {' and '.join(wanted) or 'any kind'} among its {len(run)}")
-    return found[:n]
+    episodes = list(islice(found if reply is None else filter(DEFECTS[reply], found), n))
+    if not episodes:
+        asked = {"--task": task, "--outcome": kind, "--reply": reply}
+        wanted = " and ".join(f"{option} {value}" for option, value in asked.items() if value is not None)
+        raise UserError(f"{folder}: no episode of {wanted or 'any kind'} among its {len(run)}")
+    return episodes
 
 
 def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console) -> None:
@@ -66,10 +70,16 @@ def _lines(turn: Turn) -> Iterator[Text]:
     for (seat, said), same in groupby(turn.acts, key=lambda act: (act.seat, act.action.text)):
         acts = list(same)
         times = f" ({len(acts)} times)" if len(acts) > 1 else ""
-        yield _line(seat, said + times, _STYLES.get(seat, "bold magenta"))
+        yield _line(seat, (said or _thought(acts[-1])) + times, _STYLES.get(seat, "bold magenta"))
         told = acts[-1].told.get(AGENT, "")
         if told and told != said:
             yield _line("told", told, _STYLES["told"])
+
+
+def _thought(act: Act) -> str:
+    """What a seat that said nothing only thought."""
+    thoughts = [c.reasoning for c in act.action.completions if c.reasoning]
+    return f"(reasoning only) {thoughts[-1]}" if thoughts else ""
 
 
 def _line(who: str, said: str, style: str) -> Text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rich import box
@@ -42,10 +43,10 @@ def interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> 
 
 def evaluations(rows: Sequence[Evaluation]) -> Group:
     """One line per evaluation, and what the columns mean."""
-    names = ["tasks", "success %", "pass@k", "score", "turns", "bits", "fmt %"]
+    names = ["tasks", "success %", "pass@k", "score", "turns", "bits"]
     table = _table(names, rows, agent=True)
-    notes = _notes(rows, "bits: information gained per turn. fmt %: episodes without a readable answer.")
-    return Group(table, *_samples(rows, agent=True), *notes)
+    notes = _notes(rows, "bits: information gained per turn.")
+    return Group(table, *_faults(rows, agent=True), *_samples(rows, agent=True), *notes)
 
 
 def audit(found: Audit) -> Group:
@@ -64,7 +65,7 @@ def audit(found: Audit) -> Group:
 def suite(name: str, rows: Sequence[Evaluation]) -> Group:
     """One line per environment of a suite that one agent has played, their mean, and what the columns mean."""
     own = _OWN if name in ANCHORS else ()
-    names = ["tasks", "success %", *([] if own else ["pass@k"]), "return", "score", "played", *(own or ["fmt %"])]
+    names = ["tasks", "success %", *([] if own else ["pass@k"]), "return", "score", "played", *own]
     table = _table(names, rows, agent=False)
     table.add_section()
     mean = macro(rows)
@@ -77,10 +78,16 @@ def suite(name: str, rows: Sequence[Evaluation]) -> Group:
     notes = _notes(
         rows,
         "return: mean reward of an episode. played: mean turns, won or not.",
-        *(_OWN_MEANS if own else ["fmt %: episodes without a readable answer."]),
+        *(_OWN_MEANS if own else ()),
         "mean: over the environments.",
     )
-    return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *_samples(rows, agent=False), *notes)
+    return Group(
+        Text(f"{name}, {rows[0].label}", style="italic"),
+        table,
+        *_faults(rows, agent=False, told=own),
+        *_samples(rows, agent=False),
+        *notes,
+    )
 
 
 def leaderboard(board: Board) -> Group:
@@ -133,12 +140,28 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
     if agent:
         table.add_column("agent", overflow="fold", min_width=8)
     names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
-    names += [name for name in _IF_ANY if _any(rows, name)]
+    names += [name for name in _IF_ANY if name not in _FAULTS and _any(rows, name)]
     for name in names:
         table.add_column(name, justify="right", no_wrap=" " not in name, min_width=max(map(len, name.split())))
     for e, title in zip(rows, titles, strict=True):
         table.add_row(title, *([e.label + _star(e)] if agent else []), *(_COLUMNS[name](e) for name in names))
     return table
+
+
+def _faults(rows: Sequence[Evaluation], *, agent: bool, told: Sequence[str] = ()) -> list[Table]:
+    """What was wrong with replies, of evaluations in which anything was; columns that are `told` already left out."""
+    names = [name for name in _FAULTS if name not in told and _any(rows, name)]
+    if not names:
+        return []
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for column in ("environment", *(["agent"] if agent else [])):
+        table.add_column(column, overflow="fold", min_width=len(column))
+    for name in names:
+        table.add_column(name, justify="right", min_width=max(map(len, name.split())))
+    for e in rows:
+        if any(_any([e], name) for name in names):
+            table.add_row(_title(e, agent), *([e.label] if agent else []), *(_COLUMNS[name](e) for name in names))
+    return [table]
 
 
 def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
@@ -196,14 +219,30 @@ def _star(e: Evaluation) -> str:
     return " *" if e.privileged else ""
 
 
-def _format_failures(e: Evaluation) -> str:
-    return _share(e, "format_failure")
-
-
 def _share(e: Evaluation, name: str) -> str:
-    return NOT_AVAILABLE if (f := e.metrics.get(name)) is None else f"{100 * f.mean:.0f}"
+    if (found := e.metrics.get(name)) is None:
+        return NOT_AVAILABLE
+    return "<1" if 0.0 < found.mean < 0.005 else f"{100 * found.mean:.0f}"
 
 
+_FAULTS = {
+    "unreadable %": "format_failure",
+    "invalid %": "invalid",
+    "refused %": "refused",
+    "truncated %": "cut",
+    "reasoning only %": "reasoning_only",
+}
+"""Columns of what was wrong with replies, with their metrics."""
+_IF_ANY = {**_FAULTS, "model %": "by_model"}
+"""Columns that are shown only where there is something to tell, with their metrics."""
+_IF_ANY_MEANS = {
+    "unreadable %": "episodes that ended for want of a readable answer: sonde read RUN --outcome format.",
+    "invalid %": "turns that the rules did not allow: sonde read RUN --reply invalid.",
+    "refused %": "episodes with a reply that looks like a refusal: sonde read RUN --reply refused.",
+    "truncated %": "episodes with a reply cut by the token limit (--max-new-tokens): sonde read RUN --reply truncated.",
+    "reasoning only %": "episodes with a reply of reasoning and no answer: sonde read RUN --reply reasoning_only.",
+    "model %": "replies of the user's that its model gave, for want of a rule.",
+}
 _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "tasks": lambda e: f"{e.n_tasks}x{e.k}" if e.k > 1 else str(e.n_tasks),
     "success %": lambda e: interval(e.metrics["success"], percent=True),
@@ -213,26 +252,12 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "turns": lambda e: number(e.metrics["turns"], 1),
     "played": lambda e: f"{e.turns_played['mean']:.1f}" if e.turns_played else NOT_AVAILABLE,
     "bits": lambda e: number(e.metrics["bits_per_turn"], 2),
-    "fmt %": _format_failures,
-    "cut %": lambda e: _share(e, "cut"),
-    "mute %": lambda e: _share(e, "reasoning_only"),
-    "model %": lambda e: _share(e, "by_model"),
     "0-100": lambda e: NOT_AVAILABLE if (found := paper_score("lmrl", e)) is None else f"{found:.0f}",
-    "inv. %": lambda e: _share(e, "invalid"),
+    **{name: partial(_share, name=metric) for name, metric in _IF_ANY.items()},
 }
-_OWN = ("0-100", "inv. %")
-_OWN_MEANS = (
-    "0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean.",
-    "inv. %: turns that were invalid, as illegal moves are.",
-)
+_OWN = ("0-100", "invalid %")
+_OWN_MEANS = ("0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean.",)
 """Columns of the suite whose paper has a scale of its own, LMRL-Gym's."""
-_IF_ANY = {"cut %": "cut", "mute %": "reasoning_only", "model %": "by_model"}
-"""Columns that are shown only where there is something to tell, with their metrics."""
-_IF_ANY_MEANS = {
-    "cut %": "episodes in which the token limit cut a reply (--max-new-tokens sets it).",
-    "mute %": "episodes in which a reply was reasoning and no answer.",
-    "model %": "replies of the user's that its model gave, for want of a rule.",
-}
 
 
 def _any(rows: Sequence[Evaluation], column: str) -> bool:
@@ -263,6 +288,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
     "reward": ("reward", ".3g"),
     "turns": ("turns", ".1f"),
+    "unreadable": ("unreadable %", "percent"),
     "accuracy": ("in order %", "percent"),
     "reward_margin": ("margin", ".3g"),
     "nll": ("nll", ".3f"),
@@ -291,12 +317,13 @@ def dataset(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 
 def told(entry: Mapping[str, float]) -> dict[str, str]:
-    """An entry of a training's history as a person reads it, the most telling numbers first.
+    """An entry of a training's history as a person reads it, the most telling numbers first; nothing of unreadable
+    answers where there were none.
 
     >>> told({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
     """
-    shown = {key: entry[key] for key in _TOLD if key in entry}
+    shown = {key: entry[key] for key in _TOLD if key in entry and (key != "unreadable" or entry[key])}
     return {_TOLD[key][0]: _number(value, _TOLD[key][1]) for key, value in shown.items()}
 
 
@@ -320,13 +347,22 @@ def training(history: Sequence[Mapping[str, float]]) -> Table:
 def stages(outcome: Outcome) -> Group:
     """Every stage of a pipeline in every environment, and the last against the base."""
     table = Table(box=box.SIMPLE_HEAD)
-    for column in ("environment", "stage", "success %", f"pass@{outcome.stages[0].evaluations[0].k}", "turns", "fmt %"):
+    for column in (
+        "environment",
+        "stage",
+        "success %",
+        f"pass@{outcome.stages[0].evaluations[0].k}",
+        "turns",
+        "unreadable %",
+    ):
         table.add_column(column, justify="left" if column in ("environment", "stage") else "right")
     for rows in zip(*(stage.evaluations for stage in outcome.stages), strict=True):
         for i, e in enumerate(rows):
             name = f"{e.env_name} {e.preset}" if i == 0 else ""
             at_k = number(e.metrics.get(f"pass@{e.k}"), 2)
             turns = interval(e.metrics.get("turns"), 1)
-            table.add_row(name, e.label, interval(e.metrics["success"], 1, True), at_k, turns, _format_failures(e))
+            table.add_row(
+                name, e.label, interval(e.metrics["success"], 1, True), at_k, turns, _share(e, "format_failure")
+            )
     gains = [Text(f"{g.env_name}: {g.a} - {g.b}: success {g.success}, paired by task") for g in outcome.gains]
     return Group(table, *gains)

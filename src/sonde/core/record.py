@@ -211,7 +211,8 @@ def _act_from_json(row: Mapping[str, Any]) -> Act:
 
 
 def _completion_to_json(c: Completion) -> dict[str, Json]:
-    return {
+    """As JSON; `open_mark` only where there is one, as records of older versions have none."""
+    row: dict[str, Json] = {
         "text": c.text,
         "ids": c.ids.tolist(),
         "logprobs": c.logprobs.tolist(),
@@ -227,6 +228,7 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
         "weights": c.weights,
         "usage": list(c.usage),
     }
+    return {**row, "open_mark": c.open_mark} if c.open_mark else row
 
 
 def _completion_from_json(row: Mapping[str, Any]) -> Completion:

@@ -109,7 +109,10 @@ class Completion:
     `logprobs` are natural logarithms of the probabilities at `temperature` (at 1 where that is 0), before truncation,
     one per id. `temperature` is what the logits were divided by, None where that is not known; `truncated` says that
     top-p or min-p cut the distribution that was drawn from. `name` is that of a sub-call; `unread` marks a reply that
-    could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up.
+    could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up. `finish` is
+    `filter` where the host refused, or its filter ended the reply. `open_mark` is the
+    mark with which the prompt opened a thought (`<think>`), so that `text` begins inside it; empty where it opened
+    none, or where the backend does not see the prompt.
 
     >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
     'blue'
@@ -124,6 +127,7 @@ class Completion:
     shared: int = 0
     finish: Literal["stop", "length", "filter"] = "stop"
     reasoning: str = ""
+    open_mark: str = ""
     name: str = ""
     unread: Literal["", "malformed", "fallback"] = ""
     model: str = ""

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
-from sonde.agents.llm import split_reasoning
 from sonde.core import EMPTY, Action, AnyPolicy, Completion, Env, names
 from sonde.core.extras import lacking
 from sonde.core.types import Kind
+from sonde.models.reasoning import split_completion
 
 from .session import Heard, Session, environment
 from .session import task_of as chosen
@@ -42,6 +42,9 @@ except ModuleNotFoundError as e:
     raise lacking("sonde.interop.inspect", "inspect-ai") from e
 
 _STORE = "sonde"
+_FINISH: Mapping[str, Literal["stop", "length", "filter"]] = {
+    "max_tokens": "length", "model_length": "length", "content_filter": "filter",
+}  # fmt: skip
 
 
 def task_of(
@@ -97,10 +100,9 @@ def play(seat: Callable[[], Session]) -> Solver:
 
 
 def _said(output: ModelOutput) -> Action:
-    finish = "length" if output.stop_reason in ("max_tokens", "model_length") else "stop"
-    reasoning, text = split_reasoning(output.completion)
-    completion = Completion(text=output.completion, reasoning=reasoning, finish=finish, model=output.model)
-    return Action(text, completions=(completion,))
+    finish = _FINISH.get(output.stop_reason, "stop")
+    completion, answer = split_completion(Completion(text=output.completion, finish=finish, model=output.model))
+    return Action(answer, completions=(completion,))
 
 
 def _row(heard: Heard) -> dict[str, Any]:

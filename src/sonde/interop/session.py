@@ -13,6 +13,9 @@ episode, here and in `Episode.begin`. A group is one seed (and index) with sampl
 
 **The end.** `truncated` says that the limit on turns ended the episode, `terminated` that anything else did.
 
+**What is said.** In a text that a host passes on, thoughts are told from the answer (`models/reasoning.py`): only the
+answer is heard, so nothing that is merely considered counts. Hosts that know more of a reply pass an `Action`.
+
 **What crosses.** What the agent is told, and `turn.info`, which follows from it. The gain of a turn in bits, where
 asked for, is a reward; `truth_gain` depends on what is hidden, so it is for whoever trains or scores, not for the
 player. The hidden setup itself stays in the episode.
@@ -30,6 +33,7 @@ from sonde.core import (
     EMPTY,
     Action,
     AnyPolicy,
+    Completion,
     Env,
     Episode,
     Task,
@@ -46,6 +50,7 @@ from sonde.core import (
 )
 from sonde.core.checked import checked
 from sonde.core.types import Json
+from sonde.models.reasoning import split_completion
 from sonde.rollout import close, seated
 
 
@@ -105,6 +110,14 @@ def places(
         yield {"env": made.name, "config": arguments, "seed": world, "split": split}
 
 
+def _answer(text: str | Action) -> str | Action:
+    """What the others hear of a host's text: all but what its model thinks, which stays on record."""
+    if isinstance(text, Action):
+        return text
+    completion, answer = split_completion(Completion(text=text))
+    return Action(answer, completions=(completion,)) if completion.reasoning else answer
+
+
 class Session:
     """See the module. One session plays one episode at a time; any number of them share an environment."""
 
@@ -157,12 +170,12 @@ class Session:
     def say(self, text: str | Action) -> Heard:
         """The agent's turn, and all that follows until it may speak again."""
         before = self.episode
-        return self._after(before, advance_now(before.step(text), self.policies))
+        return self._after(before, advance_now(before.step(_answer(text)), self.policies))
 
     async def asay(self, text: str | Action) -> Heard:
         """The same, waiting for the other seats."""
         before = self.episode
-        return self._after(before, await advance(before.step(text), self.policies))
+        return self._after(before, await advance(before.step(_answer(text)), self.policies))
 
     def close(self) -> None:
         """Release what the other seats hold."""

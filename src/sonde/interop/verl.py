@@ -27,9 +27,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
-from sonde.agents.llm import split_reasoning
 from sonde.core import Action, Completion, Env
 from sonde.core.extras import lacking
+from sonde.models.reasoning import decode_reply, find_open_mark, special_marks, split_completion
 
 from .session import Heard, Session, places
 
@@ -39,6 +39,8 @@ except ModuleNotFoundError as e:
     raise lacking("sonde.interop.verl", "verl") from e
 
 AGENT_NAME = "sonde"
+_TAIL = 16
+"""Tokens at the end of a prompt in which a thought may be opened."""
 
 
 @register(AGENT_NAME)
@@ -54,8 +56,10 @@ class SondeAgentLoop(AgentLoopBase):
         spoken = _Spoken(await self.ct_build_initial_tokens(messages))
         room, request = int(self.rollout_config.response_length), uuid4().hex
         while True:
+            open_mark = find_open_mark(self.tokenizer.decode(spoken.ids[-_TAIL:]))
             text = await self._generated(spoken, request, sampling_params, session, room)
-            heard = await session.asay(_said(text))
+            completion, answer = split_completion(Completion(text=text, open_mark=open_mark))
+            heard = await session.asay(Action(answer, completions=(completion,)))
             spoken.turn(heard)
             if heard.done:
                 break
@@ -82,7 +86,7 @@ class SondeAgentLoop(AgentLoopBase):
             spoken.ids, found.token_ids, spoken.mask, logprobs, assistant_logprobs=found.log_probs or None
         )
         spoken.merge(merged.token_ids, mask, logprobs)
-        return self.tokenizer.decode(found.token_ids, skip_special_tokens=True)
+        return decode_reply(self.tokenizer, found.token_ids, special_marks(self.tokenizer))
 
 
 class _Spoken:
@@ -113,11 +117,6 @@ class _Spoken:
             metrics={},
             extra_fields={"turn_scores": self.rewards, "turn_ends": self.ends, "tool_rewards": [], "outcome": kind},
         )
-
-
-def _said(text: str) -> Action:
-    reasoning, answer = split_reasoning(text)
-    return Action(answer, completions=(Completion(text=text, reasoning=reasoning),))
 
 
 def _name(place: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from sonde.core.errors import UserError, invalid, unknown
 from sonde.core.model import Probe
 from sonde.core.types import Json, Message
 
+from .reasoning import decode_reply, find_open_mark, special_marks
 from .templates import TRAINING
 
 PIECES_KEPT = 8192
@@ -43,6 +44,7 @@ class Prompt:
     previous: int = 0
     """Length of that earlier sequence."""
     rewritten: bool = False
+    open_mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Chat:
         self._marked = lru_cache(maxsize=RENDERED_KEPT)(self._render)
         special = [t.content for t in tokenizer.added_tokens_decoder.values() if t.special and not t.lstrip]
         self._special = re.compile("|".join(map(re.escape, special))) if special else None
+        self._reasoning = special_marks(tokenizer)
         self.ends = frozenset({*ends, *self._own_ends()})
         """Ids that end an assistant message."""
 
@@ -81,7 +84,7 @@ class Chat:
         found = self._pieces(messages, sampled, plain, speak=True)
         ids = self._join(map(self.encode, found[0]), sampled.values()) if found else array("i", self.encode(plain))
         previous = self._previous(messages)
-        return Prompt(ids, common(ids, previous), len(previous), found is None)
+        return Prompt(ids, common(ids, previous), len(previous), found is None, find_open_mark(plain))
 
     def scored(self, probe: Probe) -> Scored:
         """The ids of a probe's messages, up to its last token that counts.
@@ -170,8 +173,8 @@ class Chat:
         return self._render(tuple((m.role, m.content) for m in messages), speak=speak)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of sampled ids, special tokens left out."""
-        return self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        """The text of sampled ids, special tokens left out but for the marks of reasoning (`reasoning.py`)."""
+        return decode_reply(self.tokenizer, ids, self._reasoning - self.ends)
 
     def _training(self, name: Json) -> str:
         """The template of that name, which has to say one turn just as the tokenizer's own does."""

@@ -189,6 +189,7 @@ class HF(Model):
             prompt_ids=prompt.ids[prompt.shared :],
             shared=prompt.shared,
             finish=out.finish,
+            open_mark=prompt.open_mark,
             model=self.model,
             weights=loaded.weights,
             usage=Usage(len(prompt.ids), len(out.ids), out.cached),

@@ -27,6 +27,8 @@ _FINISH: Mapping[object, Literal["stop", "length", "filter"]] = {
     "max_tokens": "length",
     "content_filter": "filter",
 }
+_THOUGHTS = ("thinking", "reasoning")
+"""Types of the parts of a content that are no answer."""
 
 
 def largest(request: int, tokens: int, logprobs: int = 0) -> int:
@@ -53,9 +55,13 @@ def completion(reply: bytes, model: str) -> Completion:
     choice = mapping(cast("list[object]", choices)[0])
     message = mapping(choice.get("message"))
     finish = _FINISH.get(_text(choice.get("finish_reason")), "stop")
-    text = _text(message.get("content"))
-    reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or ""
+    content = message.get("content")
+    text = _text(content)
+    told_apart = (_text(message.get(name)) for name in ("reasoning_content", "reasoning"))
+    reasoning = next((thought for thought in told_apart if thought), _thoughts(content))
     refusal = _text(message.get("refusal"))
+    if refusal and not text:
+        finish = "filter"
     if text is None and refusal is None and finish == "stop" and not reasoning:
         raise ValueError("no content")
     return Completion(
@@ -76,11 +82,22 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 def _text(value: object) -> str | None:
     """A string as any file can hold it: lone surrogates, which JSON can carry, become question marks. Content that
-    comes in parts is joined."""
+    comes in parts is joined, thoughts left out."""
     if isinstance(value, list):
-        parts = [mapping(part).get("text") for part in cast("list[object]", value)]
+        parts = [part.get("text") for part in _parts(value) if part.get("type") not in _THOUGHTS]
         value = "".join(part for part in parts if isinstance(part, str))
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+
+
+def _thoughts(content: object) -> str:
+    """The parts of a content that are thoughts: `{"type": "thinking", "thinking": ...}` (Mistral, in parts again), or
+    `{"type": "reasoning", "text": ...}`."""
+    thoughts = [part for part in _parts(content) if part.get("type") in _THOUGHTS]
+    return "".join(_text(part.get("thinking")) or _text(part.get("text")) or "" for part in thoughts)
+
+
+def _parts(content: object) -> list[Mapping[str, Any]]:
+    return [mapping(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
 
 
 def _logprobs(choice: Mapping[str, Any]) -> array[float]:

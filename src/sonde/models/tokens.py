@@ -158,6 +158,7 @@ class TokenEndpoint(Endpoint):
             prompt_ids=prompt.ids[prompt.shared :],
             shared=prompt.shared,
             finish="length" if said.limit and not stopped else "stop",
+            open_mark=prompt.open_mark,
             model=self.model,
             weights=version if adapter else said.weights or version,
             usage=said.usage,

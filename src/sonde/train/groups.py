@@ -304,8 +304,8 @@ def _potential(
 
 
 def _sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
-    """Means over the episodes that the outside world did not fail; `format` is the share that did not end by it, and
-    `invalid` and `repeated` are turns of a game that the environment called so."""
+    """Means over the episodes that the outside world did not fail. `unreadable` is the share that ended for want of a
+    readable answer (outcome `format`); `invalid` and `repeated` are turns of a game that the environment called so."""
     n = float(len(valid))
 
     def mean(values: Iterable[float]) -> tuple[float, float]:
@@ -317,7 +317,7 @@ def _sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowRepor
         "reward": mean(earned),
         "turns": mean(len(t.turns) for t in valid),
         **{name: mean(len(called(t).get(name, ())) for t in valid) for name in CALLED},
-        "format": mean(float(t.outcome is None or t.outcome.kind != "format") for t in valid),
+        "unreadable": mean(float(t.outcome is not None and t.outcome.kind == "format") for t in valid),
         "tokens": (float(report.tokens), n),
         "agent_tokens": (float(report.agent_tokens), n),
         "forked": (float(report.forked), n),

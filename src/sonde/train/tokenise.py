@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sonde.agents.llm import LLM, split_reasoning
+from sonde.agents.llm import LLM
 from sonde.core import AGENT, Action, Completion, Episode, Message, Trajectory, Usage, UserError, build_recorded
 from sonde.models.chat import Chat
+from sonde.models.reasoning import split_completion
 
 _MARK = "\ue000end\ue001"
 
@@ -36,13 +37,13 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     for act in trajectory.acts:
         action = act.action
         if act.seat == AGENT:
-            said, finish = _said(action)
+            said = _said(action)
             try:
-                completion = spoken(chat, policy.prompt(ep.view()), said, end, finish)
+                completion = spoken(chat, policy.prompt(ep.view()), said.text, end, said.finish)
             except UserError as e:
                 raise UserError(f"trajectory {trajectory.id}: turn {len(ep.turns)}: {e}") from e
-            reasoning = split_reasoning(said)[0] or completion.reasoning
-            action = Action(action.text, action.memory, (replace(completion, reasoning=reasoning),))
+            thought = replace(completion, reasoning=split_completion(said)[0].reasoning, open_mark=said.open_mark)
+            action = Action(action.text, action.memory, (thought,))
         ep = ep.step(action)
     return replace(trajectory, turns=ep.turns)
 
@@ -83,13 +84,13 @@ def end_of_message(chat: Chat) -> int:
     return end
 
 
-def _said(action: Action) -> tuple[str, str]:
-    """What the model said in this act, and why it stopped."""
+def _said(action: Action) -> Completion:
+    """What the model said in this act, without what an endpoint told apart from it."""
     if len(action.completions) == 1:
         (c,) = action.completions
-        if split_reasoning(c.text)[1] == action.text:
-            return c.text, c.finish
-    return action.text, "stop"
+        if split_completion(c)[1] == action.text:
+            return replace(c, reasoning="")
+    return Completion(text=action.text)
 
 
 def _shown(text: str) -> str:

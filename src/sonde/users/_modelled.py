@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.core import Completion, Message, Model, Policy, Sampling
+from sonde.models.reasoning import split_completion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +35,10 @@ class Modelled(Policy):
             seed=seed,
         )
 
-    async def said(self, messages: Sequence[Message], seed: int) -> Completion:
-        """What the model says after these messages."""
+    async def reply(self, messages: Sequence[Message], seed: int) -> tuple[Completion, str]:
+        """The model's completion after these messages, and its answer: what it thinks, no other seat hears."""
         system = (Message("system", self.system),) if self.system else ()
-        return await self.model.generate((*system, *messages), self._sampling(seed))
+        return split_completion(await self.model.generate((*system, *messages), self._sampling(seed)))
 
     async def close(self) -> None:
         await self.model.close()

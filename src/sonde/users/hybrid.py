@@ -34,15 +34,16 @@ from sonde.core import (
 from ._modelled import Modelled
 
 _Key = tuple[asyncio.AbstractEventLoop, str]
+_Reply = tuple[Completion, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hybrid(Modelled):
     """See the module. For seats whose own policy is a rule user that answers questions."""
 
-    _kept: dict[str, Completion] = field(default_factory=dict[str, Completion], init=False, repr=False, compare=False)
-    _asked: dict[_Key, asyncio.Task[Completion]] = field(
-        default_factory=dict[_Key, asyncio.Task[Completion]], init=False, repr=False, compare=False
+    _kept: dict[str, _Reply] = field(default_factory=dict[str, _Reply], init=False, repr=False, compare=False)
+    _asked: dict[_Key, asyncio.Task[_Reply]] = field(
+        default_factory=dict[_Key, asyncio.Task[_Reply]], init=False, repr=False, compare=False
     )
 
     async def act(self, view: View) -> Action:
@@ -52,12 +53,12 @@ class Hybrid(Modelled):
         noted = {RULES: said, "turn": view.turn, "begun": begun}
         if rules.answers(view):
             return Action(said, {**noted, "by": "rules"})
-        completion = await self._reply(_waiting(view, begun))
-        if view.denies(completion.text):
+        completion, answer = await self._kept_reply(_waiting(view, begun))
+        if view.denies(answer):
             return Action(said, {**noted, "by": "denied"}, (completion,))
-        return Action(completion.text, {**noted, "by": "model"}, (completion,))
+        return Action(answer, {**noted, "by": "model"}, (completion,))
 
-    async def _reply(self, messages: Sequence[Message]) -> Completion:
+    async def _kept_reply(self, messages: Sequence[Message]) -> _Reply:
         """The model's reply to these messages. Who asks while it is being made waits for it."""
         key = content_hash([[m.role, m.content] for m in messages])
         if key in self._kept:
@@ -65,11 +66,11 @@ class Hybrid(Modelled):
         flight = (asyncio.get_running_loop(), key)
         task = self._asked.get(flight)
         if task is None:
-            task = self._asked[flight] = asyncio.create_task(self.said(messages, derive(0, "hybrid", key)))
+            task = self._asked[flight] = asyncio.create_task(self.reply(messages, derive(0, "hybrid", key)))
             task.add_done_callback(lambda done: self._landed(flight, done))
         return await asyncio.shield(task)
 
-    def _landed(self, flight: _Key, done: asyncio.Task[Completion]) -> None:
+    def _landed(self, flight: _Key, done: asyncio.Task[_Reply]) -> None:
         del self._asked[flight]
         if not done.cancelled() and done.exception() is None:
             self._kept.setdefault(flight[1], done.result())

@@ -19,5 +19,5 @@ class LLM(Modelled):
     """See the module."""
 
     async def act(self, view: View) -> Action:
-        completion = await self.said(view.messages, derive(view.seed, "call", 0))
-        return Action(completion.text, completions=(completion,))
+        completion, answer = await self.reply(view.messages, derive(view.seed, "call", 0))
+        return Action(answer, completions=(completion,))

@@ -55,8 +55,22 @@ class Share:
     percent: float
 
 
-def cells(run: Loaded) -> list[Cell]:
-    """The numbers of one run, in the order of the columns."""
+FAULTS = {
+    "unreadable": "format_failure", "invalid turns": "invalid", "refused": "refused", "truncated": "cut",
+    "reasoning only": "reasoning_only",
+}  # fmt: skip
+"""Columns of what was wrong with replies, with their metrics."""
+
+
+def faults(runs: Sequence[Loaded]) -> Sequence[str]:
+    """Those columns that any of these runs has something to tell in."""
+    found = ({n for n, name in FAULTS.items() if (m := run.evaluation.metrics.get(name)) and m.mean} for run in runs)
+    told = set[str]().union(*found)
+    return [name for name in FAULTS if name in told]
+
+
+def cells(run: Loaded, faults: Sequence[str] = ()) -> list[Cell]:
+    """The numbers of one run, in the order of the columns; of what was wrong with replies these columns."""
     e, m = run.evaluation, run.evaluation.metrics
     no_bits = why_no_bits(run)
     return [
@@ -66,7 +80,7 @@ def cells(run: Loaded) -> list[Cell]:
         _number("turns", m["turns"], 1, "", detail=_to_win(m["turns_to_win"])),
         _number("bits/turn", m["bits_per_turn"], 2, no_bits),
         _number("efficiency", m["efficiency"], 2, no_bits or "no turn had anything left to learn"),
-        _percent("format fails", m["format_failure"]),
+        *(_percent(name, m.get(FAULTS[name])) for name in faults),
         _number("tokens", m["tokens"], 0, "no episode was played"),
     ]
 

@@ -60,7 +60,7 @@ def render(folders: Sequence[Path], n_transcripts: int, trained: Sequence[Path] 
         templates()
         .get_template("report.html.j2")
         .render(
-            sections=[_shown(section, chosen, trainings) for section in sections(runs)],
+            sections=[_shown(section, headline.faults(runs), chosen, trainings) for section in sections(runs)],
             trainings=training.shown(trainings, alone=not runs),
             titled=True,
             agents=sorted({a.number: a for a in agents}.values(), key=lambda a: a.number),
@@ -83,7 +83,7 @@ def section(folder: Path) -> str:
     source = open_source(folder)
     run = read(source, [], *cast_agents([source]))
     (found,) = sections([run])
-    shown = _shown(found, {id(run): []}, ())
+    shown = _shown(found, headline.faults([run]), {id(run): []}, ())
     causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
     return templates().get_template("section.html.j2").render(s=shown, causes=causes)
 
@@ -142,10 +142,12 @@ class ShownRun:
     notes: Sequence[str] = field(default=())
 
 
-def _shown(section: Section, chosen: dict[int, list[tuple[str, Any]]], trainings: Sequence[History]) -> Shown:
+def _shown(
+    section: Section, faults: Sequence[str], chosen: dict[int, list[tuple[str, Any]]], trainings: Sequence[History]
+) -> Shown:
     believed = {id(run): held for run in section.runs if (held := convictions.held(run)) is not None}
     told = convictions.told_apart(list(believed.values()))
-    runs = [_shown_run(run, chosen[id(run)], believed.get(id(run))) for run in section.runs]
+    runs = [_shown_run(run, faults, chosen[id(run)], believed.get(id(run))) for run in section.runs]
     known = [(r.run.agent, r.losses) for r in runs if r.losses is not None]
     if all(found.offered <= 0 for _, found in known):
         known = []
@@ -207,13 +209,15 @@ def _by_turn(section: Section, known: Sequence[tuple[Agent, Losses]]) -> list[tu
     ]
 
 
-def _shown_run(run: Loaded, chosen: Sequence[tuple[str, Any]], believed: convictions.Held | None) -> ShownRun:
+def _shown_run(
+    run: Loaded, faults: Sequence[str], chosen: Sequence[tuple[str, Any]], believed: convictions.Held | None
+) -> ShownRun:
     notes = list(run.evaluation.notes)
     if run.version != run.env.spec.version:
         notes.append(f"played on version {run.version} of the environment, shown beside version {run.env.spec.version}")
     return ShownRun(
         run=run,
-        cells=headline.cells(run),
+        cells=headline.cells(run, faults),
         shares=headline.shares(run.evaluation),
         losses=losses(run.rows, run.results, run.evaluation.max_turns),
         no_bits=headline.why_no_bits(run),
