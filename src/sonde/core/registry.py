@@ -8,7 +8,6 @@ Listing imports nothing.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.util
 import pkgutil
@@ -16,9 +15,11 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
+from .checked import fields_of
 from .config import KINDS, Configured
 from .errors import UserError, invalid, unknown
 from .types import Json
@@ -89,15 +90,18 @@ def _find(name: str) -> type[Configured]:
 
 
 def _attribute(module: str, attribute: str) -> Any:
+    if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+        raise invalid("name", f"{module}:{attribute}", "module:Class, such as 'my_game:MyGame'")
     try:
-        return getattr(importlib.import_module(module), attribute)
+        return attrgetter(attribute)(importlib.import_module(module))
     except (ImportError, AttributeError) as e:
         raise UserError(f"name: {module}:{attribute} cannot be loaded ({e})") from e
 
 
 def _checked(cls: Any, name: str) -> type[Configured]:
-    if not (isinstance(cls, type) and issubclass(cls, Configured) and dataclasses.is_dataclass(cls)):
-        raise UserError(f"{name}: not a dataclass derived from Env, Policy, Model or Objective")
+    if not (isinstance(cls, type) and issubclass(cls, Configured)):
+        raise UserError(f"{name}: not a class derived from Env, Policy, Model or Objective")
+    fields_of(cls)
     return cls
 
 
@@ -130,8 +134,7 @@ def _how(name: str) -> frozenset[str]:
         cls = find(name)
     except UserError:
         return frozenset()
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    return frozenset(f.name for f in fields if not f.metadata.get("identity", True))
+    return frozenset(f.name for f in fields_of(cls) if not f.metadata.get("identity", True))
 
 
 def build(config: Mapping[str, Json]) -> Any:
