@@ -117,7 +117,7 @@ def test_arguments_that_no_record_would_hold_are_refused(cls: Any, arguments: An
 def test_a_field_that_hides_what_records_need_is_refused_with_the_class(base: Any, name: str, annotated: bool) -> None:
     """Whether it has an annotation or not; a method's name only where it is a field."""
     members: dict[str, Any] = {name: "mine", "__annotations__": {name: "str"} if annotated else {}}
-    if name == "close" and not annotated:
+    if name == "close" and (base is Env or not annotated):
         return
     says = "unknown name 'mine'" if name == "kind" and not annotated else "allowed: another name, such as 'mine_"
     if name == "called" and not annotated:
