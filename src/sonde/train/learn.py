@@ -102,16 +102,20 @@ class Data:
 
 
 def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
-    """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name."""
+    """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name. The
+    module remembers the format that it is stored in, in which it is saved again (`train.saved`)."""
     need("training", *NEEDED)
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    from .saved import mark, stored_dtype
 
     source = locate(name, revision)
     options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
     try:
         with no_bars():
+            stored = stored_dtype(source.path, AutoConfig.from_pretrained(source.path, **options))
             model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
-            return model, AutoTokenizer.from_pretrained(source.path, **options)
+            return mark(model, stored), AutoTokenizer.from_pretrained(source.path, **options)
     except (OSError, ValueError) as e:
         raise unloadable(name, e) from e
 
