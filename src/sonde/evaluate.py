@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import curves, labels, metrics, reference, replies
-from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build, identity
+from .core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build, identity, invalid
 from .core.checked import checked
 from .core.types import Json
 from .metrics import Estimate, MeanAt
@@ -263,6 +263,8 @@ def evaluate(
         raise UserError("evaluate: got no trajectories, allowed: at least one")
     first = found[0]
     for t in found:
+        if not isinstance(t, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("evaluate: trajectories", t, "trajectories, such as Run.load(folder)")
         if (t.env, t.version, identity(t.policies)) != (first.env, first.version, identity(first.policies)):
             raise UserError("evaluate: got several environments or agents, allowed: the same one in every seat")
         if t.task.split != first.task.split:

@@ -54,6 +54,10 @@ class Sampling(Checked):
             raise invalid("sampling: top_p", self.top_p, "(0, 1]")
         if not 0.0 <= self.min_p <= 1.0:
             raise invalid("sampling: min_p", self.min_p, "[0, 1]")
+        if "" in self.stop:
+            raise invalid("sampling: stop", self.stop, "words of a character or more: every reply has an empty one")
+        if not 0 <= self.seed < 2**64:
+            raise invalid("sampling: seed", self.seed, "0 to 2**64 - 1")
 
     @property
     def truncates(self) -> bool:
