@@ -32,6 +32,8 @@ from torch.utils.checkpoint import checkpoint
 from sonde.core.checked import Checked
 from sonde.core.errors import UserError, invalid
 
+from .saving import saving
+
 FILE = "heads.safetensors"
 """In a model's folder, and in every checkpoint."""
 NAME = "sonde_heads"
@@ -128,7 +130,10 @@ class Heads(nn.Module):
         """Into `heads.safetensors` of this folder."""
         facts = {"spec": asdict(self.spec), "hidden": self.hidden, "vocab": self.vocab}
         about = {_ABOUT: json.dumps(facts, sort_keys=True)}  # one entry: safetensors writes several in any order
-        save_file({name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}, folder / FILE, about)
+        with saving(folder):
+            save_file(
+                {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}, folder / FILE, about
+            )
 
     @torch.no_grad()
     def load(self, folder: Path) -> None:

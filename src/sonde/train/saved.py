@@ -16,6 +16,7 @@ import torch
 from safetensors import safe_open
 
 from sonde.models.quiet import no_bars
+from sonde.models.saving import saving
 
 _MARK = "sonde_stored_dtype"
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
@@ -64,7 +65,7 @@ def convert_folder(folder: Path, dtype: torch.dtype) -> None:
     from transformers import AutoModelForCausalLM
 
     beside = folder.with_name(f"{folder.name}.{str(dtype).removeprefix('torch.')}")
-    with no_bars():
+    with no_bars(), saving(beside):
         AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True).save_pretrained(beside)
     for file in folder.glob("*model*.safetensors*"):
         file.unlink()

@@ -369,7 +369,7 @@ class SondeTrainer(ShardedTrainer):
         """
         if _internal_call and output_dir is not None and self.args.should_save:
             (Path(output_dir) / TRAINER_STATE_NAME).unlink(missing_ok=True)
-        with no_bars():
+        with no_bars(), saving(Path(output_dir or self.folder)):
             super().save_model(output_dir, _internal_call)
         if self.heads is not None and output_dir is not None and self.args.should_save:
             self.heads.save(Path(output_dir))
