@@ -27,15 +27,17 @@ def writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
     """A `ParquetWriter` of a file that is there whole afterwards or not at all. An error of the system names it."""
     parquet = pyarrow("pyarrow.parquet")
     part = path.with_name(f".{path.name}.tmp")
-    file = parquet.ParquetWriter(str(part), schema, compression="zstd", write_page_checksum=True, **options)
+    file: Any = None
     try:
+        file = parquet.ParquetWriter(str(part), schema, compression="zstd", write_page_checksum=True, **options)
         yield file
         file.close()
         part.replace(path)
     except BaseException as e:
-        with suppress(Exception):
-            file.close()
-        file.is_open = False  # or it closes itself again, out of reach, once it is forgotten
+        if file is not None:
+            with suppress(Exception):
+                file.close()
+            file.is_open = False  # or it closes itself again, out of reach, once it is forgotten
         part.unlink(missing_ok=True)
         if isinstance(e, OSError) and e.errno is not None:  # whose words hold the system's own, in pyarrow's brackets
             raise OSError(e.errno, os.strerror(e.errno), str(path)) from e
