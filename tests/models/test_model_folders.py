@@ -22,7 +22,7 @@ from sonde.train.learn import load_model
 from .test_hf import run
 from .tiny import write
 
-LOOPS = "{% for i in range(99999) %}{% for j in range(99999) %}{% for k in range(99999) %}{% endfor %}{% endfor %}{% endfor %}"
+LOOPS = "{% for i in range(99999) %}{% for j in range(99999) %}{% for k in range(99999) %}" + "{% endfor %}" * 3
 
 
 class Evil:
@@ -61,14 +61,7 @@ def no_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").write_text('{"version": "1.0", "model": 3}')
 
 
-FAULTS: list[Callable[[Path], None]] = [
-    hostile_pickle,
-    junk_weights,
-    cut_weights,
-    huge_header,
-    other_shape,
-    no_tokenizer,
-]
+FAULTS = (hostile_pickle, junk_weights, cut_weights, huge_header, other_shape, no_tokenizer)
 
 
 def play(folder: Path) -> None:
@@ -117,10 +110,9 @@ def test_a_loop_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.Monke
 class Templated:
     """What is looked at of a tokenizer."""
 
-    special_tokens_map = {"bos_token": "<s>", "eos_token": "</s>"}
-
     def __init__(self, template: Any) -> None:
         self.chat_template = template
+        self.special_tokens_map = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
 @pytest.mark.parametrize(

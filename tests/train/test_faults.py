@@ -67,6 +67,23 @@ def test_where_no_checkpoint_reads_it_is_said(tmp_path: Path) -> None:
         train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path), resume=tmp_path / "checkpoint-1")
 
 
+class Foreign:
+    def __reduce__(self) -> Any:
+        return print, ("this ran",)
+
+
+@pytest.mark.parametrize("file", ["optimizer.pt", "scheduler.pt"])
+def test_objects_of_others_in_a_checkpoint_are_one_line(
+    file: str, finished: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "checkpoint-3")
+    torch.save({"x": Foreign()}, tmp_path / "checkpoint-2" / file)
+    with pytest.raises(StoreError, match=r"^train: resume: .*checkpoint-2 holds what no checkpoint does.*$"):
+        train_offline(tiny_model(), SFT(), mixed(12), settings(tmp_path), resume=True)
+    assert "this ran" not in capfd.readouterr().out
+
+
 @pytest.mark.thorough
 def test_a_full_disk_ends_a_training_with_one_clear_error(tmp_path: Path) -> None:
     with files_of_at_most(20_000), pytest.raises((StoreError, OSError), match=r"cannot be written|File too large"):

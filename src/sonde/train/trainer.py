@@ -43,7 +43,7 @@ from sonde.models.saving import saving
 
 from . import lora
 from .arguments import arguments, own_generators, pad_id
-from .checkpoints import damaged, is_complete, last_checkpoint
+from .checkpoints import damaged, is_complete, last_checkpoint, restoring
 from .checks import check_items, check_packing, check_reports, check_resume
 from .collate import Tensors, batch_of, collate, divide, longest, silent
 from .folder import (
@@ -177,7 +177,7 @@ class SondeTrainer(ShardedTrainer):
             write_settings(self.folder / SETTINGS, self.settings)
             write_origin(self.folder, self.origin)
         try:
-            with own_generators(self.settings.seed), saving(self.folder):
+            with own_generators(self.settings.seed), saving(self.folder), restoring(checkpoint):
                 done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
         finally:
             self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)  # autocast ends with the run
