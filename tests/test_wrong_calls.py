@@ -39,6 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         (lambda: Outcome("win", score="x"), "outcome: score: got 'x', allowed: a finite number"),
         (lambda: Outcome("win", math.nan), "outcome: score: got nan"),
         (lambda: Outcome("loss", truncated="time"), "outcome: truncated: got 'time', allowed: tokens, turns"),
+        (lambda: Outcome(["win"]), r"outcome: kind: got \['win'\]"),
         (
             lambda: Outcome("loss", judged="yes"),
             "outcome: claimed, judged: got .*'yes'.*, allowed: true, false or none",

@@ -190,7 +190,9 @@ def _remembered(memory: Json) -> Json:
 
 
 Kind = Literal["win", "loss", "format", "timeout", "error"]
-_KINDS, _CUTS, _SAID = frozenset(get_args(Kind)), frozenset(("", "tokens", "turns")), (bool, type(None))
+Cut = Literal["", "tokens", "turns"]
+"""What cut an episode short, if anything did."""
+_KINDS, _CUTS, _SAID = get_args(Kind), get_args(Cut), (bool, type(None))
 
 
 class _Outcome(NamedTuple):
@@ -198,7 +200,7 @@ class _Outcome(NamedTuple):
     score: float = 0.0
     claimed: bool | None = None
     judged: bool | None = None
-    truncated: Literal["", "tokens", "turns"] = ""
+    truncated: Cut = ""
 
 
 class Outcome(_Outcome):
@@ -221,14 +223,14 @@ class Outcome(_Outcome):
         score: float = 0.0,
         claimed: bool | None = None,
         judged: bool | None = None,
-        truncated: Literal["", "tokens", "turns"] = "",
+        truncated: Cut = "",
     ) -> Outcome:
         if kind not in _KINDS:
-            raise invalid("outcome: kind", kind, ", ".join(get_args(Kind)))
+            raise invalid("outcome: kind", kind, ", ".join(_KINDS))
         if not (isinstance(score, float | int) and isfinite(score)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("outcome: score", score, "a finite number")
         if truncated not in _CUTS:
-            raise invalid("outcome: truncated", truncated, "tokens, turns or nothing")
+            raise invalid("outcome: truncated", truncated, f"{', '.join(filter(None, _CUTS))} or nothing")
         if not (isinstance(claimed, _SAID) and isinstance(judged, _SAID)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("outcome: claimed, judged", (claimed, judged), "true, false or none")
         return _Outcome.__new__(cls, kind, score, claimed, judged, truncated)
