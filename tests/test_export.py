@@ -1,5 +1,6 @@
 """A run as Parquet tables."""
 
+import gc
 import math
 from array import array
 from pathlib import Path
@@ -7,11 +8,15 @@ from pathlib import Path
 import pytest
 
 import sonde
+from sonde.arrow import writer
 from sonde.core import Action, Completion, Episode, StoreError, Trajectory, Usage, UserError, extras
 from sonde.core.extras import find_spec
 from sonde.export import GROUP, TABLES, _check, export
 from sonde.store import RunWriter
 
+from .full_disk import files_of_at_most
+
+pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 TASKS = sonde.make("mastermind").tasks("train")
@@ -31,6 +36,30 @@ def write(folder: Path, trajectories: list[Trajectory]) -> Path:
         for t in trajectories:
             run.append(t)
     return folder
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path: Path) -> None:
+    """Not even a second one, when the writer is forgotten; and the next export has its way free."""
+    run = write(tmp_path / "run", [episode(i, turns=11) for i in range(60)])
+    for most in (0, 3000, 8000):
+        with files_of_at_most(most), pytest.raises(OSError, match="File too large") as caught:
+            export(run, tmp_path / "tables")
+        assert Path(str(caught.value.filename)).suffix == ".parquet"
+        del caught
+        gc.collect()
+        assert [p.name for p in tmp_path.iterdir()] == ["run"]
+    export(run, tmp_path / "tables")
+
+
+def test_a_training_set_that_cannot_be_written_again_is_still_there(tmp_path: Path) -> None:
+    file = tmp_path / "kept.parquet"
+    schema = pa.schema([("x", pa.int64())])
+    with writer(file, schema) as out:
+        out.write_table(pa.table({"x": [1, 2]}, schema=schema))
+    with files_of_at_most(4000), pytest.raises(OSError, match="File too large"), writer(file, schema) as out:
+        out.write_table(pa.table({"x": [hash((0, i)) for i in range(10_000)]}, schema=schema))
+    assert pq.read_table(file)["x"].to_pylist() == [1, 2] and [*tmp_path.iterdir()] == [file]
 
 
 def test_tables_hold_one_row_per_episode_and_per_act(tmp_path: Path) -> None:

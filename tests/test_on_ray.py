@@ -15,12 +15,14 @@ from uuid import uuid4
 
 import pytest
 
-from sonde.core import AGENT, Rng
+from sonde.core import AGENT, Halted, Rng
 from sonde.core.extras import extras
 from sonde.run import config_from, play, prepare
 from sonde.store import Run
 
 pytest.importorskip("ray")
+
+from sonde import on_ray
 
 FAKE = {"name": "models:fake", "pattern": ["<Answer>{0|1|2|3|4}{0|1|2|3|4}{0|1|2|3|4}</Answer>"], "latency": 0.1}
 CONFIG: dict[str, Any] = {
@@ -71,6 +73,51 @@ def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) 
     play(prepare(config_from({**CONFIG, "concurrency": 80})), tmp_path / "whole")
     ours, whole = (b"".join(Run.load(tmp_path / name).canonical()) for name in ("run", "whole"))
     assert ours == whole
+
+
+def test_a_cluster_without_a_processor_ends_the_wait_and_a_busy_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked at while nobody says anything: a node that comes back in time, or other nodes, are waited for."""
+    waits, cpus = list[float](), iter([4.0, 0.0, 0.0, 4.0, *[0.0] * 100])
+
+    def wait(who: list[str], *, num_returns: int, timeout: float) -> tuple[list[str], list[str]]:
+        waits.append(timeout)
+        return (who[:1], who[1:]) if len(waits) in ready else ([], who)
+
+    monkeypatch.setattr(on_ray.ray, "wait", wait)
+    monkeypatch.setattr(on_ray.ray, "cluster_resources", lambda: {"CPU": next(cpus)})
+    workers = object.__new__(on_ray.OnRay)
+    workers._said, ready = {"a": 0, "b": 1}, {3}
+    assert workers._first_ready() == "a"
+    ready.clear()
+    with pytest.raises(
+        Halted, match=r"on: Ray has had no CPU for 10 seconds, its nodes are gone; what was finished is"
+    ):
+        workers._first_ready()
+    assert sum(waits) < 60 and {*waits} == {on_ray.LOOK}
+
+
+@pytest.mark.thorough
+def test_a_node_that_is_lost_ends_the_run_with_its_reason_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    folder, file, mark = tmp_path / "run", tmp_path / "run.json", uuid4().hex
+    file.write_text(json.dumps(CONFIG))
+    command = ("rollout", "mastermind", folder, "--config", file, "--on", "ray", "--processes", "2")
+    process = sonde(mark, *command)
+    while process.poll() is None and not ((folder / "config.json").exists() and len(Run.load(folder)) > 6):
+        time.sleep(0.3)
+    (raylet,) = (int(p.name) for p in children(process.pid) if b"raylet/raylet" in (p / "cmdline").read_bytes())
+    os.kill(raylet, signal.SIGKILL)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1 and "its nodes are gone; what was finished is kept" in err, err
+    assert "Traceback" not in err
+    again = sonde(mark, *command)
+    out, err = again.communicate(timeout=300)
+    assert again.returncode == 0 and "80 episodes in" in out, err
+
+
+def children(pid: int) -> list[Path]:
+    """The processes that this one has begun."""
+    found = [Path(f"/proc/{child}") for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [folder for folder in found if folder.exists()]
 
 
 @pytest.mark.thorough

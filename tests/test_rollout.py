@@ -246,6 +246,22 @@ class OneByOne(Policy):
         return Action("no answer at all")
 
 
+@pytest.mark.parametrize("plan", [Plan(k=2), Plan(span=(0, 5)), Plan(share=(1, 3))])
+def test_a_task_that_is_there_twice_is_refused_before_anything_is_played(plan: Plan, tmp_path: Path) -> None:
+    env, played = Duet(), list[Trajectory]()
+    first, second = env.tasks("test")[:2]
+    for play_all in (
+        lambda tasks: collect(env, {AGENT: Guesser()}, tasks, plan, on_done=played.append),
+        lambda tasks: record(env, {AGENT: Guesser()}, tasks, plan, tmp_path / "run", on_done=played.append),
+    ):
+        with pytest.raises(
+            UserError, match=r"tasks: got tests.test_rollout:Duet/test\[0\] at 0 and 2, allowed: each task once"
+        ):
+            play_all([first, second, first])
+        assert not played
+    assert len(record(env, {AGENT: Guesser()}, [first, second], plan, tmp_path / "run")) > 0
+
+
 def test_an_episode_takes_no_more_work_the_more_run_beside_it() -> None:
     def calls(concurrency: int) -> int:
         with cProfile.Profile() as profile:

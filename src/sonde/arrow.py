@@ -5,8 +5,9 @@ Without them a flipped bit in a page reads back as another value. What does not 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,26 @@ def pyarrow(module: str = "pyarrow") -> Any:
     return import_module(module)
 
 
-def writer(path: Path, schema: Any, **options: Any) -> Any:
-    """A `ParquetWriter` of a new file."""
+@contextmanager
+def writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
+    """A `ParquetWriter` of a file that is there whole afterwards or not at all. An error of the system names it."""
     parquet = pyarrow("pyarrow.parquet")
-    return parquet.ParquetWriter(str(path), schema, compression="zstd", write_page_checksum=True, **options)
+    part = path.with_name(f".{path.name}.tmp")
+    file: Any = None
+    try:
+        file = parquet.ParquetWriter(str(part), schema, compression="zstd", write_page_checksum=True, **options)
+        yield file
+        file.close()
+        part.replace(path)
+    except BaseException as e:
+        if file is not None:
+            with suppress(Exception):
+                file.close()
+            file.is_open = False  # or it closes itself again, out of reach, once it is forgotten
+        part.unlink(missing_ok=True)
+        if isinstance(e, OSError) and e.errno is not None:  # whose words hold the system's own, in pyarrow's brackets
+            raise OSError(e.errno, os.strerror(e.errno), str(path)) from e
+        raise
 
 
 def reader(path: Path, source: Any = None) -> Any:

@@ -268,6 +268,8 @@ def evaluate(
         raise UserError("evaluate: got no trajectories, allowed: at least one")
     first = found[0]
     for t in found:
+        if not isinstance(t, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("evaluate: trajectories", t, "trajectories, such as Run.load(folder)")
         if (t.env, t.version, identity(t.policies)) != (first.env, first.version, identity(first.policies)):
             raise UserError("evaluate: got several environments or agents, allowed: the same one in every seat")
         if t.task.split != first.task.split:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +103,13 @@ def export(folder: Path | str, to: Path | str) -> Path:
     temporary = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
-    counts = _write(run, temporary)
-    for table, count in counts.items():
-        _check(temporary / f"{table}.parquet", count)
-    temporary.rename(target)
+    try:
+        for table, count in _write(run, temporary).items():
+            _check(temporary / f"{table}.parquet", count)
+        temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     return target
 
 
@@ -115,15 +119,17 @@ def _write(run: Run, folder: Path) -> dict[str, int]:
     schemas = {table: _schema(columns) for table, columns in TABLES.items()}
     # Token ids and log-probabilities hardly repeat as wholes; dictionaries pay for the texts only.
     texts = {table: [c for c, kind in TABLES[table].items() if kind in ("text", "json")] for table in TABLES}
-    files = {t: writer(folder / f"{t}.parquet", schema, use_dictionary=texts[t]) for t, schema in schemas.items()}
-    for group in _groups(run):
-        found = {"trajectories": [_row(t) for t in group], "acts": [row for t in group for row in _acts(t)]}
-        for table, rows in found.items():
-            batch = {c: [_cell(row.get(c), kind) for row in rows] for c, kind in TABLES[table].items()}
-            files[table].write_table(pyarrow().table(batch, schema=schemas[table]), row_group_size=max(1, len(rows)))
-            counts[table] += len(rows)
-    for file in files.values():
-        file.close()
+    with ExitStack() as opened:
+        files = {
+            table: opened.enter_context(writer(folder / f"{table}.parquet", schema, use_dictionary=texts[table]))
+            for table, schema in schemas.items()
+        }
+        for group in _groups(run):
+            found = {"trajectories": [_row(t) for t in group], "acts": [row for t in group for row in _acts(t)]}
+            for table, rows in found.items():
+                batch = {c: [_cell(row.get(c), kind) for row in rows] for c, kind in TABLES[table].items()}
+                files[table].write_table(pyarrow().table(batch, schema=schemas[table]), row_group_size=len(rows) or 1)
+                counts[table] += len(rows)
     return counts
 
 

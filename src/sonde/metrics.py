@@ -58,6 +58,8 @@ def rate(table: Table) -> Estimate:
     with 8 tasks and 94 % with 200 (`tests/test_metrics.py`).
     """
     means, total = _task_means(table), sum(map(len, table))
+    if beyond := [value for row in table for value in row if not 0 <= value <= 1]:
+        raise invalid("metrics: rate", beyond[0], "values from 0 to 1; `mean` takes any")
     n, p = len(means), float(np.mean(means))
     variance = float(np.var(means, ddof=1)) / n if n > 1 else 0.0
     size = min(max(p * (1 - p) / variance, n), total) if variance > 0 else n
@@ -175,7 +177,14 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
 def _task_means(table: Table) -> Any:
     if not table or any(len(row) == 0 for row in table):
         raise UserError("metrics: got no values for some task, allowed: at least one sample of each task")
-    return np.array([sum(row) / len(row) for row in table], np.float64)
+    try:
+        means = np.array([sum(row) / len(row) for row in table], np.float64)
+    except TypeError as e:
+        raise UserError(f"metrics: got values that do not add up ({e}), allowed: numbers, one row per task") from None
+    if not np.isfinite(means).all():
+        row = int(np.flatnonzero(~np.isfinite(means))[0])
+        raise invalid(f"metrics: values[{row}]", list(table[row]), "finite numbers")
+    return means
 
 
 def _binary(table: Table) -> bool:

@@ -23,7 +23,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-from .core.errors import UserError, WorldError, invalid
+from .core.errors import Halted, UserError, WorldError, invalid
 from .core.extras import lacking
 from .core.workers import LAST, PATIENCE, Message, Work, perform
 
@@ -33,6 +33,10 @@ try:
     from ray.exceptions import RayActorError, RayError, RayTaskError
 except ModuleNotFoundError as e:
     raise lacking("--on ray", "ray") from e
+
+
+LOOK = 2.0
+"""Seconds between two looks at the cluster while nobody says anything."""
 
 
 class OnRay:
@@ -48,8 +52,13 @@ class OnRay:
             try:
                 _knock(address)
                 ray.init(address or "local", **how)
-            except (OSError, ValueError, RuntimeError) as e:
-                raise UserError(f"on: no Ray can be reached at {address!r} ({e}), allowed: its address, or auto") from e
+            except Exception as e:  # Ray raises some as no more than that
+                why = " ".join(str(e).split())
+                if not address:
+                    raise UserError(f"on: no Ray can be begun on this machine ({why})") from e
+                raise UserError(
+                    f"on: no Ray can be reached at {address!r} ({why}), allowed: its address, or auto"
+                ) from e
         self._actors: dict[int, Any] = {}
         self._said: dict[Any, int] = {}
         cpus = int(ray.cluster_resources().get("CPU", 0))
@@ -65,8 +74,7 @@ class OnRay:
         self._said[said] = part
 
     def next(self) -> Message:
-        ready, _ = ray.wait(list(self._said), num_returns=1)
-        said: Any = ready[0]
+        said: Any = self._first_ready()
         part = self._said[said]
         try:
             kind, value = ray.get(next(said))
@@ -80,6 +88,21 @@ class OnRay:
             del self._said[said]
             ray.kill(self._actors.pop(part))
         return Message(part, kind, value)
+
+    def _first_ready(self) -> Any:
+        """Who has something to say. Raises `Halted` where nobody ever will: an actor without a node waits for one,
+        and Ray says nothing."""
+        bare = 0.0
+        while True:
+            ready, _ = ray.wait(list(self._said), num_returns=1, timeout=LOOK)
+            if ready:
+                return ready[0]
+            bare = 0.0 if ray.cluster_resources().get("CPU", 0) >= 1 else bare + LOOK
+            if bare >= PATIENCE:
+                raise Halted(
+                    f"on: Ray has had no CPU for {bare:g} seconds, its nodes are gone; what was finished is kept, and "
+                    "the same command continues"
+                )
 
     def close(self) -> None:
         for actor in self._actors.values():

@@ -100,7 +100,9 @@ class Plan(Checked):
             raise invalid("share", self.share, "two numbers, the first from 0 to below the second")
 
     def jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
-        """The episodes of this share, task by task, without those already played."""
+        """The episodes of this share, task by task, without those already played. A task that is there twice is a
+        `UserError`: its episodes would be the same ones again, played and paid for twice."""
+        _check_distinct(tasks)
         if self.span is None:
             found = (Job(task, self.seed, sample) for task in tasks for sample in range(self.k))
         else:
@@ -108,6 +110,14 @@ class Plan(Checked):
             found = (Job(tasks[index], self.seed, sample) for sample, index in numbers)
         mine = found if self.share[1] == 1 else islice(found, self.share[0], None, self.share[1])
         return (job for job in mine if job.key not in skip) if skip else mine
+
+
+def _check_distinct(tasks: Sequence[Task]) -> None:
+    places: dict[str, int] = {}
+    for i, task in enumerate(tasks):
+        if (first := places.setdefault(task.id, i)) != i:
+            twice = f"{task.env}/{task.split}[{task.index}] at {first} and {i}"
+            raise UserError(f"tasks: got {twice}, allowed: each task once; `k` plays it several times")
 
 
 def seated(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPolicy]:

@@ -41,6 +41,7 @@ from .core import (
     invalid,
 )
 from .core.checked import Checked, checked
+from .core.folders import write_atomically
 from .core.types import Json
 from .core.workers import Local, Workers, divided
 from .evaluate import Evaluation, rows_of, summarise
@@ -268,9 +269,7 @@ def _rescored(run: Prepared, folder: Path, seconds: float, on_done: OnDone | Non
         privileged=any(p.privileged for p in run.policies.values()),
         seconds=seconds,
     )
-    temporary = folder / f".{EVALUATION}"
-    temporary.write_bytes(orjson.dumps(evaluation, default=dict, option=orjson.OPT_INDENT_2))
-    temporary.replace(folder / EVALUATION)
+    write_atomically(folder / EVALUATION, orjson.dumps(evaluation, default=dict, option=orjson.OPT_INDENT_2))
     return evaluation
 
 

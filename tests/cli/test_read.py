@@ -9,9 +9,10 @@ import pytest
 
 import sonde
 from sonde.core import AGENT
+from sonde.interop.session import Session
 from sonde.rollout import Plan
 from sonde.rollout import record as record_run
-from sonde.store import Run
+from sonde.store import Run, RunWriter
 
 from .invoke import failure, run
 
@@ -30,6 +31,16 @@ def test_a_turn_shows_what_was_said_and_what_it_gave() -> None:
     assert "turn 1 · reward 0 · +" in text and " bits · " in text
     assert json.loads(run("read", found["folder"], "--task", "1", "--json"))[0]["task"]["index"] == 1
     assert run("read", found["folder"]).count("sample 0") == 1
+
+
+def test_episodes_that_a_host_played_are_read_though_no_agent_is_on_record() -> None:
+    session = Session("wordle", max_turns=1)
+    with RunWriter.open(Path("hosted"), {"env": session.env.config, "seats": {}}) as written:
+        session.reset(0)
+        session.say("<Answer>crane</Answer>")
+        written.append(session.trajectory())
+    text = run("read", "hosted")
+    assert "sample 0: agent, 1 turn, timeout" in text and "<Answer>crane</Answer>" in text
 
 
 def test_a_reply_that_was_asked_for_again_is_shown_once() -> None:

@@ -115,7 +115,7 @@ def test_a_plug_in_that_is_not_there_is_an_error(name: str) -> None:
 
 
 def test_a_plug_in_must_be_something_that_can_be_configured() -> None:
-    with pytest.raises(UserError, match="not a dataclass derived from Env, Policy, Model or Objective"):
+    with pytest.raises(UserError, match="not a class derived from Env, Policy, Model or Objective"):
         make(f"{HERE}:Plain")
 
 

@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="needs the extra: pip install 'sonde-rl[inspect]'")
 
+from inspect_ai import Epochs
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
@@ -111,6 +112,40 @@ def test_inspects_own_limit_is_an_error_of_the_world(tmp_path: Path) -> None:
     log = evaluated(tmp_path, task_of("wordle", indices=[0]), lambda _: ("<Answer>toast</Answer>",), message_limit=4)
     found = {s.name: s.metrics["mean"].value for s in log.results.scores}
     assert found["error"] == 1.0 and found["success"] == 0.0 and 0 < found["turns"] < 6
+
+
+@pytest.mark.parametrize("ended", [1, 2])
+@pytest.mark.parametrize(
+    "reducers", [["mean"], pytest.param(["median", "max", "mode", "at_least_1"], marks=pytest.mark.thorough)]
+)
+def test_a_sample_without_a_turn_costs_the_gains_of_no_other(tmp_path: Path, reducers: list[str], ended: int) -> None:
+    """One of four samples is ended by a limit before its first turn, be it the first one or not."""
+    from inspect_ai.util import LimitExceededError
+
+    calls = {"n": 0}
+
+    def say(messages: Any) -> tuple[str, ...]:
+        calls["n"] += 1
+        if calls["n"] == ended:
+            raise LimitExceededError("message", value=1, limit=1)
+        return ("<Answer>toast</Answer>",)
+
+    task = task_of("wordle", max_turns=1, indices=[0, 1], gains=True)
+    log = evaluated(tmp_path, task, say, epochs=Epochs(2, reducers), max_samples=1)
+    assert calls["n"] == 4 and len(log.samples) == 4
+    values = [sample.scores["outcome"].value for sample in read_eval_log(log.location).samples or ()]
+    assert sorted(v["turns"] for v in values) == [0, 1, 1, 1] and all(v["gain"] >= 0.0 for v in values)
+    (cut,) = (v for v in values if v["error"] == 1.0)
+    assert cut["gain"] == cut["return"] == cut["turns"] == 0.0
+    found = {s.reducer: s.metrics["mean"].value for s in log.results.scores if s.name == "gain"}
+    assert set(found) == set(reducers)
+    if "mean" in found:
+        assert found["mean"] == pytest.approx(sum(v["gain"] for v in values) / 4)
+
+
+def test_gains_are_absent_where_no_beliefs_exist(tmp_path: Path) -> None:
+    log = evaluated(tmp_path, task_of("maze", indices=[0], gains=True, max_turns=1), lambda _: ("Hello.",))
+    assert "gain" not in log.samples[0].scores["outcome"].value
 
 
 @pytest.fixture(scope="module")

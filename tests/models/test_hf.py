@@ -270,7 +270,7 @@ def test_a_stop_string_ends_a_completion_and_is_not_in_its_text(tiny_folder: Pat
 
     scripted.at = 0  # type: ignore[attr-defined]
     hf = HF(model=str(tiny_folder), steer=scripted)
-    c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=50, stop=("xyz", "word", ""))))
+    c = run(hf.generate((Message("user", "go"),), Sampling(max_new_tokens=50, stop=("xyz", "word"))))
     assert (c.text, c.finish) == ("guess the ", "stop")
     assert tok.decode(c.ids) == "guess the word"
     run(hf.close())

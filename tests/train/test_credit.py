@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sonde.core import UserError
 from sonde.train.credit import (
+    EPS,
     GroupRelative,
     Progress,
     ReturnToGo,
@@ -25,6 +26,8 @@ from sonde.train.credit import (
     turnwise,
     with_advantages,
 )
+from sonde.train.rewards import RewardMix
+from sonde.train.rounding import rounding_of_returns
 from sonde.train.types import Row, Sample
 
 # --- returns ---------------------------------------------------------------------------------------------------------
@@ -81,6 +84,50 @@ def test_groups_without_signal_give_exactly_zero(scale: Any, baseline: Any) -> N
     }
     assert found["other"][0] > 0 > found["other"][1]
     assert not has_signal([0.1] * 7) and not has_signal([5.0]) and not has_signal([]) and has_signal([0.1, 0.2])
+
+
+def seven_turns(invalid: int, mix: RewardMix) -> Any:
+    """A game that was won on turn 7, with one invalid question, on this turn: what it earned does not depend on it."""
+    last, asked = np.zeros(7), np.zeros(7)
+    last[-1], asked[invalid] = 1.0, 1.0
+    return mix({"success": last, "extra_turns": np.ones(7), "invalid": asked, "repeated": np.zeros(7)})
+
+
+@pytest.mark.parametrize("scale", ["std", "none"])
+@pytest.mark.parametrize("eps", [EPS, 0.0])
+def test_rounding_is_no_signal(scale: Any, eps: float) -> None:
+    """Equal returns, added up in another order, or with other rewards on one turn: exact zeros in every estimator that
+    compares returns; a difference a million times as large as rounding counts."""
+    games = [seven_turns(i, RewardMix.published("starpo")) for i in range(7)]
+    sums = returns(games)
+    assert len(set(sums.tolist())) > 1, "there is no rounding here to tell apart"
+    assert not has_signal(sums)
+    group = {"g": games}
+    assert not any(a.any() for a in GroupRelative(scale=scale, eps=eps)(group)["g"])
+    assert not group_advantages({"g": sums}, scale=scale, eps=eps)["g"].any()
+    assert [a[0] for a in ReturnToGo()(group)["g"]] == [0.0] * 7  # from the first turn on they earned the same
+    better = [games[0] + 1e-9, *games[1:]]
+    assert has_signal(returns(better))
+    found = [a[0] for a in GroupRelative(scale=scale, eps=eps)({"g": better})["g"]]
+    assert found[0] > 0 > max(found[1:])
+
+
+def test_returns_that_cancel_are_compared_by_what_they_were_made_of() -> None:
+    """0.1 ten times less 1 is 1.1e-16 or 0, by the order: the size of the return says nothing of its rounding."""
+    rows = [np.array([0.1] * 10 + [-1.0]), np.array([-1.0] + [0.1] * 10)]
+    sums = returns(rows)
+    assert sums[0] != sums[1] and max(map(abs, sums)) < 1e-15
+    assert not any(a.any() for a in GroupRelative(scale="std", eps=0.0)({"g": rows})["g"])
+
+
+@pytest.mark.parametrize("turns", [1, 10, 1000])
+def test_no_order_of_the_rewards_goes_beyond_the_bound(turns: int) -> None:
+    """200 orders of random rewards of many sizes; and the bound stays below a millionth of the smallest reward."""
+    rng = np.random.Generator(np.random.PCG64(turns))
+    row = rng.choice([2.0, -0.05, -5.0, 0.1, 1e-3], turns)
+    found = returns([rng.permutation(row) for _ in range(200)])
+    assert np.ptp(found) <= rounding_of_returns([row]) < 1e-9
+    assert not has_signal(rng.permutation([0.3, 0.1 + 0.2])) and not math.isnan(rounding_of_returns([]))
 
 
 def test_groups_do_not_touch_each_other_and_advantages_sum_to_zero() -> None:

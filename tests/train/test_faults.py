@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import resource
+import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde import StoreError, UnknownName
+from sonde.models.saving import saving
 from sonde.store import StoreWarning
 from sonde.train.algos.sft import SFT
 from sonde.train.checkpoints import damaged, last_checkpoint
@@ -24,22 +23,12 @@ from sonde.train.lora import save
 from sonde.train.settings import TrainSettings
 from sonde.train.trainer import train_offline
 
+from ..full_disk import files_of_at_most
 from .tiny import mixed, tiny_model
 
 
 def settings(folder: Path, **changes: Any) -> TrainSettings:
     return TrainSettings(folder=str(folder), lr=1e-2, batch_size=4, micro_batch=4, warmup=0.0, save_steps=1, **changes)
-
-
-@contextmanager
-def files_of_at_most(n: int) -> Iterator[None]:
-    """The system refuses to make any file longer than n bytes, as it refuses writes on a full disk."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +67,23 @@ def test_where_no_checkpoint_reads_it_is_said(tmp_path: Path) -> None:
         train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path), resume=tmp_path / "checkpoint-1")
 
 
+class Foreign:
+    def __reduce__(self) -> Any:
+        return print, ("this ran",)
+
+
+@pytest.mark.parametrize("file", ["optimizer.pt", "scheduler.pt"])
+def test_objects_of_others_in_a_checkpoint_are_one_line(
+    file: str, finished: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "checkpoint-3")
+    torch.save({"x": Foreign()}, tmp_path / "checkpoint-2" / file)
+    with pytest.raises(StoreError, match=r"^train: resume: .*checkpoint-2 holds what no checkpoint does.*$"):
+        train_offline(tiny_model(), SFT(), mixed(12), settings(tmp_path), resume=True)
+    assert "this ran" not in capfd.readouterr().out
+
+
 @pytest.mark.thorough
 def test_a_full_disk_ends_a_training_with_one_clear_error(tmp_path: Path) -> None:
     with files_of_at_most(20_000), pytest.raises((StoreError, OSError), match=r"cannot be written|File too large"):
@@ -89,6 +95,20 @@ def test_a_full_disk_ends_a_training_with_one_clear_error(tmp_path: Path) -> Non
 def test_a_full_disk_while_a_model_is_saved_names_the_folder(tmp_path: Path) -> None:
     with files_of_at_most(20_000), pytest.raises(StoreError, match=rf"{tmp_path}: cannot be written; is the disk full"):
         save(tiny_model(), None, tmp_path)
+
+
+WORDS = ("[enforce fail at inline_container.cc:672] . unexpected pos 64 vs 0", "basic_ios::clear: iostream error")
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_what_torch_raises_on_a_full_disk_is_told_by_the_disk(words: str, tmp_path: Path) -> None:
+    """Not by its words: with room for a file the same error is a defect."""
+    told = f"{tmp_path}: cannot be written; is the disk full"
+    with files_of_at_most(20_000), pytest.raises(StoreError, match=told), saving(tmp_path):
+        raise RuntimeError(words)
+    with pytest.raises(RuntimeError, match=re.escape(words)), saving(tmp_path):
+        raise RuntimeError(words)
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_logger_that_is_not_there_is_named_before_training(tmp_path: Path) -> None:

@@ -328,6 +328,55 @@ def test_only_the_completion_is_trained() -> None:
     assert (row.ids[-1], row.agent[-1], row.n_agent) == (END, 1, 3)
 
 
+def said(*texts: str, **marks: Any) -> list[dict[str, Any]]:
+    """User and assistant in turn, the first assistant message with these fields beside."""
+    messages = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(texts)]
+    return [messages[0], {**messages[1], **marks}, *messages[2:]]
+
+
+def trained(ids: Sequence[int], agent: Sequence[int]) -> str:
+    """What of these tokens is trained on, `.` for an end of message."""
+    return "".join("." if i == END else chr(i) for i, a in zip(ids, agent, strict=True) if a)
+
+
+MARKS: list[dict[str, Any]] = [
+    {"weight": 0},
+    {"train": False},
+    {"weight": 0.0, "train": None},
+    {"weight": 0, "train": 1},
+]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_messages_that_are_not_to_be_trained_on_are_context(mark: dict[str, Any]) -> None:
+    """In every form: the tokens of the prompt are the same, the loss counts nothing of the marked message."""
+    whole_row = read_demonstrations([{"messages": said("a", "bad", "c", "good")}], chat())[0].rows[0]
+    assert trained(whole_row.ids, whole_row.agent) == "bad.good."
+    rows = [
+        {"messages": said("a", "bad", "c", "good", **mark)},
+        {"prompt": [{"role": "user", "content": "a"}], "completion": said("a", "bad", "c", "good", **mark)[1:]},
+    ]
+    for s in read_demonstrations(rows, chat()):
+        (row,) = s.rows
+        assert row.ids == whole_row.ids and trained(row.ids, row.agent) == "good." and s.rewards == (1.0,)
+        (columns,) = sft_rows([s])
+        assert trained(columns["labels"], [label >= 0 for label in columns["labels"]]) == "good."
+    marked, other = said("a", "bad", "c", "good", **mark), said("a", "bad", "c", "worse", **mark)
+    (pair,) = read_preferences([{"chosen": marked, "rejected": other}], chat())
+    assert [trained(s.rows[0].ids, s.rows[0].agent) for s in pair] == ["good.", "worse."]
+    assert pair.chosen.group == pair.rejected.group
+
+
+def test_marks_that_change_nothing() -> None:
+    plain = read_demonstrations([{"messages": said("a", "b", "c", "d")}], chat())
+    for mark in ({"weight": 1}, {"train": True}, {"weight": 1, "train": True}):
+        again = read_demonstrations([{"messages": said("a", "b", "c", "d", **mark)}], chat())
+        assert [whole(s) for s in again] == [whole(s) for s in plain]
+    on_user = [{"role": "user", "content": "a", "weight": 0}, {"role": "assistant", "content": "b"}]
+    (row,) = read_demonstrations([{"messages": on_user}], chat())[0].rows
+    assert trained(row.ids, row.agent) == "b."
+
+
 def test_preferences_come_back_as_pairs() -> None:
     (a,), (b,) = played(ONE), played(TWO)
     (found,) = read_preferences(preference_rows([(a, b)]), chat())
@@ -349,6 +398,16 @@ def test_preferences_come_back_as_pairs() -> None:
         ({"messages": [{"role": "user", "content": [{"type": "image"}]}]}, r"row 0: messages\[0\]: got .*image"),
         ({"messages": [{"role": "user", "content": "x"}]}, r"row 0: got \['user'\], allowed: an assistant message"),
         ({"messages": [{"role": "assistant", "content": "x"}]}, r"row 0: messages: got \[\], allowed: a user message"),
+        (
+            {"messages": said("a", "b", weight=0)},
+            r"row 0: got \['user', 'assistant'\], allowed: an assistant message to",
+        ),
+        ({"messages": said("a", "b", weight=0.5)}, r"row 0: messages\[1\]: weight: got 0.5, allowed: 0 or 1"),
+        ({"messages": said("a", "b", train="no")}, r"row 0: messages\[1\]: train: got 'no', allowed: true or false"),
+        (
+            {"messages": [{"role": "user", "content": "x", "train": True}]},
+            r"row 0: messages\[0\]: train: got True, allowed: true or false on assistant messages",
+        ),
     ],
 )
 def test_rows_that_are_no_conversations_are_refused(row: dict[str, Any], message: str) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ pytest.importorskip("peft")
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 from torch import Tensor
 
 from sonde import UserError
@@ -151,6 +156,38 @@ def test_a_model_is_saved_without_them_and_they_beside_it(adapter: bool, tmp_pat
     assert again.spec == heads.spec
     for a, b in zip(heads.parameters(), again.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+SAVE = """
+import sys, torch
+from pathlib import Path
+from sonde.models.heads import Heads, HeadSpec
+Heads(HeadSpec(v=True, q=2, target=True), hidden=4, vocab=5, seed=3).save(Path(sys.argv[1]))
+"""
+
+
+def test_equal_heads_are_equal_files(tmp_path: Path) -> None:
+    """Also from process to process: what a model is, its folder's bytes tell."""
+    found = set[bytes]()
+    for i in range(4):
+        (folder := tmp_path / str(i)).mkdir()
+        subprocess.run([sys.executable, "-c", SAVE, str(folder)], check=True)
+        found.add((folder / "heads.safetensors").read_bytes())
+    assert len(found) == 1
+
+
+def test_heads_of_older_files_are_read(tmp_path: Path) -> None:
+    model = tiny_model()
+    heads = random_heads(model)
+    hidden, vocab = sizes(model)
+    facts = {"spec": json.dumps(asdict(heads.spec)), "hidden": str(hidden), "vocab": str(vocab)}
+    save_file({name: p.detach() for name, p in heads.named_parameters()}, tmp_path / "heads.safetensors", facts)
+    again = read(tmp_path, model)
+    assert again.spec == heads.spec
+    assert all(torch.equal(a, b) for a, b in zip(heads.parameters(), again.parameters(), strict=True))
+    save_file({"x": torch.zeros(1)}, tmp_path / "heads.safetensors", {"sonde": "[]"})
+    with pytest.raises(UserError, match="was not written by sonde"):
+        read(tmp_path, model)
 
 
 def test_heads_that_do_not_fit_are_named(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def _episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited]) -> Gro
 
 
 def _title(t: Trajectory) -> str:
-    name, n = t.policies[AGENT].get("name", AGENT), len(t.turns)
+    name, n = t.policies.get(AGENT, {}).get("name", AGENT), len(t.turns)  # a host's agent is not on record
     ended = t.error or (f"{t.outcome.kind}, return {t.outcome.score:g}" if t.outcome else "not ended")
     task = f"{t.task.env} ({t.task.preset}) {t.task.split} {t.task.index}, sample {t.sample}"
     return f"{task}: {name}, {n} {'turn' if n == 1 else 'turns'}, {ended}"

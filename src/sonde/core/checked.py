@@ -12,7 +12,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache, wraps
 from io import TextIOBase
 from typing import (
@@ -57,13 +57,41 @@ def _bare(cls: type[Checked]) -> Checked:
     return object.__new__(cls)
 
 
+def is_field(hint: Any) -> bool:
+    """Whether a class with this annotation on an attribute declares a field by it."""
+    return "ClassVar" not in str(hint)
+
+
+def fields_of(cls: type) -> tuple[Field[Any], ...]:
+    """The fields of a class, which are its configuration. A plain class has those of its bases; one that declares some
+    of its own, or whose constructor takes arguments, is a `UserError`, since no record would hold them.
+
+    >>> class Fixed(Checked): ...
+    >>> fields_of(Fixed)
+    ()
+    """
+    for base in cls.__mro__:
+        if "__dataclass_fields__" in vars(base) or base is Checked:
+            break
+        found = [name for name, hint in inspect.get_annotations(base).items() if is_field(hint) and name[0] != "_"]
+        if "__init__" in vars(base):
+            found += list(inspect.signature(base.__init__).parameters)[1:]
+        if found:
+            raise UserError(
+                f"class {base.__name__}: got {found[0]!r} in a plain class, allowed: a field of a dataclass; put "
+                "@dataclass(frozen=True, kw_only=True) above the class, whose fields are its configuration"
+            )
+    return fields(cls) if hasattr(cls, "__dataclass_fields__") else ()  # type: ignore[arg-type]
+
+
 def check_arguments(owner: str, cls: type, values: Mapping[str, Any], args: Sequence[Any] = ()) -> None:
     """Raise `UserError` for the first argument of a dataclass that is unknown, of a wrong type, or missing."""
     signature = _signature(cls)
     if args:
         if len(args) > len(signature.ordered):
             got, known = args[len(signature.ordered)], ", ".join(signature.known)
-            raise UserError(f"{owner}: got {got!r} without a name, allowed: {known}, by name")
+            allowed = f"{known}, by name" if known else "no arguments"
+            raise UserError(f"{owner}: got {got!r} without a name, allowed: {allowed}")
         values = {**dict(zip(signature.ordered, args, strict=False)), **values}
     _check_all(owner, signature, values)
     if not signature.required.issubset(values):
@@ -134,7 +162,7 @@ class _Signature(NamedTuple):
 @cache
 def _signature(cls: type) -> _Signature:
     kinds = {name: _kind(hint) for name, hint in hints_of(cls).items()}
-    taken = [f for f in fields(cls) if f.init]
+    taken = [f for f in fields_of(cls) if f.init]
     return _Signature(
         {f.name: (kinds[f.name], frozenset(t for option in kinds[f.name] for t in option.exact)) for f in taken},
         tuple(f.name for f in taken if not f.kw_only),

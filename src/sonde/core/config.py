@@ -1,21 +1,23 @@
 """Constructor arguments *are* the configuration: what `Configured` objects are, how they are saved and built again.
 
 Environments, policies and models are frozen keyword-only dataclasses. Their fields are the whole configuration, so a
-saved `config` builds an equal object, and equal configurations have equal fingerprints. A field with
-`metadata={"config": False}` (a console, a decoding hook) is left out. One with `metadata=HOW` (where an endpoint is,
-how fast it is asked) is saved, but decides nothing of what is said: it is no part of the fingerprint, nor of the key of
-a cache, and may change when a run is continued.
+saved `config` builds an equal object, and equal configurations have equal fingerprints. A class that takes no arguments
+may be a plain one. A field with `metadata={"config": False}` (a console, a decoding hook) is left out. One with
+`metadata=HOW` (where an endpoint is, how fast it is asked) is saved, but decides nothing of what is said: it is no part
+of the fingerprint, nor of the key of a cache, and may change when a run is continued.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
-from .checked import Checked
+from .checked import Checked, fields_of, is_field
+from .errors import UserError, unknown
 from .types import Json, content_hash
 
 HOW: Mapping[str, bool] = {"identity": False}
@@ -37,6 +39,9 @@ class Configured(Checked):
         """Classes are called as the registry finds them: by the file's name with the kind in front (environments
         without) what ships with sonde, `module:Class` the rest."""
         super().__init_subclass__(**kwargs)
+        _check_fields(cls)
+        if cls.kind not in KINDS:
+            raise unknown(f"class {cls.__name__}: kind", cls.kind, KINDS)
         before, _, file = cls.__module__.rpartition(".")
         ours, kind = before == KINDS[cls.kind], "" if cls.kind == "envs" else f"{cls.kind}:"
         cls.called = kind + file if ours else f"{cls.__module__}:{cls.__qualname__}"
@@ -49,8 +54,8 @@ class Configured(Checked):
     @property
     def config(self) -> dict[str, Json]:
         """Registry name and all constructor arguments, as JSON; `registry.build` turns it back into the object."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        values = {f.name: _plain(getattr(self, f.name)) for f in fields if f.metadata.get("config", f.init)}
+        fields = (f for f in fields_of(type(self)) if f.metadata.get("config", f.init))
+        values = {f.name: _plain(getattr(self, f.name)) for f in fields}
         return {"name": self.called, **values}
 
     @cached_property
@@ -59,6 +64,28 @@ class Configured(Checked):
         from .registry import identity  # which imports this file
 
         return content_hash(identity(self.config))
+
+
+def _check_fields(cls: type[Configured]) -> None:
+    """Raise `UserError` for a field, or a value, that would hide what every object of its kind has: a method, or a name
+    under which objects are recorded and found again."""
+    fields = [name for name, hint in inspect.get_annotations(cls).items() if is_field(hint)]
+    values = [name for name, value in vars(cls).items() if name in vars(Configured) and isinstance(value, str)]
+    for name in (*fields, *(v for v in values if not v.startswith("_"))):
+        hidden = [base for base in cls.__mro__[1:] if _is_of_all(base, name)]
+        if hidden:
+            raise UserError(
+                f"class {cls.__name__}: got {name!r} as a field, which hides {hidden[0].__name__}.{name}, allowed: "
+                f"another name, such as '{cls.__name__.lower()}_{name}'"
+            )
+
+
+def _is_of_all(base: type, name: str) -> bool:
+    """Whether a base has a method, a property or one of the registry's own values of this name (but no field)."""
+    if name in getattr(base, "__dataclass_fields__", ()) or name not in (*vars(base), *inspect.get_annotations(base)):
+        return False
+    value = vars(base).get(name)
+    return name in ("kind", "called") or callable(value) or isinstance(value, property | cached_property)
 
 
 def _plain(value: Any) -> Json:

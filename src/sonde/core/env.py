@@ -25,6 +25,8 @@ from .frozen import frozen
 from .seeding import Rng
 from .types import AGENT, EMPTY, Json, Spec, Step, Task
 
+MOST_TURNS = 1_000_000
+"""What `max_turns` may be at most: records hold every turn."""
 S = TypeVar("S", bound=Hashable)
 Split = Literal["train", "test"]
 
@@ -70,8 +72,8 @@ class Env(Configured, ABC, Generic[S]):
     def check_turns(self) -> None:
         """Raises `UserError` where `max_turns` makes no episode."""
         turns = vars(self).get("max_turns")
-        if isinstance(turns, int) and turns < 1:
-            raise invalid(f"{self.name}: max_turns", turns, "1 or more")
+        if isinstance(turns, int) and not 1 <= turns <= MOST_TURNS:
+            raise invalid(f"{self.name}: max_turns", turns, f"1 or more, up to {MOST_TURNS:,}")
 
     @property
     def splits(self) -> tuple[str, ...]:

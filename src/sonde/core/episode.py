@@ -163,6 +163,7 @@ class Episode(NamedTuple):
         tags: Mapping[str, str] = EMPTY,
     ) -> Trajectory:
         """The record of this episode; with `error` set it may be unfinished."""
+        _check_recorded(policies, tags)
         return Trajectory(
             id=content_hash([self.id, self.sample]),
             group=group or content_hash([self.env.config, self.task.id, self.seed]),
@@ -189,6 +190,8 @@ class Episode(NamedTuple):
     @classmethod
     def stages(cls, env: Env[Any], trajectory: Trajectory) -> Iterator[Episode]:
         """The same episode at its beginning and after every act."""
+        if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("trajectory", trajectory, "a Trajectory, such as one of Run.load(folder)")
         if trajectory.version != env.spec.version:
             raise ReplayError(f"recorded on {env.name} version {trajectory.version}, this is {env.spec.version}")
         if trajectory.env != env.config:
@@ -229,6 +232,14 @@ def _check_public(env: Env[Any], task: Task) -> None:
 
 def _form(public: Mapping[str, Json]) -> dict[str, type]:
     return {name: type(value) for name, value in public.items()}
+
+
+def _check_recorded(policies: Mapping[str, AnyPolicy], tags: Mapping[str, str]) -> None:
+    if not (isinstance(policies, Mapping) and all(isinstance(p, AnyPolicy) for p in policies.values())):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise invalid("trajectory: policies", policies, "a policy for every seat named")
+    for name, value in tags.items():
+        if not (isinstance(name, str) and isinstance(value, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("trajectory: tags", {name: value}, "text for text")
 
 
 def _ended(ep: Episode, error: str) -> Outcome | None:

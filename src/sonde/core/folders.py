@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -21,15 +23,34 @@ def cache_root() -> Path:
     return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "sonde"
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around everything that writes to a file: an error of the system (a full disk) names it, which the system itself
+    does not do for a file that is open."""
+    try:
+        yield
+    except OSError as e:
+        if e.errno is None or e.filename is not None:
+            raise
+        raise OSError(e.errno, e.strerror, str(path)) from e
+
+
+def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
+    """Write a file so that it is there whole or not at all: what was there before stays until then. `durable`: a loss
+    of power does not undo it, which takes some milliseconds."""
     temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("w", encoding="utf-8") as f:
-        f.write(text)
-        f.flush()
-        os.fsync(f.fileno())
-    temporary.replace(path)
-    sync_folder(path.parent)
+    try:
+        with writing(path), temporary.open("wb") as f:
+            f.write(content.encode() if isinstance(content, str) else content)
+            if durable:
+                f.flush()
+                os.fsync(f.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

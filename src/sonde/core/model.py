@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from functools import wraps
+from inspect import isawaitable
+from typing import Any, ClassVar, Self
 
 from .checked import Checked
 from .config import Configured
@@ -52,6 +54,10 @@ class Sampling(Checked):
             raise invalid("sampling: top_p", self.top_p, "(0, 1]")
         if not 0.0 <= self.min_p <= 1.0:
             raise invalid("sampling: min_p", self.min_p, "[0, 1]")
+        if "" in self.stop:
+            raise invalid("sampling: stop", self.stop, "words of a character or more: every reply has an empty one")
+        if not 0 <= self.seed < 2**64:
+            raise invalid("sampling: seed", self.seed, "0 to 2**64 - 1")
 
     @property
     def truncates(self) -> bool:
@@ -116,9 +122,15 @@ class Model(Configured, ABC):
     words: ClassVar[str] = "a model, such as sonde.make('models:hf', ...)"
     capabilities: ClassVar[Capabilities] = Capabilities()
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "generate" in vars(cls):
+            cls.generate = _completing(cls.generate)
+
     @abstractmethod
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        """The assistant message that follows. Raises `WorldError` when the backend fails."""
+        """The assistant message that follows. Raises `WorldError` when the backend fails. A class of one's own may
+        return the text alone; anything else is a `UserError`."""
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
         """For each probe the natural log-probabilities, at temperature 1, of the tokens that overlap its span.
@@ -146,3 +158,20 @@ class Model(Configured, ABC):
 
     async def close(self) -> None:
         """Release connections, threads and memory. Idempotent."""
+
+
+def _completing(generate: Callable[..., Any]) -> Callable[..., Awaitable[Completion]]:
+    """`generate` as a class has it, with text made a completion."""
+
+    @wraps(generate)
+    async def completed(self: Model, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        reply = generate(self, messages, sampling)
+        if isawaitable(reply):
+            reply = await reply
+        if isinstance(reply, str):
+            return Completion(text=reply, model=self.name)
+        if not (isinstance(reply, Completion) and isinstance(reply.text, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid(f"{self.called}.generate", reply, "a Completion, or the text of one")
+        return reply
+
+    return completed

@@ -11,7 +11,6 @@ may not: `build_recorded` builds what is registered, and what this process has i
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.util
 import pkgutil
@@ -20,9 +19,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
+from .checked import fields_of
 from .config import KINDS, Configured
 from .errors import UntrustedError, UserError, invalid, unknown
 from .types import Json
@@ -96,15 +97,18 @@ def _find(name: str) -> type[Configured]:
 
 
 def _attribute(module: str, attribute: str) -> Any:
+    if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+        raise invalid("name", f"{module}:{attribute}", "module:Class, such as 'my_game:MyGame'")
     try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as e:  # a ValueError where the module has no name at all
+        return attrgetter(attribute)(importlib.import_module(module))
+    except (ImportError, AttributeError) as e:
         raise UserError(f"name: {module}:{attribute} cannot be loaded ({e})") from e
 
 
 def _checked(cls: Any, name: str) -> type[Configured]:
-    if not (isinstance(cls, type) and issubclass(cls, Configured) and dataclasses.is_dataclass(cls)):
-        raise UserError(f"{name}: not a dataclass derived from Env, Policy, Model or Objective")
+    if not (isinstance(cls, type) and issubclass(cls, Configured)):
+        raise UserError(f"{name}: not a class derived from Env, Policy, Model or Objective")
+    fields_of(cls)
     return cls
 
 
@@ -140,8 +144,7 @@ def _fields_of_access(name: str) -> frozenset[str]:
         cls = find(name)
     except UserError:
         return frozenset()
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    return frozenset(f.name for f in fields if not f.metadata.get("identity", True))
+    return frozenset(f.name for f in fields_of(cls) if not f.metadata.get("identity", True))
 
 
 def describe_reach(name: str) -> str | None:

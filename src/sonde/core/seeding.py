@@ -47,15 +47,23 @@ from .errors import invalid
 def derive(seed: int, *path: str | int) -> int:
     """A 64-bit seed for `path` under `seed`.
 
-    The path is encoded unambiguously (types and lengths included), so `("a", 1)` and `("a1",)` differ.
+    The path is encoded unambiguously (types and lengths included), so `("a", 1)` and `("a1",)` differ. What is neither
+    text nor a whole number of Python's is a `UserError`: a float or one of numpy's would have a stream of its own.
 
     >>> derive(0, "reset") != derive(1, "reset") and derive(0, "a", 1) != derive(0, "a1")
     True
     """
+    if not isinstance(seed, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise invalid("derive: seed", seed, "a whole number")
     text = str(seed)
     for part in path:
-        written = str(part)
-        text += f"/{'i' if isinstance(part, int) else 's'}{len(written)}:{written}"
+        if isinstance(part, str):
+            text += f"/s{len(part)}:{part}"
+        elif isinstance(part, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            written = str(part)
+            text += f"/i{len(written)}:{written}"
+        else:
+            raise invalid("derive: path", part, "text and whole numbers")
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 

@@ -5,29 +5,49 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Any, TypeVar
 
 R = TypeVar("R")
 
 
 def run_sync(coroutine: Coroutine[Any, Any, R]) -> R:
-    """The result of a coroutine, whether or not an event loop is running in this thread."""
+    """The result of a coroutine, whether or not an event loop is running in this thread.
+
+    An interrupt (Ctrl-C, a notebook's stop button) cancels the coroutine, waits until it has cleaned up, and is raised
+    again; a second interrupt is raised without waiting.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    results: list[R] = []
-    errors: list[BaseException] = []
+    return _run_in_thread(coroutine)
+
+
+def _run_in_thread(coroutine: Coroutine[Any, Any, R]) -> R:
+    """The same on a loop of its own in another thread. Only this thread hears of interrupts, so it passes them on. The
+    other one is a daemon: after a second interrupt nothing waits for it, not even the end of the process."""
+    runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+    loop = runner.get_loop()
+    task = loop.create_task(coroutine)
+    result: Future[R] = Future()
 
     def work() -> None:
         try:
-            results.append(asyncio.run(coroutine))
+            with runner:
+                value = loop.run_until_complete(task)
         except BaseException as e:
-            errors.append(e)
+            result.set_exception(e)
+        else:
+            result.set_result(value)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    try:
+        threading.Thread(target=work, daemon=True).start()
+        wait([result])  # unlike Thread.join, which takes a thread that it was interrupted in for one that has ended
+    except BaseException:
+        with suppress(RuntimeError):  # the loop has just been closed
+            loop.call_soon_threadsafe(task.cancel)
+        wait([result])
+        raise
+    return result.result()

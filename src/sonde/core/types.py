@@ -15,10 +15,11 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple
+from math import isfinite
+from typing import Any, Literal, NamedTuple, get_args
 
 from .checked import Checked
-from .errors import UserError
+from .errors import UserError, invalid
 from .frozen import Frozen, freeze
 
 AGENT = "agent"
@@ -193,24 +194,50 @@ def _remembered(memory: Json) -> Json:
 
 
 Kind = Literal["win", "loss", "format", "timeout", "error"]
+Cut = Literal["", "tokens", "turns"]
+"""What cut an episode short, if anything did."""
+_KINDS, _CUTS, _SAID = get_args(Kind), get_args(Cut), (bool, type(None))
 
 
-class Outcome(NamedTuple):
+class _Outcome(NamedTuple):
+    kind: Kind
+    score: float = 0.0
+    claimed: bool | None = None
+    judged: bool | None = None
+    truncated: Cut = ""
+
+
+class Outcome(_Outcome):
     """How an episode ended.
 
     `kind` keeps apart what other libraries lump together: a `loss` (a mine, a wrong final choice), a `format` failure
     (no answer could be read), a `timeout` (turns ran out) and an `error` (the world failed). `truncated` flags that a
-    limit on turns or tokens cut the episode short. `claimed` and `judged` are for environments with a judge.
+    limit on turns or tokens cut the episode short. `claimed` and `judged` are for environments with a judge. Any other
+    value is a `UserError`, since nothing would count it.
 
     >>> Outcome("win", 1.0).success
     True
     """
 
-    kind: Kind
-    score: float = 0.0
-    claimed: bool | None = None
-    judged: bool | None = None
-    truncated: Literal["", "tokens", "turns"] = ""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        kind: Kind,
+        score: float = 0.0,
+        claimed: bool | None = None,
+        judged: bool | None = None,
+        truncated: Cut = "",
+    ) -> Outcome:
+        if kind not in _KINDS:
+            raise invalid("outcome: kind", kind, ", ".join(_KINDS))
+        if not (isinstance(score, float | int) and isfinite(score)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("outcome: score", score, "a finite number")
+        if truncated not in _CUTS:
+            raise invalid("outcome: truncated", truncated, f"{', '.join(filter(None, _CUTS))} or nothing")
+        if not (isinstance(claimed, _SAID) and isinstance(judged, _SAID)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("outcome: claimed, judged", (claimed, judged), "true, false or none")
+        return _Outcome.__new__(cls, kind, score, claimed, judged, truncated)
 
     @property
     def success(self) -> bool:

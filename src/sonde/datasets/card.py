@@ -11,6 +11,7 @@ import orjson
 
 from sonde import __version__
 from sonde.core import AGENT, Trajectory
+from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.store import Run
 
@@ -84,9 +85,7 @@ def _part(run: Run) -> dict[str, Json]:
 def save(found: Mapping[str, Json], folder: Path) -> None:
     """Write the card beside the parts."""
     for name, text in ((CARD, orjson.dumps(found, option=orjson.OPT_INDENT_2)), (README, _page(found).encode())):
-        temporary = folder / f".{name}"
-        temporary.write_bytes(text)
-        temporary.replace(folder / name)
+        write_atomically(folder / name, text)
 
 
 def rows(found: Mapping[str, Json]) -> list[tuple[str, ...]]:

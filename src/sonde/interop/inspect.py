@@ -6,9 +6,11 @@
 A sample is a task of a split, an epoch is a sample of its group: sample i, epoch k is the episode of task i, world seed
 `seed` and sample k - 1, as in `sonde eval`. Other seats are filled as `session.py` has it; they are not Inspect's
 models. The score of a sample is a value per name: `success`, `score`, `return` (the sum of rewards), `turns`, one for
-every kind of outcome (`win`, `loss`, `format`, `timeout`, `error`), `cut` (the limit on turns), and with `gains` the
-bits gained in all, where there is a filter. Each has its mean and standard error, clustered by task. Every turn's
-reward and facts are in the sample's store under `sonde`; the hidden setup is in neither sample nor log.
+every kind of outcome (`win`, `loss`, `format`, `timeout`, `error`), `cut` (the limit on turns), and with `gains`, where
+the environment has a filter, `gain`, the bits gained in all. Every sample of a task has the same names, since Inspect
+can make nothing of others: one that ended before its first turn gained 0 bits, as it earned a return of 0. Each has its
+mean and standard error, clustered by task. Every turn's reward and facts are in the sample's store under `sonde`; the
+hidden setup is in neither sample nor log.
 
 An answer that the model's limit on tokens cut is known as such, and reasoning is left out of what is said, both as for
 `agents:llm`. Where Inspect's own limits (messages, tokens, time) end a sample, its outcome is `error`.
@@ -60,18 +62,19 @@ def task_of(
     """An environment, under these constructor arguments where it is a name, as a task of Inspect: of the split all
     tasks, or those of these numbers."""
     made = environment(env, config)
+    tasks = made.tasks(split)
     rows = [
         Sample(
             id=f"{split}-{i}",
             input=f"{made.name}, preset {made.spec.preset}: {split}[{i}], world seed {seed}",
             metadata={"task": chosen(made, split, seed, i).id, "index": i, "seed": seed},
         )
-        for i in (range(len(made.tasks(split))) if indices is None else indices)
+        for i in (range(len(tasks)) if indices is None else indices)
     ]
     return Task(
         dataset=MemoryDataset(rows, name=f"{made.name}/{made.spec.preset}/{split}"),
         solver=play(lambda: Session(made, policies, split=split, gains=gains)),
-        scorer=outcome(),
+        scorer=outcome(gains=gains and any(made.filter(t.public) is not None for t in tasks)),
         metadata={"env": made.config, "version": made.spec.version},
     )
 
@@ -111,8 +114,8 @@ def _row(heard: Heard) -> dict[str, Any]:
 
 
 @scorer(metrics={"*": [mean(), stderr(cluster="task")]})
-def outcome() -> Scorer:
-    """What became of the episode, as numbers; see the module."""
+def outcome(gains: bool = False) -> Scorer:
+    """What became of the episode, as numbers, with `gains` the bits gained among them; see the module."""
 
     async def score(state: TaskState, target: Target) -> Score:
         found = state.store.get(_STORE) or {"turns": [], "outcome": None}
@@ -125,9 +128,8 @@ def outcome() -> Scorer:
             **{kind: float(end["kind"] == kind) for kind in get_args(Kind)},
             "cut": float(end.get("truncated") == "turns"),
         }
-        gained = [turn["gain"] for turn in turns if turn["gain"] is not None]
-        if gained:
-            value["gain"] = float(sum(gained))
+        if gains:
+            value["gain"] = float(sum(turn["gain"] or 0.0 for turn in turns))
         return Score(value=dict(value), explanation=f"{end['kind']} after {len(turns)} turns", metadata=found)
 
     return score

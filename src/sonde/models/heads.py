@@ -32,10 +32,14 @@ from torch.utils.checkpoint import checkpoint
 from sonde.core.checked import Checked
 from sonde.core.errors import UserError, invalid
 
+from .saving import saving
+
 FILE = "heads.safetensors"
 """In a model's folder, and in every checkpoint."""
 NAME = "sonde_heads"
 """What the module is called in the model that it is put on."""
+_ABOUT = "sonde"
+"""In the file's metadata: what the heads are, as JSON. Older files have an entry for each fact."""
 BLOCK = 1 << 24
 """Most values of tokens that are held for the backward pass at once."""
 
@@ -124,8 +128,12 @@ class Heads(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Into `heads.safetensors` of this folder."""
-        facts = {"spec": json.dumps(asdict(self.spec)), "hidden": str(self.hidden), "vocab": str(self.vocab)}
-        save_file({name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}, folder / FILE, facts)
+        facts = {"spec": asdict(self.spec), "hidden": self.hidden, "vocab": self.vocab}
+        about = {_ABOUT: json.dumps(facts, sort_keys=True)}  # one entry: safetensors writes several in any order
+        with saving(folder):
+            save_file(
+                {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}, folder / FILE, about
+            )
 
     @torch.no_grad()
     def load(self, folder: Path) -> None:
@@ -156,10 +164,11 @@ def put_on(model: Any, spec: HeadSpec, seed: int) -> Heads:
 def read(folder: Path, model: Any) -> Heads:
     """The heads of a folder, for this model. Raises `UserError` where there are none, or where they do not fit."""
     with _opened(folder) as file:
-        facts = file.metadata() or {}
+        about = file.metadata() or {}
     try:
-        spec, kept = HeadSpec(**json.loads(facts["spec"])), (int(facts["hidden"]), int(facts["vocab"]))
-    except (KeyError, ValueError) as e:
+        facts = json.loads(about[_ABOUT]) if _ABOUT in about else {**about, "spec": json.loads(about["spec"])}
+        spec, kept = HeadSpec(**facts["spec"]), (int(facts["hidden"]), int(facts["vocab"]))
+    except (KeyError, TypeError, ValueError) as e:
         raise UserError(f"heads: {folder / FILE} was not written by sonde ({e}); allowed: heads of a training") from e
     if kept != sizes(model):
         raise _misfit(folder, "hidden states of {} and {} tokens".format(*kept), sizes(model))

@@ -35,7 +35,7 @@ from sonde.core.model import Capabilities, Model, Probe, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from . import fetch
-from .hub import locate, unloadable
+from .hub import load_tokenizer, loading, locate
 from .quiet import no_bars
 from .requests import Generate, Score, Stats, mark
 from .weights import weights_of
@@ -287,18 +287,12 @@ class _Session:
 def _load(hf: HF) -> _Loaded:
     need("models:hf", "torch", "transformers", "accelerate")
     import torch
-    from transformers import AutoTokenizer
 
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
     source = locate(hf.model, hf.revision)
     found = _checked_weights(hf.model, hf.weights)
-    options: dict[str, Any] = {"revision": hf.revision, "local_files_only": source.local}
-    try:
-        with no_bars():
-            tokenizer: Any = AutoTokenizer.from_pretrained(source.path, **options)
-    except (OSError, ValueError) as error:
-        raise unloadable(hf.model, error) from error
+    tokenizer = load_tokenizer(hf.model, source, revision=hf.revision)
     model = _module(hf, hf.model, hf.revision)
     commit = source.commit or str(getattr(model.config, "_commit_hash", None) or "")
     return _engine(hf, model, tokenizer, found or commit)
@@ -313,12 +307,9 @@ def _module(hf: HF, name: str, revision: str | None) -> Any:
     device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
     options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
-    try:
-        with no_bars():
-            model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype=dtype, **options)
+    with loading(name), no_bars():
+        model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype=dtype, **options)
         return model.to(device).eval()
-    except (OSError, ValueError) as error:
-        raise unloadable(name, error) from error
 
 
 def _checked_weights(name: str, wanted: str | None) -> str | None:

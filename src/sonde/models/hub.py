@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from sonde.core.errors import UserError, near
+from sonde.core.errors import SondeError, UserError, near
 
 from . import fetch
+from .quiet import no_bars
+from .shipped import SHIPPED
+from .template_check import check_template
 
 SECONDS = 5.0
 """How long the hub may take to say that it is there."""
@@ -46,8 +51,32 @@ def locate(model: str, revision: str | None = None) -> Source:
 
 def unloadable(model: str, error: Exception) -> UserError:
     """The error for a model that cannot be loaded from where it is."""
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+    reason = kind + next(iter(str(error).strip().splitlines()), "" if kind else type(error).__name__)
     return UserError(f"model: {model!r} cannot be loaded: {reason}{near(model, fetch.known())}")
+
+
+@contextmanager
+def loading(model: str) -> Iterator[None]:
+    """Around everything that reads the files of a model: whatever is wrong with them is one line. What they raise is
+    theirs to choose: errors of pickle, of safetensors, of shapes that do not fit."""
+    try:
+        yield
+    except SondeError:
+        raise
+    except Exception as e:
+        raise unloadable(model, e) from e
+
+
+def load_tokenizer(model: str, source: Source, **options: Any) -> Any:
+    """The tokenizer of a model that was located, whose chat template comes to an end, if it has one."""
+    from transformers import AutoTokenizer
+
+    with loading(model), no_bars():
+        tokenizer: Any = AutoTokenizer.from_pretrained(source.path, local_files_only=source.local, **options)
+    if model not in SHIPPED:
+        check_template(model, tokenizer)
+    return tokenizer
 
 
 _ALLOWED = f"a folder with its files, a name on the hub, or one of {', '.join(fetch.known())}"

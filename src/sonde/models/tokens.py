@@ -44,7 +44,7 @@ from sonde.core.types import Json
 from .chat import Chat
 from .echo import largest_echo
 from .endpoint import Endpoint, all_of, check_extra
-from .hub import locate, unloadable
+from .hub import load_tokenizer, locate
 from .reply import ROOM, largest, mapping
 from .weights import fingerprint
 
@@ -114,16 +114,11 @@ class TokenEndpoint(Endpoint):
     def chat(self) -> Chat:
         """The tokenizer with its template, read when it is first needed."""
         need(f"models:{self.name}", "transformers")
-        from transformers import AutoTokenizer
-
         name = self.tokenizer or self.model
         try:
-            source = locate(name)
-            tokenizer: Any = AutoTokenizer.from_pretrained(source.path, local_files_only=source.local)
+            tokenizer = load_tokenizer(name, locate(name))
         except UserError as e:
             raise UserError(f"tokenizer: {e}") from e
-        except (OSError, ValueError) as e:
-            raise UserError(f"tokenizer: {unloadable(name, e)}") from e
         return Chat(tokenizer, label=self.model, template=self.template)
 
     def speaking(self, tokenizer: Any, template: Mapping[str, Json]) -> Self:

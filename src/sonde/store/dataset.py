@@ -7,9 +7,9 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, SupportsIndex, overload
 
-from sonde.core import StoreError, Trajectory, UserError
+from sonde.core import StoreError, Trajectory, UserError, invalid
 from sonde.core.checked import checked
 
 from .codec import loads
@@ -89,6 +89,8 @@ class TrajectoryDataset(Sequence[Trajectory]):
     def __getitem__(self, i: int | slice) -> Trajectory | list[Trajectory]:
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
+        if not isinstance(i, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("run: index", i, "a number or a slice; `where` finds episodes by what they are")
         return Trajectory.from_json(loads(self.record(i)))
 
     def record(self, i: int) -> bytes:

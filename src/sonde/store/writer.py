@@ -67,6 +67,8 @@ class RunWriter(Closing):
 
         One whose key is stored with an error is superseded; one whose key is finished is refused.
         """
+        if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("append", trajectory, "a Trajectory, such as what Episode.trajectory() makes of an episode")
         t, key = trajectory, Key(trajectory.task.id, trajectory.seed, trajectory.sample)
         if key in self._finished:
             raise UserError(f"append: the run already holds task {key.task}, seed {t.seed}, sample {t.sample}")

@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 
 from sonde.core import StoreError
 from sonde.store import StoreWarning
@@ -34,6 +37,16 @@ def last_checkpoint(folder: Path) -> Path | None:
     if faults:
         raise StoreError(f"train: resume: {'; '.join(faults)}; no other checkpoint is kept")
     return None
+
+
+@contextmanager
+def restoring(checkpoint: Path | str | None) -> Iterator[None]:
+    """Around what goes on from a checkpoint: objects of others in its files, which are not unpickled, are said."""
+    try:
+        yield
+    except UnpicklingError as e:
+        why = next(iter(str(e).splitlines()), "")
+        raise StoreError(f"train: resume: {checkpoint} holds what no checkpoint does, and is not read ({why})") from e
 
 
 def is_complete(checkpoint: Path) -> bool:

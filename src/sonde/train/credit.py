@@ -62,6 +62,7 @@ from numpy.typing import NDArray
 from sonde.core import UserError, invalid
 from sonde.core.checked import Checked
 
+from .rounding import rounding_of_returns, rounding_of_scores
 from .types import Floats, Sample
 
 Values = NDArray[np.float64]
@@ -161,7 +162,10 @@ def group_advantages(
     """
     _among("scale", scale, ("std", "none"))
     _among("baseline", baseline, ("mean", "leave_one_out"))
-    return {group: _relative(_scores(s), scale, baseline, eps) for group, s in scores_by_group.items()}
+    found = {group: _scores(s) for group, s in scores_by_group.items()}
+    return {
+        group: _relative(scores, scale, baseline, eps, rounding_of_scores(scores)) for group, scores in found.items()
+    }
 
 
 def _scores(scores: Sequence[float] | Values) -> Values:
@@ -174,9 +178,9 @@ def _scores(scores: Sequence[float] | Values) -> Values:
     return values
 
 
-def _relative(scores: Values, scale: Scale, baseline: Baseline, eps: float) -> Values:
+def _relative(scores: Values, scale: Scale, baseline: Baseline, eps: float, rounding: float) -> Values:
     n = len(scores)
-    if not has_signal(scores):
+    if not _apart(scores, rounding):
         return np.zeros(n)
     above = scores - scores.mean()
     if baseline == "leave_one_out":  # r - (sum - r) / (n - 1)
@@ -190,9 +194,19 @@ def _among(name: str, got: str, allowed: tuple[str, ...]) -> None:
 
 
 def has_signal(scores: Sequence[float] | Values) -> bool:
-    """Whether scores tell the members of a group apart: at least two of them differ. What a group teaches is decided by
-    its advantages, which need not come from one score per member (`groups.moves`)."""
-    return len(scores) > 1 and float(np.min(scores)) < float(np.max(scores))
+    """Whether scores tell the members of a group apart: two of them differ by more than rounding may have made of equal
+    ones (`rounding_of_scores`; estimators have the rewards, and go by `rounding_of_returns`). What a group teaches is
+    decided by its advantages, which need not come from one score per member (`groups.moves`).
+
+    >>> has_signal([0.1 + 0.2, 0.3]), has_signal([0.3, 0.3 + 1e-9])
+    (False, True)
+    """
+    values = np.asarray(scores, np.float64)
+    return _apart(values, rounding_of_scores(values))
+
+
+def _apart(scores: Values, rounding: float) -> bool:
+    return len(scores) > 1 and float(np.max(scores) - np.min(scores)) > rounding
 
 
 Grouped = Mapping[str, Sequence[Values]]
@@ -222,12 +236,11 @@ class GroupRelative(Checked):
         _check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        scores = {group: returns(rows) for group, rows in rewards.items()}
-        above = group_advantages(scores, scale=self.scale, baseline=self.baseline, eps=self.eps)
-        return {
-            group: [np.full(len(r), a) for r, a in zip(rows, above[group], strict=True)]
-            for group, rows in rewards.items()
-        }
+        return {group: self._whole([_scores(row) for row in rows]) for group, rows in rewards.items()}
+
+    def _whole(self, rows: list[Values]) -> list[Values]:
+        above = _relative(returns(rows), self.scale, self.baseline, self.eps, rounding_of_returns(rows))
+        return [np.full(len(row), value) for row, value in zip(rows, above, strict=True)]
 
 
 def _check_eps(eps: float) -> None:
@@ -247,9 +260,10 @@ def turnwise(
 ) -> dict[K, list[Values]]:
     """ΔBelief-RL, equation 4: what each turn's own reward is above those that the group earned on the same turn.
 
-    Only trajectories that reach a turn count there; where one is alone, or all are equal, it gets 0. `as_published`, as
-    in the paper's code: all of the group count on every turn, those that have ended as 0, and the reward of a group of
-    one stays as it is (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus `eps`.
+    Only trajectories that reach a turn count there; where one is alone, or all are equal but for rounding, it gets 0.
+    `as_published`, as in the paper's code: all of the group count on every turn, those that have ended as 0, and the
+    reward of a group of one stays as it is (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus
+    `eps`.
 
     >>> [a.tolist() for a in turnwise({"g": [[1.0, 5.0], [3.0]]}, scale="none")["g"]]
     [[-1.0, 0.0], [1.0]]
@@ -269,7 +283,7 @@ def _by_turn(rows: list[Values], scale: Scale, padded: bool, eps: float) -> list
         there = [i for i, row in enumerate(rows) if len(row) > t]
         ended = len(rows) - len(there) if padded else 0
         values = np.array([rows[i][t] for i in there] + [0.0] * ended)
-        for i, value in zip(there, _relative(values, scale, "mean", eps), strict=False):
+        for i, value in zip(there, _relative(values, scale, "mean", eps, rounding_of_scores(values)), strict=False):
             out[i][t] = value
     return out
 
@@ -307,15 +321,15 @@ class ReturnToGo(Checked):
     called = "credit"
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return {group: _to_go([discounted(_scores(row)) for row in rows]) for group, rows in rewards.items()}
+        return {group: _to_go([_scores(row) for row in rows]) for group, rows in rewards.items()}
 
 
-def _to_go(left: list[Values]) -> list[Values]:
+def _to_go(rewards: list[Values]) -> list[Values]:
+    left, rounding = [discounted(row) for row in rewards], rounding_of_returns(rewards)
     turns = max(map(len, left), default=0)
     filled_NT = np.array([np.append(row, np.full(turns - len(row), row[-1] if len(row) else 0.0)) for row in left])
-    above_NT = (
-        np.stack([_relative(column, "none", "leave_one_out", 0.0) for column in filled_NT.T], 1) if turns else filled_NT
-    )
+    columns = [_relative(column, "none", "leave_one_out", 0.0, rounding) for column in filled_NT.T]
+    above_NT = np.stack(columns, 1) if turns else filled_NT
     return [above[: len(row)] for above, row in zip(above_NT, left, strict=True)]
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import orjson
 
 from sonde.core.errors import UserError
+from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 
 LOCK, ORIGIN, COMMAND = ".lock", "origin.json", "command.txt"
@@ -120,6 +121,6 @@ def check_origin(folder: Path, origin: Mapping[str, Json]) -> None:
 
 
 def write_origin(folder: Path, origin: Mapping[str, Json]) -> None:
-    part = folder / f".{ORIGIN}"
-    part.write_bytes(orjson.dumps(dict(origin), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    part.replace(folder / ORIGIN)
+    write_atomically(
+        folder / ORIGIN, orjson.dumps(dict(origin), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    )

@@ -11,17 +11,19 @@
 *Nobody* means that TRL's DPOTrainer counts everything after the first prompt as the completion, what the environment
 said included; ours counts what the agent said. Rows of messages hold text only: what was sampled, and how, is lost.
 `read_demonstrations` and `read_preferences` make samples of such rows: their tokens are those that this tokenizer gives
-the text, in the prompts that this template makes. They hold no rewards either: what is shown or chosen counts as a win
-of score 1, what is rejected as a loss of score 0.
+the text, in the prompts that this template makes. An assistant message with `"weight": 0` (OpenAI's form) or
+`"train": false` (axolotl's) is context for what follows and is not trained on, like those in a `prompt`. The rows hold
+no rewards either: what is shown or chosen counts as a win of score 1, what is rejected as a loss of score 0.
 
-Source: the dataset formats of TRL's SFTTrainer and DPOTrainer; the tests run its collators on our rows.
+Source: the dataset formats of TRL's SFTTrainer and DPOTrainer, whose collators the tests run on our rows; `weight` as
+in OpenAI's fine-tuning format.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from sonde.core import (
     AGENT,
@@ -47,6 +49,8 @@ IGNORED = -100
 """The label of tokens that no loss counts, in torch and transformers."""
 
 _ROLES = ("system", "user", "assistant")
+_MARKS = {"weight": "0 or 1", "train": "true or false"}
+"""Fields of a message that say whether it is trained on."""
 
 
 def to_dataset(rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -149,10 +153,10 @@ def _parted(messages: Sequence[Message]) -> tuple[list[dict[str, str]], list[dic
 
 def read_demonstrations(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Sample]:
     """Samples of rows with `messages`, or with `prompt` and `completion`. All assistant messages are trained, but those
-    in a `prompt`."""
+    in a `prompt`, and those that are marked with `weight` 0 or `train` false."""
     found: list[Sample] = []
     for n, row in enumerate(rows):
-        before = _messages(n, row, "prompt") if "prompt" in row else []
+        before = _prompt(n, row)
         after = _messages(n, row, "completion" if "prompt" in row else "messages")
         found.append(_read(n, chat, before, after, won=True))
     return found
@@ -163,13 +167,25 @@ def read_preferences(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Pair
     to the first assistant message."""
     found: list[Pair] = []
     for n, row in enumerate(rows):
-        before = _messages(n, row, "prompt") if "prompt" in row else []
+        before = _prompt(n, row)
         chosen, rejected = (_messages(n, row, side) for side in ("chosen", "rejected"))
         found.append(Pair(_read(n, chat, before, chosen, won=True), _read(n, chat, before, rejected, won=False)))
     return found
 
 
-def _messages(n: int, row: Mapping[str, Any], column: str) -> list[Message]:
+class _Said(NamedTuple):
+    """A message, and whether what the assistant says in it is trained on."""
+
+    message: Message
+    trained: bool
+
+
+def _prompt(n: int, row: Mapping[str, Any]) -> list[_Said]:
+    """What comes before, of which nothing is trained on."""
+    return [said._replace(trained=False) for said in _messages(n, row, "prompt")] if "prompt" in row else []
+
+
+def _messages(n: int, row: Mapping[str, Any], column: str) -> list[_Said]:
     """A column of messages; anything else (text, images, tool calls) is refused."""
     given: object = row.get(column)
     if not isinstance(given, list | tuple):
@@ -177,30 +193,38 @@ def _messages(n: int, row: Mapping[str, Any], column: str) -> list[Message]:
     return [_message(f"row {n}: {column}[{i}]", m) for i, m in enumerate(cast("Sequence[object]", given))]
 
 
-def _message(field: str, given: object) -> Message:
+def _message(field: str, given: object) -> _Said:
     values: Mapping[Any, Any] = cast("Mapping[Any, Any]", given) if isinstance(given, Mapping) else {}
     role, content = values.get("role"), values.get("content")
     if role not in _ROLES or not isinstance(content, str):
         raise invalid(field, given, f"a role ({', '.join(_ROLES)}) and text as content")
-    return Message(role, content)
+    marks = {name: values.get(name) for name in _MARKS if values.get(name) is not None}
+    for name, mark in marks.items():
+        if mark not in (0, 1):
+            raise invalid(f"{field}: {name}", mark, _MARKS[name])
+        if mark and role != "assistant":
+            raise invalid(
+                f"{field}: {name}", mark, f"{_MARKS[name]} on assistant messages, from which alone is learned"
+            )
+    return _Said(Message(role, content), role == "assistant" and all(marks.values()))
 
 
-def _read(n: int, chat: Chat, before: Sequence[Message], after: Sequence[Message], *, won: bool) -> Sample:
-    """One conversation as a sample; what the assistant says in `before` is not trained."""
+def _read(n: int, chat: Chat, before: Sequence[_Said], after: Sequence[_Said], *, won: bool) -> Sample:
+    """One conversation as a sample."""
     try:
-        calls = list(_calls(chat, before, after))
+        calls = list(_calls(chat, [*before, *after]))
     except UserError as e:
         raise UserError(f"row {n}: {e}") from e
     if not calls:
-        raise invalid(f"row {n}", [m.role for m in after], "an assistant message to train on")
-    plain = [m.to_json() for m in (*before, *after)]
-    opening = plain[: next(i for i, m in enumerate(after) if m.role == "assistant") + len(before)]
+        raise invalid(f"row {n}", [said.message.role for said in after], "an assistant message to train on")
+    plain = [said.message.to_json() for said in (*before, *after)]
+    first = next(i for i, said in enumerate((*before, *after)) if said.trained)
     score = float(won)
     return Sample(
         rows=chained(enumerate(calls)),
         trajectory=content_hash(plain),
-        group=content_hash(opening),
-        task=content_hash(opening),
+        group=content_hash(plain[:first]),
+        task=content_hash(plain[:first]),
         env="",
         kind="win" if won else "loss",
         score=score,
@@ -209,12 +233,12 @@ def _read(n: int, chat: Chat, before: Sequence[Message], after: Sequence[Message
     )
 
 
-def _calls(chat: Chat, before: Sequence[Message], after: Sequence[Message]) -> Iterator[Completion]:
-    """What a model would have recorded, had it said this."""
+def _calls(chat: Chat, conversation: Sequence[_Said]) -> Iterator[Completion]:
+    """What a model would have recorded, had it said what is trained on."""
     end = end_of_message(chat)
-    history = list(before)
-    for message in after:
-        completion = spoken(chat, history, message.content, end) if message.role == "assistant" else None
+    history: list[Message] = []
+    for message, trained in conversation:
+        completion = spoken(chat, history, message.content, end) if trained else None
         if completion is not None:
             yield completion
-        history.append(Message(message.role, message.content, completion))
+        history.append(message._replace(completion=completion))

@@ -27,7 +27,7 @@ from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.models.chat import Chat
 from sonde.models.hf import HF
-from sonde.models.hub import locate, unloadable
+from sonde.models.hub import load_tokenizer, loading, locate
 from sonde.models.quiet import no_bars
 from sonde.models.weights import weights_of
 
@@ -102,18 +102,20 @@ class Data:
 
 
 def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
-    """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name."""
+    """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name. The
+    module remembers the format that it is stored in, in which it is saved again (`train.saved`)."""
     need("training", *NEEDED)
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    from .saved import mark, stored_dtype
 
     source = locate(name, revision)
     options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
-    try:
-        with no_bars():
-            model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
-            return model, AutoTokenizer.from_pretrained(source.path, **options)
-    except (OSError, ValueError) as e:
-        raise unloadable(name, e) from e
+    tokenizer = load_tokenizer(name, source, revision=revision)
+    with loading(name), no_bars():
+        stored = stored_dtype(source.path, AutoConfig.from_pretrained(source.path, **options))
+        model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
+    return mark(model, stored), tokenizer
 
 
 def prepare(

@@ -66,8 +66,8 @@ def adapter_off(model: Any) -> Any:
 
 
 def merged(model: Any) -> Any:
-    """A plain model that computes what `model` does with its adapter, in float32, in which little that was learned is
-    rounded away; itself where there is none."""
+    """A plain model that computes what `model` does with its adapter, in float32, so that nothing is rounded but once,
+    when it is saved (`train.saved`); itself where there is none."""
     return copy.deepcopy(model).float().merge_and_unload() if has_adapter(model) else model
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from sonde.core.errors import UserError
+from sonde.core.folders import writing
 
 from .collate import Tensors, collate, divide, members, rows_of
 from .logprobs import token_logprobs
@@ -122,7 +123,7 @@ def write_reference(file: Path, items: Sequence[Item]) -> None:
     values_N = np.concatenate([np.asarray(row.reference, np.float32) for row in rows])
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(".part")
-    with part.open("wb") as out:
+    with writing(file), part.open("wb") as out:
         np.savez(out, values=values_N, digest=np.frombuffer(digest(rows), np.uint8))
     part.replace(file)
 

@@ -21,10 +21,11 @@ from sonde.core.folders import write_atomically
 Schedule = Literal["cosine", "linear", "constant"]
 Reference = Literal["start", "adapter_off", "given"]
 Save = Literal["merged", "adapter"]
+SaveDtype = Literal["base", "float32"]
 
 FREE = (
     "folder", "report_to", "keep", "save_steps", "micro_batch", "micro_tokens", "packing", "gradient_checkpointing",
-    "shard",
+    "shard", "save_dtype",
 )  # fmt: skip
 """Settings that a resumed run may change: they do not change what is learned."""
 
@@ -76,7 +77,8 @@ class TrainSettings(Checked):
     (`train.sharded`). `max_tokens`: longer rows are refused.
     `reference`: where reference log-probabilities come from, the weights at the start of the run, the model without its
     adapter, or the rows, where they are given. `save`: whether the model is saved with the adapter merged into it, or
-    the adapter alone.
+    the adapter alone; `save_dtype`: in the number format of the model that it was made of, or in float32, the one that
+    it is trained in (`train.saved`).
     `save_steps`: steps between checkpoints (None: none are written), of which `keep` remain; `logging_steps`: steps
     that one entry of the history averages over. `report_to`: names that transformers knows, e.g. "tensorboard",
     "wandb", "trackio".
@@ -105,6 +107,7 @@ class TrainSettings(Checked):
     lora: LoraSettings | None = None
     reference: Reference = "start"
     save: Save = "merged"
+    save_dtype: SaveDtype = "base"
     save_steps: int | None = None
     keep: int = 2
     logging_steps: int = 1

@@ -43,7 +43,7 @@ from sonde.models.saving import saving
 
 from . import lora
 from .arguments import arguments, own_generators, pad_id
-from .checkpoints import damaged, is_complete, last_checkpoint
+from .checkpoints import damaged, is_complete, last_checkpoint, restoring
 from .checks import check_items, check_packing, check_reports, check_resume
 from .collate import Tensors, batch_of, collate, divide, longest, silent
 from .folder import (
@@ -61,6 +61,7 @@ from .logprobs import said_logprobs, said_values, token_logprobs, token_values
 from .order import Loader, Order
 from .origin import origin_of
 from .reference import Compared, Referee, kept_reference, read_reference
+from .saved import base_dtype, convert_folder, in_dtype
 from .settings import TrainSettings, write_settings
 from .sharded import ShardedTrainer, whole
 from .types import Headed, Item, Loss, Objective, units
@@ -121,6 +122,7 @@ class SondeTrainer(ShardedTrainer):
         check_reports(settings.report_to)
         self.items = None if items is None else check_items(items, objective, settings, model)
         self.compared, self.origin = compared, origin_of(model, objective, self.items, compared)
+        self._save_dtype = torch.float32 if settings.save_dtype == "float32" else base_dtype(model)
         if settings.lora is not None:
             model = lora.attach(model, settings.lora, settings.seed, bf16=settings.bf16)
         self.heads = self._headed(model)
@@ -175,7 +177,7 @@ class SondeTrainer(ShardedTrainer):
             write_settings(self.folder / SETTINGS, self.settings)
             write_origin(self.folder, self.origin)
         try:
-            with own_generators(self.settings.seed), saving(self.folder):
+            with own_generators(self.settings.seed), saving(self.folder), restoring(checkpoint):
                 done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
         finally:
             self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)  # autocast ends with the run
@@ -195,25 +197,27 @@ class SondeTrainer(ShardedTrainer):
         name = ADAPTER if adapter and (self._divided or self.settings.save == "adapter") else MODEL
         if self._divided:
             self.save_model(str(self.folder / name))  # all processes take part, and shards cannot be merged
+            if name == MODEL and self._save_dtype != torch.float32 and self.is_world_process_zero():
+                convert_folder(self.folder / MODEL, self._save_dtype)
         elif self.is_world_process_zero():
             if adapter:
                 lora.save(self.model, self.tokenizer, self.folder / ADAPTER)
             if name == MODEL:
-                lora.save(lora.merged(self.model), self.tokenizer, self.folder / MODEL)
+                trained = in_dtype(lora.merged(self.model), self._save_dtype)
+                lora.save(trained, self.tokenizer, self.folder / MODEL)
             if self.heads is not None:
                 self.heads.save(self.folder / name)
         self.accelerator.wait_for_everyone()
         return self.folder / name
 
     def _checkpoint(self, resume: bool | str | Path) -> str | None:
-        last = last_checkpoint(self.folder)
         if resume is False:
             check_free(self.folder)
         if not isinstance(resume, bool) and not is_complete(Path(resume)):
             raise invalid("train: resume", str(resume), "a checkpoint folder that is whole, true or false")
         if not isinstance(resume, bool) and (fault := damaged(Path(resume))):
             raise StoreError(f"train: resume: {fault}")
-        chosen = last if isinstance(resume, bool) else resume
+        chosen = last_checkpoint(self.folder) if isinstance(resume, bool) else resume
         return None if chosen is None else str(chosen)
 
     def _with_reference(self, items: Sequence[Item], *, resumed: bool) -> list[Item]:
@@ -325,7 +329,11 @@ class SondeTrainer(ShardedTrainer):
         """Add the objective's metrics, averaged over the entry's passes and processes, and write the history."""
         if "loss" in logs:
             logs |= self._averages()
-            bad = {name: value for name, value in logs.items() if name in ("loss", "grad_norm") and not _finite(value)}
+            bad = {
+                name: value
+                for name, value in logs.items()
+                if name in ("loss", "grad_norm") and not math.isfinite(float(value))
+            }
             if bad:
                 raise UserError(
                     f"train: step {self.state.global_step}: {bad}; no finite number; lower lr, or look at the data"
@@ -361,7 +369,7 @@ class SondeTrainer(ShardedTrainer):
         """
         if _internal_call and output_dir is not None and self.args.should_save:
             (Path(output_dir) / TRAINER_STATE_NAME).unlink(missing_ok=True)
-        with no_bars():
+        with no_bars(), saving(Path(output_dir or self.folder)):
             super().save_model(output_dir, _internal_call)
         if self.heads is not None and output_dir is not None and self.args.should_save:
             self.heads.save(Path(output_dir))
@@ -390,7 +398,3 @@ def train_offline(
 ) -> TrainResult:
     """Train `model` in place on fixed items, and save it."""
     return SondeTrainer(model, objective, items, settings, tokenizer, callbacks, compared).train(resume)
-
-
-def _finite(value: float) -> bool:
-    return math.isfinite(float(value))

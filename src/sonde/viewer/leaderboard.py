@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sonde.board import Board
 from sonde.core import UserError
+from sonde.core.folders import write_atomically
 from sonde.metrics import Estimate
 from sonde.results import PROFILE, Played, Result, profile
 from sonde.suites import TITLES, suite
@@ -112,7 +113,7 @@ def export(board: Board, to: Path) -> Path:
         raise UserError(f"export: {to} is there and not empty, allowed: a new or an empty folder")
     (to / "assets").mkdir(parents=True)
     for name in STYLES:
-        (to / "assets" / name).write_text(asset(name), "utf-8")
+        write_atomically(to / "assets" / name, asset(name))
     first = to / "index.html"
-    first.write_bytes(render(page(board), Links(static=True)).encode("utf-8", "replace"))
+    write_atomically(first, render(page(board), Links(static=True)).encode("utf-8", "replace"))
     return first

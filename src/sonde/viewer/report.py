@@ -14,6 +14,7 @@ from typing import Any
 
 from sonde.core import UserError, invalid
 from sonde.core.extras import need
+from sonde.core.folders import write_atomically
 from sonde.metrics import Estimate
 
 from . import convictions, exploration, headline, plots, stages, training
@@ -41,7 +42,7 @@ def write_report(folders: Sequence[Path], to: Path, *, transcripts: int = 6, tra
     to = Path(to)
     to.parent.mkdir(parents=True, exist_ok=True)
     # A lone surrogate cannot be encoded; where text may hold one, it is shown by its code already.
-    to.write_bytes(page.encode("utf-8", "replace"))
+    write_atomically(to, page.encode("utf-8", "replace"))
     return to
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sonde.core import Trajectory, UserError
 from sonde.core.extras import need
+from sonde.core.folders import write_atomically
 
 from ..report import write_report
 from ..templating import asset
@@ -160,7 +161,7 @@ class _Site:
     def _file(self, parts: Sequence[str], text: str) -> None:
         path = self.to.joinpath(*parts)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode("utf-8", "replace"))
+        write_atomically(path, text.encode("utf-8", "replace"), durable=False)
 
 
 def _whole_groups(shelf: Shelf, episodes: int) -> list[run.TaskRow]:
