@@ -86,10 +86,11 @@ def test_what_is_no_answer_costs_nothing(typed: str) -> None:
 
 
 def test_the_first_words_of_an_answer_may_be_left_out() -> None:
-    text = play("2, 2\n2 2\n9 9\n", "minesweeper", "--task", "2")
+    text = play("2, 2\n2 2\n9 9\nopen 2 2\n", "minesweeper", "--task", "2")
     assert text.count("2/20 > ") == 1 and "3/20 > " in text
     assert "Row 2, column 2 is open already." in text
-    assert "I need the word reveal" in text, "no cell has such a name"
+    assert "Row 9, column 9 is not on the board" in text, "a cell may be named alone"
+    assert "I need the word reveal" in text, "nothing else is done to a cell"
 
 
 def test_a_rule_may_be_typed_as_its_eight_states() -> None:

@@ -22,7 +22,8 @@ THOUGHT = "<Think>\nlow digits first\n\n- pairs\n</Think>\n<Answer> 0 0 1 1 </An
 
 def test_a_playthrough_reads_as_the_episode_went() -> None:
     lines = write(played(THOUGHT, "<Answer>0427</Answer>")).splitlines()
-    assert lines[0] == '=== env {"name": "mastermind", "preset": "paprika", "length": 4, "digits": 10, "max_turns": 3}'
+    chosen = '"which_answer": "last", "preset": "paprika", "length": 4, "digits": 10, "max_turns": 3'
+    assert lines[0] == f'=== env {{"name": "mastermind", {chosen}}}'
     assert lines[1].startswith('=== task {"env": "mastermind"')
     assert lines[2:4] == ["=== seed 5", "=== told agent"]
     assert lines.count("=== agent") == 2

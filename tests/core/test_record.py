@@ -87,7 +87,7 @@ def test_a_record_names_everything_needed_to_play_again() -> None:
     row = played(Action("<Answer>0427</Answer>")).to_json()
     assert row["schema"] == SCHEMA
     assert row["env"] == sonde.make("mastermind").config
-    assert row["version"] == "1"
+    assert row["version"] == "2"
     assert (row["seed"], row["sample"]) == (3, 2)
     assert row["task"]["hidden"] == "0427"
     assert row["outcome"] == Outcome("win", 1.0)._asdict()

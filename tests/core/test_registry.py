@@ -142,7 +142,7 @@ def test_what_is_made_knows_its_name_and_cannot_be_changed() -> None:
 
 def test_a_configuration_is_every_argument() -> None:
     assert make("mastermind").config == {
-        "name": "mastermind", "preset": "paprika", "length": 4, "digits": 10, "max_turns": 12,
+        "name": "mastermind", "which_answer": "last", "preset": "paprika", "length": 4, "digits": 10, "max_turns": 12,
     }  # fmt: skip
     assert make("agents:random").config == {"name": "agents:random"}
 

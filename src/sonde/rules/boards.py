@@ -87,7 +87,11 @@ def squares(fen: str) -> dict[str, dict[str, str]]:
 def read(fen: str, text: str) -> str | None:
     """The move that a reply makes, in SAN; None if it makes none. Spaces do not count, nor do the signs of check and
     mate, a closing mark (`!`, `?`, `.`) or 0 for O; everything else must be written as SAN has it."""
-    return parse_answer(text, partial(_move, fen), begins_another(legal(fen)), bare=True)
+    return parse_answer(text, partial(_move, fen), partial(_goes_on, fen), bare=True)
+
+
+def _goes_on(fen: str, san: str) -> bool:
+    return begins_another(legal(fen))(san)
 
 
 def _move(fen: str, answer: str) -> str | None:
