@@ -44,6 +44,11 @@ class Row:
     def win(self) -> bool:
         return self.kind == "win"
 
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether it ended before the world did (`Outcome.is_broken_off`)."""
+        return self.kind in ("format", "error") or self.truncated in ("context", "filter")
+
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Row:
         gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
