@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from .agents.llm import split_reasoning
-from .core import RULES, Completion, Trajectory, Turn
+from .core import AGENT, RULES, Completion, Trajectory, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replies:
     """Counts over one episode. `malformed`: replies of sub-calls that could not be read and were asked for again;
     `fallbacks`: sub-calls that were given up; `cut`: replies that the token limit cut; `thoughts`: replies that hold
-    reasoning and nothing else."""
+    reasoning and nothing else; `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the one
+    before, though the conversation had grown."""
 
     malformed: int = 0
     fallbacks: int = 0
     cut: int = 0
     thoughts: int = 0
+    shrunk: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,16 @@ def count(trajectory: Trajectory) -> Replies:
         fallbacks=sum(c.unread == "fallback" for c in said),
         cut=sum(c.finish == "length" for c in said),
         thoughts=sum(map(_only_thought, said)),
+        shrunk=_shrunk(trajectory),
     )
+
+
+def _shrunk(trajectory: Trajectory) -> int:
+    """Of an agent that shows its model the whole conversation. What comes with token ids was checked when it came."""
+    if trajectory.policies.get(AGENT, {}).get("context") != "full":
+        return 0
+    calls = [c for turn in trajectory.turns for c in turn.acts[0].action.completions[:1] if not c.ids]
+    return sum(0 < after.usage.prompt <= before.usage.prompt for before, after in pairwise(calls))
 
 
 def shared(trajectory: Trajectory) -> Shared:
@@ -102,6 +114,11 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
         )
     if thoughts:
         found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_hit(rows, 'thoughts')} episodes")
+    if shrunk := sum(r.replies.shrunk for r in rows):
+        found.append(
+            f"{shrunk:,} prompts had no more tokens than the one before, in {_hit(rows, 'shrunk')} episodes: the "
+            "endpoint cuts the beginning of conversations, or counts without what it has cached"
+        )
     rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
     if rules + model + denied:
         found.append(

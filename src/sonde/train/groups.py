@@ -185,8 +185,8 @@ Brought = Mapping[str, Mapping[str, Values]]
 
 
 def finished(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
-    """The episodes of every group, by its number, that the outside world did not fail. One whose conversation has filled
-    the context is among them: what it earned by then is what it earned."""
+    """The episodes of every group, by its number, that the outside world did not fail. One whose conversation has
+    filled the context is among them: what it earned by then is what it earned."""
     return {str(i): [t for t in group if ended(t) and not t.error] for i, group in enumerate(played)}
 
 
