@@ -203,7 +203,9 @@ def test_a_host_that_cuts_the_prompt_is_named(tmp_path: Path) -> None:
 
     def use(server: Server) -> None:
         env, agent = walk(server, max_turns=20)
-        with pytest.warns(ConversationWarning, match=r"m: a conversation grew, but its prompt went from 400 to 400") as w:
+        with pytest.warns(
+            ConversationWarning, match=r"m: a conversation grew, but its prompt went from 400 to 400"
+        ) as w:
             run = collect(env, {AGENT: agent}, env.tasks("test")[:2], Plan())
         assert len([x for x in w if x.category is ConversationWarning]) == 1
         [note] = [note for note in evaluate(run).notes if "no more tokens" in note]
