@@ -271,6 +271,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
     "reward": ("reward", ".3g"),
     "turns": ("turns", ".1f"),
+    "truncated": ("truncated %", "percent"),
     "accuracy": ("in order %", "percent"),
     "reward_margin": ("margin", ".3g"),
     "nll": ("nll", ".3f"),
@@ -283,6 +284,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
 }
 """The numbers of a training that are told in a terminal, the most telling first: what they are called and their form.
 The history in its folder and the report have all of them."""
+_TOLD_IF_ANY = {"truncated"}
 _MOST = 7
 """Of them in a table, which then fits 80 columns."""
 
@@ -304,7 +306,7 @@ def told(entry: Mapping[str, float]) -> dict[str, str]:
     >>> told({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
     """
-    shown = {key: entry[key] for key in _TOLD if key in entry}
+    shown = {key: entry[key] for key in _TOLD if entry.get(key) or (key in entry and key not in _TOLD_IF_ANY)}
     return {_TOLD[key][0]: _number(value, _TOLD[key][1]) for key, value in shown.items()}
 
 
