@@ -10,6 +10,7 @@ from typing import Protocol
 
 from .agents.llm import split_reasoning
 from .core import AGENT, RULES, Completion, Trajectory, Turn
+from .models.verdicts import LONGEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +65,17 @@ def count(trajectory: Trajectory) -> Replies:
 
 
 def _shrunk(trajectory: Trajectory) -> int:
-    """Of an agent that shows its model the whole conversation. What comes with token ids was checked when it came."""
+    """Of an agent that shows its model the whole conversation. What comes with token ids was checked when it came, and
+    a number that is too small for the text is no count."""
     if trajectory.policies.get(AGENT, {}).get("context") != "full":
         return 0
-    calls = [c for turn in trajectory.turns for c in turn.acts[0].action.completions[:1] if not c.ids]
-    return sum(0 < after.usage.prompt <= before.usage.prompt for before, after in pairwise(calls))
+    found = length = 0
+    for before, after in pairwise(trajectory.turns):
+        length += len(before.text) + len(before.told)
+        pair = [c for turn in (before, after) for c in turn.acts[0].action.completions[:1] if not c.ids]
+        prompts = [c.usage.prompt for c in pair]
+        found += len(prompts) == 2 and max(1, length // LONGEST) <= prompts[1] <= prompts[0]
+    return found
 
 
 def shared(trajectory: Trajectory) -> Shared:

@@ -21,7 +21,7 @@ from sonde.models.verdicts import ConversationWarning, stated_verdict
 from sonde.rollout import Plan, collect, record
 
 from .endpoint import KEY, on
-from .server import Handler, Request, Server, chat, reply
+from .server import Handler, Request, Server, chat, reply, says
 
 pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.verdicts.ConversationWarning")
 WORDS = '{"oops": "Nein, so nicht."}'
@@ -39,15 +39,15 @@ def tokens(body: dict[str, Any]) -> int:
     return sum(max(t.count("9 "), len(t.encode()) // 4) + 4 for t in texts) + body["max_tokens"]
 
 
-def refuses(when: Callable[[dict[str, Any]], bool], status: int = 400, says: str = "<Answer>left</Answer>") -> Handler:
+def refuses(when: Callable[[dict[str, Any]], bool], status: int = 400, said: str = "<Answer>left</Answer>") -> Handler:
     """Refuses such requests without saying why; usage is counted."""
 
     async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
         if when(request.body):
             return await reply(WORDS, status)(request, writer)
-        said = json.loads(chat(says))
-        said["usage"] = {"prompt_tokens": tokens(request.body), "completion_tokens": 5}
-        await reply(json.dumps(said))(request, writer)
+        answer = json.loads(chat(said))
+        answer["usage"] = {"prompt_tokens": tokens(request.body), "completion_tokens": 5}
+        await reply(json.dumps(answer))(request, writer)
 
     return handle
 
@@ -58,10 +58,6 @@ def too_long(body: dict[str, Any]) -> bool:
 
 def names_it(body: dict[str, Any]) -> bool:
     return any("grenade" in m["content"] for m in body["messages"])
-
-
-def has_nothing_said(body: dict[str, Any]) -> bool:
-    return any(not m["content"] for m in body["messages"])
 
 
 def wants_one_turn(body: dict[str, Any]) -> bool:
@@ -90,7 +86,6 @@ def second(model: Http, said: str, told: str) -> Any:
         (too_long, "left", "wall " * 4_000, ContextFull),
         (names_it, "I throw the grenade.", "A wall.", ContentRefused),
         (names_it, "left", "There is a grenade.", ContentRefused),
-        (has_nothing_said, "", "A wall.", UserError),
         (wants_one_turn, "left", "A wall.", UserError),
     ],
 )
@@ -101,11 +96,12 @@ def test_what_a_refusal_is_about(
     async def use(server: Server, model: Http) -> int:
         with pytest.raises(kind) as caught:
             await second(model, said, told)
-        assert type(caught.value) is kind and f"{status} from /v1/chat/completions: {WORDS}" in str(caught.value)
+        assert f"{status} from /v1/chat/completions: {WORDS}" in str(caught.value)
         assert model.stats.failures == 1
         return len(server.requests)
 
-    assert on([refuses(when, status)], use) <= 4, "two that were asked for and at most two tests"
+    n = on([refuses(when, status)], use)
+    assert n <= 4 or kind is UserError, "two that were asked for and at most two tests"
 
 
 def test_a_first_request_that_is_refused_is_a_matter_of_configuration() -> None:
@@ -174,7 +170,7 @@ def test_a_conversation_that_fills_the_context_is_truncated_and_played_once(tmp_
         assert truncated is not None and truncated.mean == 1.0 and found.kinds["timeout"] == 4
         assert score is not None and score.mean == -env.spec.max_turns, "breaking off early does not pay"
 
-    serving(refuses(too_long, says="<Answer>left</Answer>" + "x" * 2_000), use)
+    serving(refuses(too_long, said="<Answer>left</Answer>" + "x" * 2_000), use)
 
 
 def test_a_host_that_refuses_what_is_said_ends_that_episode_once(tmp_path: Path) -> None:
@@ -190,7 +186,7 @@ def test_a_host_that_refuses_what_is_said_ends_that_episode_once(tmp_path: Path)
         filtered = evaluate(run).metrics["filtered"]
         assert filtered is not None and filtered.mean == 1.0
 
-    serving(refuses(names_it, says="<Answer>grenade</Answer>"), use)
+    serving(refuses(names_it, said="<Answer>grenade</Answer>"), use)
 
 
 def test_a_host_that_cuts_the_prompt_is_named(tmp_path: Path) -> None:
@@ -226,3 +222,12 @@ def test_a_prompt_that_grows_or_was_cut_by_the_agent_is_not() -> None:
                 assert not [note for note in evaluate(run).notes if "no more tokens" in note]
 
     serving(refuses(lambda body: False), use)
+
+
+def test_a_number_that_is_no_count_says_nothing() -> None:
+    async def use(server: Server, model: Http) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConversationWarning)
+            await second(model, "left", "A wall.")
+
+    on([says("left")], use)  # 7 tokens, whatever was sent

@@ -44,6 +44,8 @@ _NAMES = ("code", "type", "status", "error_type")
 _DIGIT = "9 "
 _FIT = 2_000
 """Characters of text that every model has room for."""
+LONGEST = 16
+"""Characters of a token, on average over a prompt, that no tokenizer comes to."""
 _KEPT = 4096
 """Conversations whose prompt tokens are remembered, the latest ones."""
 
@@ -79,8 +81,10 @@ class Experience:
 
     def shrunk(self, messages: Sequence[Message], tokens: int) -> tuple[int, int] | None:
         """The tokens that the prompt before had, and those of this one, where that one is the beginning of this one and
-        has no fewer; None otherwise, or where nothing is known of it."""
+        has no fewer; None otherwise, or where nothing is known of it, or what is reported is no count at all."""
         before = self._prompts.get(_key(messages[:-2]))
+        if before and LONGEST * before < sum(len(m.content) for m in messages[:-2]):
+            before = None
         if tokens:
             self._prompts[_key(messages)] = tokens
         if len(self._prompts) > _KEPT:
