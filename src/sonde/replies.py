@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from . import curves
-from .core import RULES, Completion, Trajectory, Turn
+from .core import AGENT, RULES, Completion, Trajectory, Turn
 from .models.reasoning import split_completion
+from .models.verdicts import LONGEST
 from .rules.refusals import is_refusal
 
 
@@ -21,13 +23,15 @@ class Replies:
     """Counts over one episode. `malformed`: replies of sub-calls that could not be read and were asked for again;
     `fallbacks`: sub-calls that were given up; `cut`: replies that the token limit cut; `thoughts`: replies that hold
     reasoning and nothing else; `refused`: replies that decline to play, by the host's word or the look of them
-    (`rules/refusals.py`)."""
+    (`rules/refusals.py`); `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the one
+    before, though the conversation had grown."""
 
     malformed: int = 0
     fallbacks: int = 0
     cut: int = 0
     thoughts: int = 0
     refused: int = 0
+    shrunk: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,7 @@ def count(trajectory: Trajectory) -> Replies:
         cut=sum(c.finish == "length" for c in said),
         thoughts=sum(map(_only_thought, said)),
         refused=sum(map(_refused, said)),
+        shrunk=_shrunk(trajectory),
     )
 
 
@@ -75,6 +80,20 @@ DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
     "refused": lambda t: count(t).refused > 0,
 }
 """Whether any reply of an episode was so. What could not be read at all is an outcome (`format`)."""
+
+
+def _shrunk(trajectory: Trajectory) -> int:
+    """Of an agent that shows its model the whole conversation. What comes with token ids was checked when it came, and
+    a number that is too small for the text is no count."""
+    if trajectory.policies.get(AGENT, {}).get("context") != "full":
+        return 0
+    found = length = 0
+    for before, after in pairwise(trajectory.turns):
+        length += len(before.text) + len(before.told)
+        pair = [c for turn in (before, after) for c in turn.acts[0].action.completions[:1] if not c.ids]
+        prompts = [c.usage.prompt for c in pair]
+        found += len(prompts) == 2 and max(1, length // LONGEST) <= prompts[1] <= prompts[0]
+    return found
 
 
 def shared(trajectory: Trajectory) -> Shared:
@@ -131,6 +150,11 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
         found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_hit(rows, 'thoughts')} episodes")
     if refused:
         found.append(f"{refused:,} replies look like refusals, in {_hit(rows, 'refused')} episodes")
+    if shrunk := sum(r.replies.shrunk for r in rows):
+        found.append(
+            f"{shrunk:,} prompts had no more tokens than the one before, in {_hit(rows, 'shrunk')} episodes: the "
+            "endpoint cuts the beginning of conversations, or counts without what it has cached"
+        )
     rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
     if rules + model + denied:
         found.append(

@@ -17,6 +17,8 @@ from sonde.core import Halted, SondeError
 from sonde.core.extras import extras, lacking
 from sonde.core.plain import plain
 
+from .consoles import replace_unshowable
+
 FAILED = 1
 INTERRUPTED = 130
 
@@ -25,6 +27,7 @@ def main() -> None:
     """Entry point of the `sonde` command."""
     from .app import app
 
+    replace_unshowable(sys.stdin, sys.stdout, sys.stderr)
     warnings.showwarning = _warn
     try:
         status = app(standalone_mode=False)

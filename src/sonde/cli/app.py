@@ -33,6 +33,7 @@ from .shared import (
     TrustOpt,
     UserOpt,
     UserUrlOpt,
+    check_writable,
     completing,
     find_runs,
     import_from_here,
@@ -202,6 +203,7 @@ def report(
     from sonde.viewer import write_report
 
     trust_runs(folders, trusted)
+    check_writable("--out", to)
     write_report(folders, to)
     out.print(f"written: {to}", highlight=False, soft_wrap=True)
 

@@ -231,6 +231,8 @@ _FAULTS = {
     "refused %": "refused",
     "truncated %": "cut",
     "reasoning only %": "reasoning_only",
+    "context full %": "context_full",
+    "filtered %": "filtered",
 }
 """Columns of what was wrong with replies, with their metrics."""
 _IF_ANY = {**_FAULTS, "model %": "by_model"}
@@ -241,6 +243,8 @@ _IF_ANY_MEANS = {
     "refused %": "episodes with a reply that looks like a refusal: sonde read RUN --reply refused.",
     "truncated %": "episodes with a reply cut by the token limit (--max-new-tokens): sonde read RUN --reply truncated.",
     "reasoning only %": "episodes with a reply of reasoning and no answer: sonde read RUN --reply reasoning_only.",
+    "context full %": "episodes that ended because the conversation no longer fitted into the model's context.",
+    "filtered %": "episodes that ended because the model's host refuses what they say (a safety filter).",
     "model %": "replies of the user's that its model gave, for want of a rule.",
 }
 _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
@@ -289,6 +293,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
     "reward": ("reward", ".3g"),
     "turns": ("turns", ".1f"),
     "unreadable": ("unreadable %", "percent"),
+    "context_full": ("context full %", "percent"),
     "accuracy": ("in order %", "percent"),
     "reward_margin": ("margin", ".3g"),
     "nll": ("nll", ".3f"),
@@ -301,6 +306,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
 }
 """The numbers of a training that are told in a terminal, the most telling first: what they are called and their form.
 The history in its folder and the report have all of them."""
+_TOLD_IF_ANY = {"unreadable", "context_full"}
 _MOST = 7
 """Of them in a table, which then fits 80 columns."""
 
@@ -323,7 +329,7 @@ def told(entry: Mapping[str, float]) -> dict[str, str]:
     >>> told({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
     """
-    shown = {key: entry[key] for key in _TOLD if key in entry and (key != "unreadable" or entry[key])}
+    shown = {key: entry[key] for key in _TOLD if entry.get(key) or (key in entry and key not in _TOLD_IF_ANY)}
     return {_TOLD[key][0]: _number(value, _TOLD[key][1]) for key, value in shown.items()}
 
 

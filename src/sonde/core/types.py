@@ -194,7 +194,7 @@ def _remembered(memory: Json) -> Json:
 
 
 Kind = Literal["win", "loss", "format", "timeout", "error"]
-Cut = Literal["", "tokens", "turns"]
+Cut = Literal["", "tokens", "turns", "context", "filter"]
 """What cut an episode short, if anything did."""
 _KINDS, _CUTS, _SAID = get_args(Kind), get_args(Cut), (bool, type(None))
 
@@ -211,9 +211,11 @@ class Outcome(_Outcome):
     """How an episode ended.
 
     `kind` keeps apart what other libraries lump together: a `loss` (a mine, a wrong final choice), a `format` failure
-    (no answer could be read), a `timeout` (turns ran out) and an `error` (the world failed). `truncated` flags that a
-    limit on turns or tokens cut the episode short. `claimed` and `judged` are for environments with a judge. Any other
-    value is a `UserError`, since nothing would count it.
+    (no answer could be read), a `timeout` (turns, or the room for them, ran out) and an `error` (the world failed).
+    `truncated` says what cut the episode short, if anything did: the limit on `turns`, the limit on the `tokens` of a
+    reply, the agent's own `context`, which the conversation has outgrown, or the `filter` of its model's host. The last
+    two are ends that no environment knows (`Episode.cut`). `claimed` and `judged` are for environments with a judge.
+    Any other value is a `UserError`, since nothing would count it.
 
     >>> Outcome("win", 1.0).success
     True
@@ -242,6 +244,11 @@ class Outcome(_Outcome):
     @property
     def success(self) -> bool:
         return self.kind == "win" and self.judged is not False
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether it ended before the world did: breaking off where every turn costs must not pay."""
+        return self.kind in ("format", "error") or self.truncated in ("context", "filter")
 
 
 class Step(NamedTuple):

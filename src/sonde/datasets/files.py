@@ -55,7 +55,7 @@ def _lines(file: Path) -> Iterator[str]:
     with file.open("rb") as f:
         for number, line in enumerate(f, 1):
             try:
-                yield line.decode()
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as e:
                 raise UserError(f"{file}: line {number}: not UTF-8 ({e})") from e
 

@@ -3,6 +3,6 @@
 HELPERS = (
     *("attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint", "fetch", "heads", "hub"),
     *("masking", "pool", "quiet", "reasoning", "reply", "requests", "retry", "saving", "score", "shipped"),
-    *("slots", "template_check", "templates", "tokens", "tree", "weights"),
+    *("slots", "template_check", "templates", "tokens", "tree", "verdicts", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

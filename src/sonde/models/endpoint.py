@@ -5,9 +5,9 @@ message of the conversation on each call, which makes long episodes quadratic.
 
 What fails is told apart by who can mend it. What may pass (a connection that breaks, no whole reply in time, 408, 409,
 425, 429, 5xx, a reply that cannot be read) is tried again, said once (`TroubleWarning`), and at last an `Outage`; a
-conversation that the endpoint will not take (too long, filtered) is a `WorldError` at once. What can only be a wrong
-configuration (nothing has ever answered at this address, 401, 403, 404, other 4xx, a redirect) is a `UserError`, so
-that a run stops instead of failing ten thousand episodes.
+conversation that the endpoint will not take is `ContextFull` or `ContentRefused` at once (`verdicts` tells them). What
+can only be a wrong configuration (nothing has ever answered at this address, 401, 404, other 4xx, a redirect) is a
+`UserError`, so that a run stops instead of failing ten thousand episodes.
 
 The key is read from the environment at call time. It is in no configuration, representation, error or completion, not
 even where the endpoint repeats it, as it is or encoded (`masking`). In completions that holds for keys of `SECRET`
@@ -21,7 +21,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Any, TypeVar
@@ -30,23 +30,20 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
-from sonde.core import HOW, Completion, Model, UserError, WorldError, invalid
+from sonde.core import HOW, Completion, ContentRefused, ContextFull, Model, UserError, WorldError, invalid
 
 from .masking import hide
 from .pool import Pool, fine
 from .retry import Backoff, Stats, Transient, retrying
+from .verdicts import ABOUT_REQUESTS, Experience, Refusal, stated_verdict, tested_verdict, tests_of
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 SECRET = 8
 """Characters of the shortest key that is hidden in what a model says."""
 
 _MAY_PASS = {408, 409, 425, 429}
-_THIS_CONVERSATION = re.compile(
-    r"context[ _-]?(length|window|size)|maximum context|(prompt|input) is too long|longer than the m|too many tokens"
-    r"|maximum allowed length|content[ _](filter|policy|management)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +69,7 @@ class Endpoint(Model):
     backoff: float = field(default=0.5, metadata=HOW)
     max_wait: float = field(default=60.0, metadata=HOW)
     stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+    experience: Experience = field(default_factory=Experience, init=False, repr=False, compare=False)
     _pools: dict[asyncio.AbstractEventLoop, Pool] = field(
         default_factory=dict[asyncio.AbstractEventLoop, Pool], init=False, repr=False, compare=False
     )
@@ -99,15 +97,43 @@ class Endpoint(Model):
         """What `read` finds in the reply to this request, given the key, which the reply may repeat; a `ValueError` of
         `read` is a reply that cannot be read. `most` bounds its bytes, given those of the request; `seed` is of the
         call, for the jitter of waits."""
-        sent = _dumps(body)
         pool = await self._pool()
+
+        async def send(body: Mapping[str, Any], read: Callable[[bytes, str], R]) -> R:
+            sent, backoff = _dumps(body), Backoff(self.retries, self.backoff, self.max_wait)
+            return await retrying(lambda: self._post(pool, url, sent, most(len(sent)), read), backoff, seed, self.stats)
+
+        async def takes(body: Mapping[str, Any]) -> bool:
+            try:
+                return await send(body, lambda reply, key: True)
+            except Refusal:
+                return False
+
         async with pool.slots:
-            return await retrying(
-                lambda: self._post(pool, url, sent, most(len(sent)), read),
-                Backoff(self.retries, self.backoff, self.max_wait),
-                seed,
-                self.stats,
+            try:
+                found = await send(body, read)
+            except Refusal as refusal:
+                raise await self._judged(refusal, body, takes) from None
+        self.experience.taken = True
+        return found
+
+    async def _judged(
+        self, refusal: Refusal, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
+    ) -> Exception:
+        """The error for a refused request: the conversation's, where it is to blame. Ids are refused for their number
+        alone: what they say, no server that takes ids looks at."""
+        found = stated_verdict(refusal.status, refusal.reply)
+        if found is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
+            found = await tested_verdict(tests, takes)
+        if found == "length":
+            self.experience.warn("length", f"a conversation is too long for {self.model}: {refusal.line}")
+            return ContextFull(refusal.line)
+        if found == "content" and "messages" in body:
+            self.experience.warn(
+                "content", f"the host of {self.model} refuses what a conversation says: {refusal.line}"
             )
+            return ContentRefused(refusal.line)
+        return refusal.error
 
     async def _post(self, pool: Pool, url: str, body: bytes, most: int, read: Callable[[bytes, str], T]) -> T:
         """One attempt."""
@@ -118,7 +144,9 @@ class Endpoint(Model):
         except (aiohttp.ClientError, OSError) as e:
             raise self._unanswered(e, key, path, pool.answered) from e
         if not fine(status):
-            raise self._refusal(status, f"{status} from {path}: {_clean(reply, key)}", after)
+            line = f"{status} from {path}: {_clean(reply, key)}"
+            error = self._refusal(status, line, after)
+            raise Refusal(line, error, status, reply) if status in ABOUT_REQUESTS else error
         try:
             return read(reply, key)
         except UserError:
@@ -146,8 +174,6 @@ class Endpoint(Model):
             return UserError(f"api_key_env: this account's quota is used up: {line}")
         if status in _MAY_PASS or status >= 500:
             return Transient(line, after)
-        if status == 413 or (status in (400, 422) and _THIS_CONVERSATION.search(line)):
-            return WorldError(line)
         if status in (401, 402, 403):
             return UserError(f"api_key_env: {line}")
         return self._wrong(status, line)

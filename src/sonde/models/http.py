@@ -35,6 +35,12 @@ MAX_TOKENS = ("max_tokens", "max_completion_tokens")
 """The two names that endpoints have for the same limit."""
 OMITTABLE = ("logprobs", "min_p", "seed", "stop", "temperature", "top_p")
 
+_SHRUNK = (
+    "{}: a conversation grew, but its prompt went from {:,} to {:,} tokens by the endpoint's own count. Either it cuts "
+    "the beginning, the rules included, of what is too long for the context that it was started with, or its count "
+    "leaves out what it has cached"
+)
+
 _NOT_EXTRA = {*OMITTABLE, *MAX_TOKENS, "api_key", "authorization", "messages", "model", "n", "stream",
               "prompt_logprobs", "add_generation_prompt", "continue_final_message"}  # fmt: skip
 
@@ -86,6 +92,8 @@ class Http(Endpoint):
             most=lambda request: largest(request, sampling.max_new_tokens, self._logprobs_per_token),
             seed=sampling.seed,
         )
+        if shrunk := self.experience.shrunk(messages, found.usage.prompt):
+            self.experience.warn("shrunk", _SHRUNK.format(self.model, *shrunk))
         if self.logprobs and found.text and not found.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
         return found
