@@ -4,14 +4,14 @@ The client is aiohttp, chosen by measured CPU per request (`benchmarks/http_clie
 message of the conversation on each call, which makes long episodes quadratic.
 
 What fails is told apart by who can mend it. What may pass (a connection that breaks, no whole reply in time, 408, 409,
-425, 429, 5xx, a reply that cannot be read) is tried again, said once (`TroubleWarning`), and at last an `Outage`; a
-conversation that the endpoint will not take (too long, filtered) is a `WorldError` at once. What can only be a wrong
-configuration (nothing has ever answered at this address, 401, 403, 404, other 4xx, a redirect) is a `UserError`, so
-that a run stops instead of failing ten thousand episodes.
+425, 429, 5xx, a reply that cannot be read or that reports a failure) is tried again, said once (`TroubleWarning`), and
+at last an `Outage`; a conversation that the endpoint will not take (too long, filtered) is a `WorldError` at once. What
+can only be a wrong configuration (nothing has ever answered at this address, 401, 403, 404, other 4xx, a redirect) is a
+`UserError`, so that a run stops instead of failing ten thousand episodes.
 
 The key is read from the environment at call time. It is in no configuration, representation, error or completion, not
-even where the endpoint repeats it, as it is or encoded (`masking`). In completions that holds for keys of `SECRET`
-characters or more: a shorter one ("EMPTY") is no secret, but may well be a word of an answer.
+even where the endpoint repeats it, as it is or encoded (`masking`). In completions that holds for keys of
+`masking.SECRET` characters or more: a shorter one ("EMPTY") is no secret, but may well be a word of an answer.
 """
 
 from __future__ import annotations
@@ -32,14 +32,12 @@ import orjson
 
 from sonde.core import HOW, Completion, Model, UserError, WorldError, invalid
 
-from .masking import hide
+from .masking import SECRET, hide
 from .pool import Pool, fine
+from .reply import Filtered, HostError
 from .retry import Backoff, Stats, Transient, retrying
 
 T = TypeVar("T")
-
-SECRET = 8
-"""Characters of the shortest key that is hidden in what a model says."""
 
 _MAY_PASS = {408, 409, 425, 429}
 _THIS_CONVERSATION = re.compile(
@@ -124,7 +122,13 @@ class Endpoint(Model):
         except UserError:
             raise
         except ValueError as e:
-            raise Transient(f"{status} from {path}: {e}: {_clean(reply, key)}") from e
+            raise self._unread(e, f"{status} from {path}: {e}: {_clean(reply, key)}", after) from e
+
+    def _unread(self, error: ValueError, line: str, after: float | None) -> UserError | WorldError:
+        """The error for a reply of status 200 in which nothing was found that could be played."""
+        if isinstance(error, Filtered):
+            return WorldError(line)
+        return self._refusal(error.status or 500, line, after) if isinstance(error, HostError) else Transient(line)
 
     def _unanswered(self, error: Exception, key: str, path: str, answered: bool) -> WorldError | UserError:
         """The error for an attempt that got no whole reply. An address at which nothing has `answered` yet is taken for

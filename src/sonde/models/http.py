@@ -29,6 +29,7 @@ from sonde.core.model import CAPABILITIES
 
 from .echo import Echo, echo, largest_echo, scores
 from .endpoint import Endpoint, all_of, check_extra, without
+from .masking import hide
 from .reply import completion, largest
 
 MAX_TOKENS = ("max_tokens", "max_completion_tokens")
@@ -82,13 +83,18 @@ class Http(Endpoint):
         found = await self.ask(
             self._url,
             self.body(messages, sampling),
-            lambda reply, key: without(key, completion(reply, self.model)),
+            lambda reply, key: without(key, completion(reply, self.model, lambda end: self._unknown(hide(end, key)))),
             most=lambda request: largest(request, sampling.max_new_tokens, self._logprobs_per_token),
             seed=sampling.seed,
         )
         if self.logprobs and found.text and not found.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
         return found
+
+    def _unknown(self, reason: str) -> None:
+        """Say a finish reason that nobody knows."""
+        shown = repr(reason[:40])
+        self.stats.say_once(f"{self.model}: finish_reason {shown} is unknown; its replies are taken as they are")
 
     def body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
         """The request as it is sent. Seeds are cut to 31 bits, the most that every endpoint takes."""
