@@ -40,6 +40,7 @@ COMPLETION = {
     "model": "text",
     "weights": "text",
     "usage": "list<int64>",
+    "unsent": "json",
 }
 """Fields of one element of `acts.completions`."""
 
@@ -181,7 +182,8 @@ def _acts(data: Mapping[str, Any]) -> list[Row]:
 
 
 def _completion(data: Mapping[str, Any]) -> Row:
-    return {name: _cell(data[name], kind) for name, kind in COMPLETION.items()}
+    row = {"unsent": [], **data}
+    return {name: _cell(row[name], kind) for name, kind in COMPLETION.items()}
 
 
 def _cell(value: Any, kind: str) -> Any:

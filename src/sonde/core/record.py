@@ -141,10 +141,12 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
         "model": c.model,
         "weights": c.weights,
         "usage": list(c.usage),
+        **({"unsent": list(c.unsent)} if c.unsent else {}),
     }
 
 
 def _completion_from_json(row: Mapping[str, Any]) -> Completion:
     packed: dict[str, Any] = {"ids": array("i", row["ids"]), "logprobs": array("f", row["logprobs"])}
     packed |= {"prompt_ids": array("i", row["prompt_ids"]), "usage": Usage(*row["usage"])}
+    packed["unsent"] = tuple(row.get("unsent", ()))
     return Completion(**{**row, **packed})

@@ -109,7 +109,8 @@ class Completion:
     `logprobs` are natural logarithms of the probabilities at `temperature` (at 1 where that is 0), before truncation,
     one per id. `temperature` is what the logits were divided by, None where that is not known; `truncated` says that
     top-p or min-p cut the distribution that was drawn from. `name` is that of a sub-call; `unread` marks a reply that
-    could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up.
+    could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up. `unsent` names the
+    sampling fields that were asked for and not sent, because the endpoint does not take them: it drew by its defaults.
 
     >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
     'blue'
@@ -129,6 +130,7 @@ class Completion:
     model: str = ""
     weights: str = ""
     usage: Usage = NO_USAGE
+    unsent: tuple[str, ...] = ()
 
 
 class Message(NamedTuple):

@@ -1,8 +1,24 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
 HELPERS = (
-    *("attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint", "fetch", "heads", "hub"),
-    *("masking", "pool", "quiet", "reply", "requests", "retry", "saving", "score", "shipped"),
+    *(
+        "adapting",
+        "address",
+        "attend",
+        "batching",
+        "cache",
+        "chat",
+        "convert",
+        "decode",
+        "draw",
+        "echo",
+        "endpoint",
+        "fetch",
+        "heads",
+        "hub",
+        "keys",
+    ),
+    *("masking", "pool", "providers", "quiet", "refusals", "reply", "requests", "retry", "saving", "score", "shipped"),
     *("slots", "templates", "tokens", "tree", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

@@ -48,11 +48,12 @@ _ENDS: Mapping[End, frozenset[str]] = {
 
 
 class HostError(ValueError):
-    """A failure of the host that a reply of status 200 reports; `status` is the HTTP status that it names, or 0."""
+    """A failure of the host that a reply of status 200 reports: `reply` is what it says of that, and `status` the HTTP
+    status that it names, or 0."""
 
-    def __init__(self, message: str, status: int = 0) -> None:
+    def __init__(self, message: str, status: int = 0, reply: bytes = b"") -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.reply = status, reply
 
 
 class Filtered(ValueError):
@@ -107,7 +108,7 @@ def _check_error(part: Mapping[str, Any]) -> None:
     if error := part.get("error"):
         details = mapping(error)
         status = next((code for name in ("code", "status") if (code := _status(details.get(name)))), 0)
-        raise HostError("an error inside the reply", status)
+        raise HostError("an error inside the reply", status, json.dumps(error).encode())
 
 
 def _status(code: object) -> int:
