@@ -8,19 +8,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .agents.llm import split_reasoning
-from .core import RULES, Completion, Trajectory, Turn
+from .core import AGENT, RULES, Completion, Trajectory, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replies:
     """Counts over one episode. `malformed`: replies of sub-calls that could not be read and were asked for again;
     `fallbacks`: sub-calls that were given up; `cut`: replies that the token limit cut; `thoughts`: replies that hold
-    reasoning and nothing else."""
+    reasoning and nothing else. `unsent`: sampling fields that an endpoint did not take of any seat's model, those of
+    others than the agent with the seat in front."""
 
     malformed: int = 0
     fallbacks: int = 0
     cut: int = 0
     thoughts: int = 0
+    unsent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,13 @@ def count(trajectory: Trajectory) -> Replies:
         fallbacks=sum(c.unread == "fallback" for c in said),
         cut=sum(c.finish == "length" for c in said),
         thoughts=sum(map(_only_thought, said)),
+        unsent=_unsent(trajectory),
     )
+
+
+def _unsent(trajectory: Trajectory) -> tuple[str, ...]:
+    acts = [(act.seat, c) for act in trajectory.acts for c in act.action.completions if c.unsent]
+    return tuple(sorted({name if seat == AGENT else f"{seat}'s {name}" for seat, c in acts for name in c.unsent}))
 
 
 def shared(trajectory: Trajectory) -> Shared:
@@ -102,6 +110,9 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
         )
     if thoughts:
         found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_hit(rows, 'thoughts')} episodes")
+    for name in sorted({name for r in rows for name in r.replies.unsent}):
+        hit = sum(name in r.replies.unsent for r in rows)
+        found.append(f"{name} was not sent in {hit} of {len(rows)} episodes: the endpoint does not take it")
     rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
     if rules + model + denied:
         found.append(

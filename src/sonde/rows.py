@@ -49,7 +49,8 @@ class Row:
         gains = None if row["gains"] is None else tuple(Gain(**g) for g in row["gains"])
         entropy = None if row["entropy"] is None else tuple(row["entropy"])
         called = {name: tuple(turns) for name, turns in row["called"].items()}
-        counts = {"replies": Replies(**row["replies"]), "shared": Shared(**row.get("shared", {}))}
+        replies = {**row["replies"], "unsent": tuple(row["replies"].get("unsent", ()))}
+        counts = {"replies": Replies(**replies), "shared": Shared(**row.get("shared", {}))}
         return cls(**{**row, "gains": gains, "entropy": entropy, "called": called, **counts})
 
 

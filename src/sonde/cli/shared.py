@@ -12,6 +12,7 @@ import typer
 from sonde.core import invalid, names
 from sonde.core.extras import need
 from sonde.models.fetch import known
+from sonde.models.providers import providers
 
 
 def completing(kind: str) -> Callable[[str], list[str]]:
@@ -25,7 +26,11 @@ def completing(kind: str) -> Callable[[str], list[str]]:
 
 def models_begun(incomplete: str) -> list[str]:
     """The models that begin as what is typed."""
-    return [name for name in (*known(), "fake", "hf:", "http:") if name.startswith(incomplete)]
+    return [
+        name
+        for name in (*known(), "fake", "hf:", "http:", *(f"{p}:" for p in providers()))
+        if name.startswith(incomplete)
+    ]
 
 
 def _drawable(to: Path | None) -> Path | None:
@@ -46,11 +51,17 @@ def check_writable(option: str, to: Path) -> None:
 ModelOpt = Annotated[
     str | None,
     typer.Option(
-        help="hf:NAME, http:NAME (vllm, sglang), fake, a name of `sonde models list`, or a folder.",
+        help="hf:NAME, http:NAME (vllm, sglang), PROVIDER:NAME (openai, anthropic, ...), fake, a name of `sonde models "
+        "list`, or a folder.",
         autocompletion=models_begun,
     ),
 ]
-UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
+UrlOpt = Annotated[
+    str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models; providers have theirs.")
+]
+StrictOpt = Annotated[
+    bool, typer.Option("--strict", help="Fail where an endpoint refuses a field, instead of going on without it.")
+]
 UserOpt = Annotated[
     str | None,
     typer.Option(

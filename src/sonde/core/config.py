@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -59,6 +59,21 @@ class Configured(Checked):
         from .registry import identity  # which imports this file
 
         return content_hash(identity(self.config))
+
+
+def parts_of(value: object, path: str) -> Iterator[tuple[str, Configured]]:
+    """What an object is made of: every part that is configured itself, however deep, with its place in the object's
+    configuration, which is at `path`."""
+    if isinstance(value, Configured):
+        yield path, value
+        for f in dataclasses.fields(value):  # type: ignore[arg-type]
+            yield from parts_of(getattr(value, f.name) if f.init else None, f"{path}.{f.name}")
+    elif isinstance(value, Mapping):
+        for name, inner in cast("Mapping[str, object]", value).items():
+            yield from parts_of(inner, f"{path}.{name}")
+    elif isinstance(value, tuple | list):
+        for i, inner in enumerate(cast("Sequence[object]", value)):
+            yield from parts_of(inner, f"{path}.{i}")
 
 
 def _plain(value: Any) -> Json:
