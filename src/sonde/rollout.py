@@ -317,8 +317,11 @@ def record(
     async def write() -> None:
         with RunWriter.open(folder, tied, writer=writer) as run:
             recall(folder, endpoints)
-            receivers = [run.append, on_done, lambda _: keep(folder, writer, endpoints)]
-            await _hand_out(env, full, tasks, plan, run.finished, receivers, keep_open=keep_open)
+
+            def note(_: Trajectory) -> None:
+                keep(folder, writer, endpoints)
+
+            await _hand_out(env, full, tasks, plan, run.finished, [run.append, on_done, note], keep_open=keep_open)
 
     try:
         run_sync(write())

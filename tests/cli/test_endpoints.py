@@ -166,3 +166,11 @@ def test_an_option_at_a_wrong_place_is_led_to_the_right_one(assignment: str, say
 )  # fmt: skip
 def test_options_at_their_places_are_taken(assignment: str) -> None:
     check_place(assignment, VALUES)
+
+
+def test_the_page_of_models_has_every_provider() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
+    for name, p in providers().items():
+        key = f"`{p.api_key_env}`" if p.api_key_env else "none"
+        omitted = ", ".join(f"`{field}`" for field in p.omit)
+        assert f"| `{name}:NAME` | {p.title} | `{p.base_url}` | {key} | {omitted} |" in page

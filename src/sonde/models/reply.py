@@ -11,7 +11,6 @@ that is no end of a message (`HostError`, `Filtered`). What the model had said u
 from __future__ import annotations
 
 import json
-import math
 import re
 from array import array
 from collections.abc import Callable, Mapping
@@ -188,5 +187,4 @@ def usage(told: Mapping[str, Any]) -> Usage:
 
 def _count(value: object) -> int:
     """A number of tokens; some hosts write 7.0 for 7."""
-    known = isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 2**53
-    return int(value) if known else 0
+    return int(value) if isinstance(value, int | float) and 0 <= value < 2**53 else 0
