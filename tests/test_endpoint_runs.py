@@ -14,6 +14,7 @@ from sonde.core.config import parts_of
 from sonde.models.http import Http
 from sonde.models.refusals import Refusal
 from sonde.replies import notes as notes_of
+from sonde.results import read, result, write
 from sonde.rollout import Plan, collect, record
 from sonde.rows import row
 from sonde.run import config_from, execute, load_evaluation, missing, prepare
@@ -24,7 +25,7 @@ from .models.server import Handler, Request, reply, says, serving
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sonde.models.retry.TroubleWarning", "ignore::sonde.models.retry.EndpointWarning"
 )
-ENV = {"name": "wordle"}
+ENV = {"name": "wordle", "preset": "paprika"}
 
 
 async def refuses_min_p(request: Request, writer: Any) -> None:
@@ -88,6 +89,15 @@ def test_what_a_cache_kept_says_what_was_not_heeded(tmp_path: Path) -> None:
             [played] = collect(env, {"agent": agent}, tasks)
             unsent.append({c.unsent for act in played.acts for c in act.action.completions})
         assert unsent == [{("min_p",)}, {("min_p",)}] and inner.stats.calls == 0
+
+
+def test_a_submission_says_what_was_not_heeded(tmp_path: Path) -> None:
+    with serving(refuses_min_p) as server:
+        run = prepare(config(server.url))
+        found = execute(run, tmp_path / "run")
+    made = result("paprika", "sonde eval", [(run, found, 1.0)], None)
+    write(made, tmp_path / "r.json")
+    assert read(tmp_path / "r.json") == made and made.environments[0].unsent == ("min_p",)
 
 
 def test_other_seats_are_named(tmp_path: Path) -> None:

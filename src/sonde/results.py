@@ -52,7 +52,8 @@ PROFILE = {"asks": "efficiency", "decides": "decided", "follows": "followed"}
 class Played(Checked):
     """One environment of a suite, played by one agent. `of` are the tasks of the split, of which the first `tasks` were
     played; `scale` is what floor and reference were measured with; `tokens` and `seconds` are all that it took, the
-    latter None where a part was played before; `episodes` is a hash of every episode."""
+    latter None where a part was played before; `episodes` is a hash of every episode; `unsent` are the sampling fields
+    that an endpoint did not take (`Replies.unsent`)."""
 
     called = "result"
 
@@ -72,6 +73,7 @@ class Played(Checked):
     tokens: int
     seconds: float | None
     episodes: str
+    unsent: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if sorted(self.metrics) != sorted(METRICS):
@@ -230,6 +232,7 @@ def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
         tokens=sum(row.tokens for row in e.rows),
         seconds=None if seconds is None else round(seconds, 1),
         episodes=content_hash(sorted(row.trajectory for row in e.rows)),
+        unsent=tuple(sorted({name for row in e.rows for name in row.replies.unsent})),
     )
 
 
@@ -285,7 +288,7 @@ def read(path: Path) -> Result:
 
 def _read(data: Mapping[str, Any]) -> Played:
     found = {name: None if value is None else Estimate(**value) for name, value in data["metrics"].items()}
-    return Played(**{**data, "metrics": found})
+    return Played(**{**data, "metrics": found, "unsent": tuple(data.get("unsent", ()))})
 
 
 def stale(result: Result) -> list[str]:

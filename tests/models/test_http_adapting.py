@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -300,6 +300,21 @@ def test_a_blank_message_is_sent_with_a_word_in_it() -> None:
         return [m["content"] for m in server.requests[0].body["messages"]]
 
     assert on([says()], once) == ["Hi", BLANK, BLANK, "x "]
+
+
+@pytest.mark.thorough
+def test_a_host_that_takes_what_openais_own_client_can_send_and_nothing_else() -> None:
+    params = pytest.importorskip("openai.types.chat.completion_create_params")
+    known = set(get_type_hints(params.CompletionCreateParamsBase))
+
+    def refuse(body: dict[str, Any]) -> tuple[int, object] | None:
+        if wrong := sorted(set(body) - known):
+            return 400, {"error": {"message": f"Unrecognized request arguments supplied: {', '.join(wrong)}"}}
+        return None
+
+    c, server, _ = ask(strict(refuse), sampling=EVERYTHING)
+    assert c.unsent == ("min_p",) and len(server.requests) == 2
+    assert {"max_tokens", "max_completion_tokens", "seed", "stop", "temperature", "top_p", "logprobs"} <= known
 
 
 def test_what_was_learnt_travels_in_a_file(tmp_path: Any) -> None:
