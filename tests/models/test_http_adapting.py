@@ -147,6 +147,7 @@ def test_a_refusal_in_plain_text() -> None:
     [
         "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
         "max_tokens is too large: 50. This model supports at most 40 completion tokens.",
+        "'max_tokens' or 'max_completion_tokens' is too large: 50. Your prompt has 40 of 60 tokens.",
         "temperature must be between 0 and 1",
         {
             "detail": [

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from sonde.core.folders import write_atomically
 
-from .refusals import Refusal, mentions, named_fields, refused_fields
+from .refusals import Refusal, refused_fields
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """The names that endpoints have for the same limit. One of them is always sent."""
@@ -68,9 +68,7 @@ class Form:
 def other_limit(refusal: Refusal, sent: Mapping[str, Any]) -> str:
     """The other name of the limit of tokens, where the endpoint refuses the one that was sent; "" where it does not."""
     mine, other = LIMITS if LIMITS[0] in sent else reversed(LIMITS)
-    refused = mine in refused_fields(refusal.reply, sent)
-    named = mine in named_fields(refusal.reply, sent) and mentions(refusal.reply, other)
-    return other if mine in sent and (refused or named) else ""
+    return other if mine in sent and mine in refused_fields(refusal.reply, sent) else ""
 
 
 @dataclass(slots=True, eq=False)

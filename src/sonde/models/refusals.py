@@ -71,11 +71,6 @@ def named_fields(reply: bytes, sent: Collection[str]) -> frozenset[str]:
     return frozenset(name for _, names in _complaints(reply, sent) for name in names)
 
 
-def mentions(reply: bytes, name: str) -> bool:
-    """Whether a refusal names a field that was not sent."""
-    return bool(named_fields(reply, (name,)))
-
-
 def _complaints(reply: bytes, sent: Collection[str]) -> list[tuple[Mapping[str, Any], set[str]]]:
     """The parts of a refusal with the fields that they name: those that have a place for it, if there are any."""
     try:
