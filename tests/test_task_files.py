@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 
 import sonde
 from sonde.core import UserError
-from sonde.run import config_from, execute, prepare, reopen
+from sonde.run import config_from, execute, prepare, read_config, reopen
 from sonde.store import Run
-from sonde.task_files import read_tasks
+from sonde.task_files import UnknownTopicWarning, read_tasks
 
 CONFIG = {"max_turns": 20, "train": [{"agent": "animal", "env": "Otter"}], "eval": [{"agent": "tool", "env": "Trowel"}]}
 
@@ -47,13 +48,15 @@ def test_scenarios_of_customer_service_and_murder_mystery_are_foreign(tmp_path: 
 
 
 def test_word_lists_and_cities(tmp_path: Path) -> None:
-    words = read_tasks(
-        file(tmp_path, "w.txt", "otter\n\nzyzzyva\n"), sonde.make("twenty_questions", preset="delta_belief")
-    )
+    with pytest.warns(UnknownTopicWarning, match=r'1 of 2 are nothing that the rules know, the first .*"zyzzyva"'):
+        words = read_tasks(
+            file(tmp_path, "w.txt", "otter\n\nzyzzyva\n"), sonde.make("twenty_questions", preset="delta_belief")
+        )
     assert len(words) == 2
-    cities = read_tasks(
-        file(tmp_path, "c.txt", "Lisbon, Portugal\nNowhereville, Utopia\n"), sonde.make("guess_my_city")
-    )
+    with pytest.warns(UnknownTopicWarning, match="Nowhereville"):
+        cities = read_tasks(
+            file(tmp_path, "c.txt", "Lisbon, Portugal\nNowhereville, Utopia\n"), sonde.make("guess_my_city")
+        )
     assert [bool(t.public.get("foreign")) for t in cities] == [False, True]
 
 
@@ -93,3 +96,57 @@ def test_a_run_over_a_file_can_be_opened_again_and_has_no_scale(tmp_path: Path) 
     assert reopen(Run.load(tmp_path / "run")).fingerprint == run.fingerprint
     file(tmp_path, "mine.json", ["toast", "hoist"])
     assert prepare(config_from(config)).fingerprint != run.fingerprint
+
+
+@pytest.mark.parametrize(
+    "line", ["guitar", "Guitar", "GUITAR", " guitar\t", "The guitar.", "a guitar", '"guitar",', "guitar!", "« guitar »"]
+)
+@pytest.mark.parametrize("saved", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", ""])
+def test_a_topic_is_known_however_it_is_written(tmp_path: Path, line: str, saved: str, end: str) -> None:
+    path = tmp_path / "w.txt"
+    path.write_bytes((f"{line}{end}piano{end}" if end else line).encode(saved))
+    env = sonde.make("twenty_questions", preset="delta_belief")
+    first, *_ = read_tasks(path, env)
+    assert first.hidden == "guitar" and "foreign" not in first.public
+    rows = tmp_path / "w.json"
+    rows.write_bytes(json.dumps({"eval": [{"agent": "a thing", "env": line}]}).encode(saved))
+    assert read_tasks(rows, env)[0].hidden == "guitar"
+
+
+def test_names_keep_their_own_capitals_and_punctuation(tmp_path: Path) -> None:
+    env = sonde.make("twenty_questions", preset="paprika")
+    known = read_tasks(file(tmp_path, "a.txt", "eiffel tower\nEIFFEL TOWER"), env)
+    assert [t.hidden for t in known] == ["Eiffel Tower"] * 2
+    (foreign,) = read_tasks(file(tmp_path, "b.txt", "Jeopardy! (a quiz)"), env)
+    assert foreign.hidden["topic"] == "Jeopardy! (a quiz)"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_composed_and_decomposed_letters_are_the_same(tmp_path: Path, form: Any) -> None:
+    path = tmp_path / "c.txt"
+    path.write_text(unicodedata.normalize(form, "Bogotá, Colombia"), "utf-8")
+    env = sonde.make("guess_my_city")
+    (task,) = read_tasks(path, env)
+    assert "foreign" not in task.public
+    twenty = sonde.make("twenty_questions")
+    for name in ("t.txt", "t.json"):
+        word = unicodedata.normalize(form, "Ångström's café")
+        path = file(tmp_path, name, word if name == "t.txt" else {"eval": [{"agent": "a place", "env": word}]})
+        assert read_tasks(path, twenty)[0].hidden["topic"] == unicodedata.normalize("NFC", word)
+
+
+def test_json_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_bytes('["toast", "boost"]'.encode("utf-8-sig"))
+    assert [t.hidden for t in read_tasks(path, sonde.make("wordle"))] == ["toast", "boost"]
+    path.write_bytes(b"[" * 100_000)
+    with pytest.raises(UserError, match=r"mine.json: maximum recursion"):
+        read_tasks(path, sonde.make("wordle"))
+
+
+def test_configurations_of_any_editor(tmp_path: Path) -> None:
+    for name, text in (("c.yaml", "env: {name: wordle}\r\n"), ("c.json", '{"env": {"name": "wordle"}}')):
+        path = tmp_path / name
+        path.write_bytes(text.encode("utf-8-sig"))
+        assert read_config(path) == {"env": {"name": "wordle"}}

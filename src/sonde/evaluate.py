@@ -27,9 +27,8 @@ from .scoring import NOTHING, measured
 
 SCHEMA = 2
 KINDS = ("win", "loss", "format", "timeout", "error", "missing")
-UNPLAYED = ("format", "error")
-"""Kinds of episodes that broke off. Like missing ones they get the worst score, whatever they had earned: where every
-turn costs, breaking off early must not pay."""
+CUT_SHORT: Mapping[str, str] = {"truncated": "context", "filtered": "filter"}
+"""Metrics of the episodes that the agent could not go on with, and how their outcomes call what cut them short."""
 
 MACRO = ("success", "score", "reference_score")
 """The metrics that `macro` averages over environments."""
@@ -202,6 +201,8 @@ def _metrics(
     found["efficiency"] = _mean_of(by_task, curves.efficiency, (0.0, 1.0))
     for name in curves.CALLED:
         found[name] = _mean_of(by_task, partial(curves.share, name=name), (0.0, 1.0))
+    for name, by in CUT_SHORT.items():
+        found[name] = metrics.rate(_table(by_task, k, partial(_cut_by, by=by), 0.0))
     for name, table in replies.shares(by_task).items():
         found[name] = metrics.rate(table) if table else None
     found["by_model"] = _mean_of(by_task, lambda r: r.shared.by_model, (0.0, 1.0))
@@ -214,6 +215,10 @@ def _most_bits(by_task: Mapping[str, list[Row]]) -> float:
     return max((r.entropy[0] for rows in by_task.values() for r in rows if r.entropy), default=0.0)
 
 
+def _cut_by(row: Row, by: str) -> float:
+    return float(row.truncated == by)
+
+
 def _worst(spec: Spec) -> float:
     """The score of an episode that was not played to its end: the least reward of a turn, in every turn."""
     return reference.returns(spec)[0]
@@ -224,7 +229,8 @@ def _wins(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
 
 
 def _scores(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list[list[float]]:
-    return _table(by_task, k, lambda r: worst if r.kind in UNPLAYED else r.score, worst)
+    """What broke off gets the worst score, like what is missing, whatever it had earned."""
+    return _table(by_task, k, lambda r: worst if r.is_broken_off else r.score, worst)
 
 
 def _turns(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:

@@ -69,7 +69,8 @@ def regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expected") -> F
     """The regret of every sub-episode, shape `(K,)`."""
     if kind not in _KINDS:
         raise unknown("regret: kind", kind, _KINDS)
-    if trajectory.error or trajectory.outcome is None:
+    outcome = trajectory.outcome
+    if trajectory.error or outcome is None or outcome.kind == "error":
         raise UserError(
             f"regret: trajectory {trajectory.id} did not end by itself ({trajectory.error or 'unfinished'})"
         )
@@ -77,7 +78,7 @@ def regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expected") -> F
     rows = np.zeros(known.problem.sub_episodes)
     for turn in trajectory.turns:
         rows[turn.info["sub_episode"]] += _step(known, turn.info, kind)
-    if trajectory.outcome.kind == "format":
+    if outcome.is_broken_off:
         rows += _missed(known, trajectory)
     return rows
 
@@ -95,10 +96,12 @@ def _step(known: Truth, info: Mapping[str, Any], kind: Kind) -> float:
 
 
 def _missed(known: Truth, trajectory: Trajectory) -> Floats:
-    """What was still to be had when a format failure ended the episode, by sub-episode."""
+    """What was still to be had when the episode broke off, by sub-episode: from where its last answer could not be
+    read, or from where that answer led."""
     problem, info = known.problem, trajectory.turns[-1].info
     rows = np.zeros(problem.sub_episodes)
-    rows[info["sub_episode"]] = known.values_HS[info["step"], problem.states.index(info["state"])]
+    h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
+    rows[info["sub_episode"]] = known.values_HS[h, problem.states.index(state)]
     rows[info["sub_episode"] + 1 :] = known.values_HS[0, problem.states.index(problem.start)]
     return rows
 

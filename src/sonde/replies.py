@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from .agents.llm import split_reasoning
 from .core import AGENT, RULES, Completion, Trajectory, Turn
+from .models.verdicts import LONGEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replies:
     """Counts over one episode. `malformed`: replies of sub-calls that could not be read and were asked for again;
     `fallbacks`: sub-calls that were given up; `cut`: replies that the token limit cut; `thoughts`: replies that hold
-    reasoning and nothing else. `unsent`: sampling fields that an endpoint did not take of any seat's model, those of
-    others than the agent with the seat in front."""
+    reasoning and nothing else; `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the one
+    before, though the conversation had grown; `unsent`: sampling fields that an endpoint did not take of any seat's
+    model, those of others than the agent with the seat in front."""
 
     malformed: int = 0
     fallbacks: int = 0
     cut: int = 0
     thoughts: int = 0
+    shrunk: int = 0
     unsent: tuple[str, ...] = ()
 
 
@@ -58,6 +62,7 @@ def count(trajectory: Trajectory) -> Replies:
         fallbacks=sum(c.unread == "fallback" for c in said),
         cut=sum(c.finish == "length" for c in said),
         thoughts=sum(map(_only_thought, said)),
+        shrunk=_shrunk(trajectory),
         unsent=_unsent(trajectory),
     )
 
@@ -65,6 +70,20 @@ def count(trajectory: Trajectory) -> Replies:
 def _unsent(trajectory: Trajectory) -> tuple[str, ...]:
     acts = [(act.seat, c) for act in trajectory.acts for c in act.action.completions if c.unsent]
     return tuple(sorted({name if seat == AGENT else f"{seat}'s {name}" for seat, c in acts for name in c.unsent}))
+
+
+def _shrunk(trajectory: Trajectory) -> int:
+    """Of an agent that shows its model the whole conversation. What comes with token ids was checked when it came, and
+    a number that is too small for the text is no count."""
+    if trajectory.policies.get(AGENT, {}).get("context") != "full":
+        return 0
+    found = length = 0
+    for before, after in pairwise(trajectory.turns):
+        length += len(before.text) + len(before.told)
+        pair = [c for turn in (before, after) for c in turn.acts[0].action.completions[:1] if not c.ids]
+        prompts = [c.usage.prompt for c in pair]
+        found += len(prompts) == 2 and max(1, length // LONGEST) <= prompts[1] <= prompts[0]
+    return found
 
 
 def shared(trajectory: Trajectory) -> Shared:
@@ -113,6 +132,11 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
     for name in sorted({name for r in rows for name in r.replies.unsent}):
         hit = sum(name in r.replies.unsent for r in rows)
         found.append(f"{name} was not sent in {hit} of {len(rows)} episodes: the endpoint does not take it")
+    if shrunk := sum(r.replies.shrunk for r in rows):
+        found.append(
+            f"{shrunk:,} prompts had no more tokens than the one before, in {_hit(rows, 'shrunk')} episodes: the "
+            "endpoint cuts the beginning of conversations, or counts without what it has cached"
+        )
     rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
     if rules + model + denied:
         found.append(

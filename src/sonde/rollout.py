@@ -2,10 +2,12 @@
 
     trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
 
-A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory; any other exception is a
-defect in code, or a mistake in the configuration, and stops the run at once. So does an endpoint that fails many
-episodes in a row (`guards.Breaker`): what has finished is handed out, and a later call plays the rest. Order of
-completion never changes what is recorded: every random number of an episode is derived from its own seeds.
+A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory. An agent whose context is
+full, or whose host refuses the conversation (`Unanswerable`), ends it too, by an outcome (`Episode.cut`) and without an
+error: no other attempt would fare better. Any other exception is a defect in code, or a mistake in the configuration,
+and stops the run at once. So does an endpoint that fails many episodes in a row (`guards.Breaker`): what has finished
+is handed out, and a later call plays the rest. Order of completion never changes what is recorded: every random number
+of an episode is derived from its own seeds.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .core import (
+    AGENT,
     AnyPolicy,
+    ContentRefused,
     Env,
     Episode,
     Policy,
     ProgramPolicy,
     Task,
     Trajectory,
+    Unanswerable,
     UserError,
     WorldError,
     default_policies,
@@ -146,8 +151,20 @@ async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajector
             meter.spend((ep.turns[-1].acts if ep.turns else ep.opening)[-1].action)
         await _finish(ep, policies)
     except WorldError as e:
-        error = f"{type(e).__name__}: {e}"
+        ep, error = _broken_off(ep, e)
     return ep.trajectory(policies=policies, error=error)
+
+
+def _broken_off(ep: Episode, failure: WorldError) -> tuple[Episode, str]:
+    """The episode that a failure has ended, and what is recorded as its error: nothing where the agent itself could not
+    go on. A context that is full before the agent has said anything is too small, which is nothing that it did."""
+    if isinstance(failure, Unanswerable) and failure.seat == ep.to_act == AGENT:
+        if isinstance(failure, ContentRefused):
+            return ep.cut("filter"), ""
+        if ep.turns:
+            return ep.cut("context"), ""
+    whose = f"{failure.seat}: " if isinstance(failure, Unanswerable) and failure.seat else ""
+    return ep, f"{type(failure).__name__}: {whose}{failure}"
 
 
 async def _finish(ep: Episode, policies: Seats) -> None:

@@ -12,6 +12,13 @@ from .replies import Replies, Shared, count, shared
 from .rollout import tokens
 from .scoring import NOTHING, Information
 
+TRUNCATED: Mapping[str, str] = {
+    "tokens": "cut at the token limit",
+    "context": "the model's context was full",
+    "filter": "the model's host refused the conversation",
+}
+"""What cut an episode short, in words; that turns ran out, its kind says."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -43,6 +50,11 @@ class Row:
     @property
     def win(self) -> bool:
         return self.kind == "win"
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether it ended before the world did (`Outcome.is_broken_off`)."""
+        return self.kind in ("format", "error") or self.truncated in ("context", "filter")
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Row:

@@ -316,7 +316,7 @@ def read_config(path: Path) -> dict[str, Json]:
     if path.suffix not in READERS:
         raise invalid("config", path.name, f"a file ending in {', '.join(READERS)}")
     try:
-        found = READERS[path.suffix](path.read_text("utf-8"))
+        found = READERS[path.suffix](path.read_text("utf-8-sig"))
     except FileNotFoundError:
         raise UserError(f"config: no file {path}") from None
     except (ValueError, RecursionError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors

@@ -5,24 +5,41 @@
 - `.json` with a list: hidden setups, each as the environment's `task()` takes it.
 - `.txt`: one secret per line: ΔBelief-RL's word lists, or `City, Country`.
 
+Files are UTF-8, with or without a byte order mark. A topic is known by its name, whatever its capitals, with an article
+before it or punctuation behind it ("The piano.").
+
 None of their data is part of sonde. What sonde's knowledge does not cover becomes a scenario that only a language model
-can play the user of (`public["foreign"]`); it has no exact beliefs.
+can play the user of (`public["foreign"]`); it has no exact beliefs. A file that names some such topics beside known
+ones is said to (`UnknownTopicWarning`): they may be misspelt.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from .core import Env, Task, UserError, invalid
+from .core.texts import compose, read_text
 from .core.types import Json
+from .rules.topics.knowledge import knowledge
 
 SPLITS = {"train": "train", "test": "eval"}
 """Our split -> the key of a game configuration."""
+
+
+_AROUND = " .,;:!?\"'`“”‘’«»"
+_ARTICLE = re.compile(r"(?:the|an?) (?=.)", re.IGNORECASE)
+
+
+class UnknownTopicWarning(UserWarning):
+    """Some of the topics in a file are known, and some are not."""
 
 
 def _city(text: str) -> Json:
@@ -51,7 +68,7 @@ def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Tas
     """The tasks of a file, numbered, in its order. Raises `UserError` naming the row that is no task."""
     path = Path(path)
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         raise UserError(f"tasks_file: no file {path}") from None
     except UnicodeDecodeError as e:
@@ -61,12 +78,14 @@ def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Tas
     setups = _from_json(text, path, env, split) if path.suffix == ".json" else _from_lines(text, path, env)
     if not setups:
         raise UserError(f"tasks_file: {path} holds no tasks")
-    return [_task(env, setup, path, i) for i, setup in enumerate(setups)]
+    tasks = [_task(env, setup, path, i) for i, setup in enumerate(setups)]
+    _warn_of_unknown(tasks, setups, path)
+    return tasks
 
 
 def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Json]:
     try:
-        found = json.loads(text)
+        found = compose(json.loads(text))
     except (ValueError, RecursionError) as e:
         raise UserError(f"tasks_file: {path}: {e}") from e
     if isinstance(found, list):
@@ -89,7 +108,7 @@ def _setup(env: Env[Any], row: Json, path: Path, i: int) -> Json:
 def _from_lines(text: str, path: Path, env: Env[Any]) -> Sequence[Json]:
     if env.name not in _LINES:
         raise UserError(f"tasks_file: {env.name} reads no word lists; allowed: {', '.join(_LINES)}")
-    return [_LINES[env.name](line.strip()) for line in text.splitlines() if line.strip()]
+    return [_LINES[env.name](line.strip()) for line in text.split("\n") if line.strip()]
 
 
 def _task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
@@ -100,9 +119,38 @@ def _task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
 
 
 def _known(env: Env[Any], setup: Json) -> Task | None:
-    """The task of a topic that the environment knows, whatever its capitals; None for all other setups."""
+    """The task of a topic that the environment knows; None for all other setups."""
     topic = setup.get("topic") if isinstance(setup, Mapping) else None
-    for name in (topic, topic.lower()) if isinstance(topic, str) else ():
+    for name in _spellings(topic) if isinstance(topic, str) else ():
         with suppress(UserError):
             return env.task(name)
     return None
+
+
+def _spellings(topic: str) -> Iterator[str]:
+    """The topic as it is written, and as it may be known, the likeliest first."""
+    written = " ".join(topic.split())
+    bare = written.strip(_AROUND)
+    for name in (written, bare, _ARTICLE.sub("", bare)):
+        yield from (name, name.lower(), *_names().get(name.casefold(), ()))
+
+
+@cache
+def _names() -> Mapping[str, Sequence[str]]:
+    """The names of all topics, by what they are whatever their capitals."""
+    found: dict[str, list[str]] = {}
+    for name in knowledge().index:
+        found.setdefault(name.casefold(), []).append(name)
+    return found
+
+
+def _warn_of_unknown(tasks: Sequence[Task], setups: Sequence[Json], path: Path) -> None:
+    unknown = [setup for task, setup in zip(tasks, setups, strict=True) if task.public.get("foreign")]
+    if 0 < len(unknown) < len(tasks):
+        shown = json.dumps(unknown[0], ensure_ascii=False)
+        warnings.warn(
+            f"tasks_file: {path}: {len(unknown)} of {len(tasks)} are nothing that the rules know, the first {shown}; "
+            "only a language model can answer for them (--user), and they have no exact beliefs",
+            UnknownTopicWarning,
+            stacklevel=3,
+        )

@@ -222,6 +222,26 @@ def test_what_is_not_json(tmp_path: Path) -> None:
         load("go", file, tmp_path / "go")
 
 
+@pytest.mark.parametrize("task", list(FINE))
+@pytest.mark.parametrize("depth", [300, 900, 100_000])
+def test_what_is_nested_too_deep_is_refused_in_one_line(task: str, depth: int, tmp_path: Path) -> None:
+    deep = "[" * depth + "]" * depth
+    for i, text in enumerate((deep, f'{{"lines": {deep}}}', f'[{{"sequence": {deep}, "reward": {deep}}}]')):
+        (tmp_path / "data.jsonl").write_text(text)
+        with pytest.raises(UserError, match=r"data\.jsonl: .*") as caught:
+            load(task, tmp_path / "data.jsonl", tmp_path / str(i))
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("task", list(FINE))
+def test_a_byte_order_mark_and_ends_of_lines_are_no_part_of_it(task: str, tmp_path: Path) -> None:
+    plain, marked = (tmp_path / name for name in ("plain.jsonl", "data.jsonl"))
+    plain.write_text(json.dumps(FINE[task]) + "\n")
+    marked.write_bytes((json.dumps(FINE[task]) + "\r\n").encode("utf-8-sig"))
+    one, other = (load(task, file, tmp_path / file.stem).run for file in (plain, marked))
+    assert [t.id for t in one] == [t.id for t in other]
+
+
 def test_a_file_is_read_once_and_another_one_is_refused(tmp_path: Path) -> None:
     before = read("maze", tmp_path, HOME, CUT, HOME)
     assert len(load("maze", tmp_path / "data.jsonl", tmp_path / "run").run) == len(before.run) == 3

@@ -86,7 +86,8 @@ def test_verl_stops_where_there_is_no_room() -> None:
     (row,) = verl.rows("mastermind", 1, seed=3)
     loop = verl.SondeAgentLoop(reply, response_length=ROOM)
     out = asyncio.run(loop.run({}, extra_info=row["extra_info"]))
-    assert len(out.response_ids) == len(out.response_mask) <= ROOM and out.extra_fields["outcome"] == "error"
+    assert len(out.response_ids) == len(out.response_mask) <= ROOM
+    assert (out.extra_fields["outcome"], out.extra_fields["truncated"]) == ("timeout", "context")
     assert [asked["max_tokens"] for asked in loop.asked] == [ROOM]
     assert row["agent_name"] == "sonde" and row["extra_info"]["seed"] == 3
 

@@ -59,7 +59,8 @@ DRAWN: Mapping[str, Check] = {
 class Double:
     """A server in a thread of its own. `mode` is `--logprobs-mode`; `lora`, `dev` and `details` are what a vLLM is
     started with for adapters, weights and cached tokens; `drop` names fields left out of replies; `shift` is added to
-    every log-probability of a sampled token, as another engine's arithmetic would; `deaf` to seeds."""
+    every log-probability of a sampled token, as another engine's arithmetic would; `deaf` to seeds; `room` is how many
+    tokens prompt and reply may have, which it keeps to itself."""
 
     folder: str
     mode: str = "raw_logprobs"
@@ -69,6 +70,7 @@ class Double:
     drop: frozenset[str] = frozenset()
     shift: float = 0.0
     deaf: bool = False
+    room: int = 1 << 30
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     version: str = "default"
     name: str = "served"
@@ -182,6 +184,8 @@ class VllmDouble(Double):
         ids, most = body["prompt"], body.get("max_tokens", 16)
         if not ids or most < 1:
             return _refusal(400, "max_tokens must be at least 1, and a prompt not empty")
+        if len(ids) + most > self.room or not set(ids) <= set(range(len(self._tokenizer))):
+            return _refusal(400, "No.")
         sampling = Sampling(
             max_new_tokens=most, temperature=body.get("temperature", 1.0), top_p=body.get("top_p", 1.0),
             min_p=body.get("min_p", 0.0), stop=tuple(body.get("stop", ())),
@@ -263,6 +267,8 @@ class SglangDouble(Double):
         if wrong := _wrong(body, GENERATE) or _wrong(drawn, DRAWN):
             return web.json_response({"error": {"message": wrong}}, status=400)
         ids, name = body["input_ids"], body.get("lora_path", self.name)
+        if len(ids) + drawn.get("max_new_tokens", 128) > self.room or not set(ids) <= set(range(len(self._tokenizer))):
+            return web.json_response({"error": {"message": "No."}}, status=400)
         if name not in self.models:
             return web.json_response({"error": {"message": f"LoRA adapter {name} is not loaded"}}, status=400)
         sampling = Sampling(

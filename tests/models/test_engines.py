@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ pytest.importorskip("transformers")
 
 import sonde
 from sonde import CapabilityError, Completion, Message, Probe, Sampling, UserError
-from sonde.core import Outage
+from sonde.core import ContextFull, Outage
 from sonde.models.hf import HF
 from sonde.models.shipped import SHIPPED
 from sonde.models.tokens import TokenEndpoint
@@ -289,3 +290,34 @@ def test_a_server_that_takes_no_weights_says_how_to_start_it(tmp_path: Path) -> 
         pytest.raises(UserError, match=r"LoRA is not enabled.*--enable-lora"),
     ):
         asyncio.run(model(double, "sglang").publish(adapter(tmp_path / "b", 1), "step-0", adapter=True))
+
+
+@pytest.mark.filterwarnings("ignore::sonde.models.verdicts.ConversationWarning")
+def test_a_prompt_that_fills_the_context_is_told_from_ids_that_are_wrong(server: tuple[str, Double]) -> None:
+    kind, double = server
+    fitting, *_ = spoken(model(double, kind), turns=1)
+    double.room = len(fitting.prompt_ids) + 12
+    try:
+        with pytest.raises(ContextFull, match=r"No\."):
+            spoken(model(double, kind), turns=2)
+        with pytest.raises(ContextFull, match=r"No\."):
+            asyncio.run(scored_once(model(double, kind), "word " * 200))
+    finally:
+        double.room = 1 << 30
+    wrong = model(double, kind, template={})
+    with pytest.raises(UserError, match=r"No\."):
+        asyncio.run(asked_by_ids(wrong, [*fitting.prompt_ids, 10**6]))
+
+
+async def scored_once(m: TokenEndpoint, text: str) -> list[list[float]]:
+    try:
+        return await m.score([Probe((*ASKED, Message("assistant", text)))])
+    finally:
+        await m.close()
+
+
+async def asked_by_ids(m: TokenEndpoint, ids: Sequence[int]) -> object:
+    try:
+        return await m._sample(array("i", ids), Sampling(max_new_tokens=2), "")
+    finally:
+        await m.close()

@@ -11,7 +11,8 @@ from typing import Any, get_type_hints
 import pytest
 
 import sonde
-from sonde import Message, Sampling, UserError, WorldError
+from sonde import Message, Sampling, UserError
+from sonde.core import ContextFull
 from sonde.models.adapting import OMITTABLE, Form, keep, recall
 from sonde.models.http import BLANK, Http
 from sonde.models.refusals import Refusal, named_fields, refused_fields
@@ -21,7 +22,9 @@ from .endpoint import ASKED, HELLO, KEY, ask, fails, on
 from .server import Handler, Request, Server, reply, says
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::sonde.models.retry.TroubleWarning", "ignore::sonde.models.retry.EndpointWarning"
+    "ignore::sonde.models.retry.TroubleWarning",
+    "ignore::sonde.models.retry.EndpointWarning",
+    "ignore::sonde.models.verdicts.ConversationWarning",
 )
 
 
@@ -226,8 +229,34 @@ def test_stop_words_that_are_refused_cut_here() -> None:
 
 
 def test_too_long_stays_too_long_whatever_was_learnt() -> None:
-    long = (400, {"error": {"message": "This model's maximum context length is 10 tokens", "param": "messages"}})
-    fails(WorldError, strict(lambda body: REASONING(body) or long))
+    long = (400, {"error": {"message": "Too long.", "param": "messages", "code": "context_length_exceeded"}})
+    fails(ContextFull, strict(lambda body: REASONING(body) or long))
+
+
+def test_a_field_and_a_conversation_that_are_refused_are_told_apart() -> None:
+    """A host that takes neither `min_p` nor more than 100 characters, and says so without any code."""
+
+    def refuse(body: dict[str, Any]) -> tuple[int, object] | None:
+        if "min_p" in body:
+            return 400, {"error": {"message": "min_p is not supported"}}
+        long = sum(len(m["content"]) for m in body["messages"]) > 100
+        return (400, {"error": {"message": "your max_tokens and your prompt are too large together"}}) if long else None
+
+    async def both(server: Server, model: Http) -> tuple[Any, type[Exception]]:
+        short = await model.generate(HELLO, ASKED)
+        with pytest.raises(ContextFull) as caught:
+            await model.generate((Message("user", "x" * 200),), ASKED)
+        return short.unsent, caught.type
+
+    assert on([strict(refuse)], both) == (("min_p",), ContextFull)
+
+    async def long_first(server: Server, model: Http) -> Form:
+        talk = (Message("user", "x" * 80), Message("assistant", "y" * 80), Message("user", "z" * 80))
+        with pytest.raises(ContextFull):
+            await model.generate(talk, ASKED)
+        return model.adapted.form
+
+    assert on([strict(refuse)], long_first) == Form(), "no such request was taken yet"
 
 
 def test_hostile_refusals_are_read() -> None:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde import UserError, WorldError
-from sonde.core import Outage
+from sonde import UserError
+from sonde.core import ContentRefused, ContextFull, Outage
 from sonde.models.http import Http
 from sonde.models.reply import read_end
 from sonde.models.retry import EndpointWarning
@@ -23,7 +23,9 @@ from sonde.rollout import play
 from .endpoint import ASKED, HELLO, KEY, ask, fails, on
 from .server import Handler, Server, chat, reply, says
 
-pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sonde.models.retry.TroubleWarning", "ignore::sonde.models.verdicts.ConversationWarning"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +73,9 @@ def test_an_empty_error_is_none(nothing: object) -> None:
         ({"code": 402, "message": "no credit"}, UserError, "api_key_env: 200 from"),
         ({"code": "401"}, UserError, "api_key_env: 200 from"),
         ({"status": 404, "message": "no such model"}, UserError, "base_url or model: 200 from"),
-        ({"code": 400, "message": "maximum context length is 10"}, WorldError, "200 from"),
+        ({"code": 400, "message": "no"}, UserError, "model, omit or extra: the endpoint refuses the request: 200 from"),
+        ({"code": "context_length_exceeded"}, ContextFull, "200 from"),
+        ({"code": 400, "type": "content_filter"}, ContentRefused, "200 from"),
         ({"code": 429}, Outage, "200 from"),
         ({"code": 200}, Outage, "200 from"),
         ({"code": "server_error"}, Outage, "200 from"),
@@ -85,7 +89,7 @@ def test_an_error_inside_is_what_its_status_is(error: object, kind: type[Excepti
 
 @pytest.mark.parametrize("reason", ["content_filter", "sensitive", "SAFETY", "content_filter: RECITATION", "refusal"])
 def test_what_the_host_filtered_is_an_error_of_that_episode_and_not_asked_again(reason: str) -> None:
-    line, server, _ = fails(WorldError, says("half a rep", reason))
+    line, server, _ = fails(ContentRefused, says("half a rep", reason))
     assert line.startswith(f"200 from /v1/chat/completions: finish_reason {reason!r}: ")
     assert len(server.requests) == 1
 
@@ -131,11 +135,11 @@ def test_half_a_reply_is_neither_played_nor_cached(tmp_path: Path) -> None:
         finally:
             await cached.close()
 
-    halves = [reports({"code": 502}, beside=False, finish_reason="error"), says("crane", "content_filter")]
-    for half in halves:
-        for played in on([half], episode, retries=0):
-            assert played.outcome.kind == "error" and "200 from /v1/chat/completions" in played.error
-            assert not played.turns
+    broken = on([reports({"code": 502}, beside=False, finish_reason="error")], episode, retries=0)
+    assert ["200 from /v1/chat/completions" in played.error for played in broken] == [True, True]
+    filtered = on([says("crane", "content_filter")], episode, retries=0)
+    assert [played.outcome.truncated for played in filtered] == ["filter", "filter"]
+    assert all(played.outcome.kind == "error" and not played.turns for played in (*broken, *filtered))
 
 
 @pytest.mark.parametrize("kind", ["thinking", "reasoning", "thought", "redacted_reasoning"])
@@ -166,4 +170,4 @@ def test_the_reply_of_one_call_does_not_stop_another() -> None:
         calls = [model.generate(HELLO, ASKED) for _ in range(2)]
         return [x if isinstance(x, str) else type(x) for x in await asyncio.gather(*calls, return_exceptions=True)]
 
-    assert on([says("x", "sensitive")], both) == [WorldError, WorldError]
+    assert on([says("x", "sensitive")], both) == [ContentRefused, ContentRefused]

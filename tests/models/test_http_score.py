@@ -14,15 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde import CapabilityError, Message, Probe, UserError, WorldError
-from sonde.core import Outage
+from sonde import CapabilityError, Message, Probe, UserError
+from sonde.core import ContextFull, Outage
 from sonde.models.echo import largest_echo, places_of, unbyted
 from sonde.models.http import Http
 
 from .endpoint import KEY, on
 from .server import USAGE, Handler, Request, reply, response, says, slowly
 
-pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning"),
+    pytest.mark.filterwarnings("ignore::sonde.models.verdicts.ConversationWarning"),
+]
 
 TOLD = (Message("system", "Be brief."), Message("user", "Is it green? yes"))
 PIECES = re.compile(r"<\|im_\w+\|>|\n| ?\w+| ?[^\w\s]|\s")
@@ -135,8 +138,8 @@ def test_what_may_pass_is_tried_again_and_what_does_not_is_an_outage() -> None:
     assert found == [expected(GREEN, "green")] and len(bodies) == 3
     with pytest.raises(Outage, match="503 from /v1/chat/completions: busy"):
         score(reply("busy", 503), probes=[GREEN] * 3, retries=1)
-    with pytest.raises(WorldError, match="context length"):
-        score(reply("maximum context length", 400), probes=[GREEN])
+    with pytest.raises(ContextFull, match="context_length"):
+        score(reply('{"code": "context_length_exceeded"}', 400), probes=[GREEN])
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sonde import Sampling, UserError, WorldError
-from sonde.core import Outage
+from sonde import Sampling, UserError
+from sonde.core import ContentRefused, ContextFull, Outage
 from sonde.models.http import Http
 from sonde.models.reply import ROOM, largest
 from sonde.models.retry import TroubleWarning
@@ -20,7 +20,10 @@ from sonde.models.retry import TroubleWarning
 from .endpoint import ASKED, HELLO, KEY, ask, fails, on
 from .server import Handler, Server, chat, drips, drops_mid_body, hangs_up, reply, says, slowly
 
-pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning"),
+    pytest.mark.filterwarnings("ignore::sonde.models.verdicts.ConversationWarning"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -210,12 +213,11 @@ def test_a_packed_reply_is_not_unpacked() -> None:
         (307, "", UserError, "base_url"),
         (400, "min_p must be above 1", UserError, "omit=[min_p] leaves it out"),
         (422, "extra inputs are not permitted", UserError, "extra"),
-        (400, "This model's maximum context length is 2048 tokens.", WorldError, "400"),
-        (400, '{"error": {"code": "context_length_exceeded"}}', WorldError, "400"),
-        (400, "the request exceeds the available context size", WorldError, "400"),
-        (400, "The input (9 tokens) is longer than the model's context length (5 tokens).", WorldError, "400"),
-        (400, '{"code": "content_filter"}', WorldError, "400"),
-        (413, "too large", WorldError, "413"),
+        (400, '{"error": {"code": "context_length_exceeded"}}', ContextFull, "400"),
+        (400, '{"error": {"type": "exceed_context_size_error"}}', ContextFull, "400"),
+        (400, '{"code": "content_filter"}', ContentRefused, "400"),
+        (400, '{"error": {"innererror": {"code": "ResponsibleAIPolicyViolation"}}}', ContentRefused, "400"),
+        (413, "too large", ContextFull, "413"),
     ],
 )
 def test_refusals_are_final(status: int, body: str, kind: type[Exception], names: str) -> None:

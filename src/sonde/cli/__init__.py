@@ -18,6 +18,8 @@ from sonde.core import Halted, SondeError
 from sonde.core.extras import extras, lacking
 from sonde.core.plain import plain
 
+from .consoles import replace_unshowable
+
 FAILED = 1
 INTERRUPTED = 130
 
@@ -26,6 +28,7 @@ def main() -> None:
     """Entry point of the `sonde` command."""
     from .app import app
 
+    replace_unshowable(sys.stdin, sys.stdout, sys.stderr)
     sys.path.append(str(Path.cwd()))  # so that `--agent mine:Player` finds mine.py here
     warnings.showwarning = _warn
     try:

@@ -33,6 +33,7 @@ from .shared import (
     TemperatureOpt,
     UserOpt,
     UserUrlOpt,
+    check_writable,
     completing,
 )
 from .terminal import out
@@ -177,6 +178,7 @@ def report(
     """Write one self-contained HTML page about runs."""
     from sonde.viewer import write_report
 
+    check_writable("--out", to)
     write_report(folders, to)
     out.print(f"written: {to}", highlight=False, soft_wrap=True)
 

@@ -19,6 +19,7 @@ from sonde import believed
 from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import Summary, split
 from sonde.core import AGENT, Env, Trajectory, UserError, build, invalid, run_sync
+from sonde.core.texts import read_text
 from sonde.core.types import Json
 from sonde.elicit import Elicitation
 from sonde.metrics import Estimate
@@ -134,7 +135,7 @@ def _candidates(given: str | None) -> str | int | tuple[str, ...]:
     if given == "all" or given.isdecimal():
         return given if given == "all" else int(given)
     try:
-        lines = Path(given).read_text("utf-8").splitlines()
+        lines = read_text(Path(given)).split("\n")
     except (OSError, UnicodeDecodeError) as e:
         raise invalid("--candidates", given, f"all, a number, or a text file that can be read ({e})") from None
     while lines and not lines[-1].strip():

@@ -10,10 +10,10 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from sonde import believed
-from sonde.core import AGENT, Trajectory, Turn, UserError, invalid
+from sonde.core import AGENT, Outcome, Trajectory, Turn, UserError, invalid
 from sonde.core.plain import plain
 from sonde.elicit import Elicited
-from sonde.rows import Row
+from sonde.rows import TRUNCATED, Row
 from sonde.run import EVALUATION, load_evaluation
 from sonde.store import BY_KEY, Run
 
@@ -56,9 +56,14 @@ def _episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited]) -> Gro
 
 def _title(t: Trajectory) -> str:
     name, n = t.policies[AGENT].get("name", AGENT), len(t.turns)
-    ended = t.error or (f"{t.outcome.kind}, return {t.outcome.score:g}" if t.outcome else "not ended")
+    ended = t.error or (_end(t.outcome) if t.outcome else "not ended")
     task = f"{t.task.env} ({t.task.preset}) {t.task.split} {t.task.index}, sample {t.sample}"
     return f"{task}: {name}, {n} {'turn' if n == 1 else 'turns'}, {ended}"
+
+
+def _end(outcome: Outcome) -> str:
+    why = f" ({TRUNCATED[outcome.truncated]})" if outcome.truncated in TRUNCATED else ""
+    return f"{outcome.kind}{why}, return {outcome.score:g}"
 
 
 def _lines(turn: Turn) -> Iterator[Text]:

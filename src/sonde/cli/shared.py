@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Annotated
 
 import typer
@@ -42,10 +42,16 @@ def _drawable(to: Path | None) -> Path | None:
 
 
 def check_writable(option: str, to: Path) -> None:
-    """Raise `UserError` where no such file can be written, with the folders above it that are not there yet."""
+    """Raise `UserError` where no such file can be written, with the folders above it that are not there yet. One is
+    written to find out: what a folder says of itself is not always so (`/proc`, network shares, root)."""
     above = next(folder for folder in to.absolute().parents if folder.exists())
-    if to.is_dir() or not above.is_dir() or not os.access(above, os.W_OK):
+    if to.is_dir() or not above.is_dir():
         raise invalid(option, str(to), "a file that can be written")
+    try:
+        with NamedTemporaryFile(dir=above, prefix=f".{to.name[:100]}."):
+            pass
+    except OSError as e:
+        raise invalid(option, str(to), f"a file that can be written ({e.strerror or e})") from e
 
 
 ModelOpt = Annotated[

@@ -214,6 +214,8 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "fmt %": _format_failures,
     "cut %": lambda e: _share(e, "cut"),
     "mute %": lambda e: _share(e, "reasoning_only"),
+    "truncated %": lambda e: _share(e, "truncated"),
+    "filtered %": lambda e: _share(e, "filtered"),
     "model %": lambda e: _share(e, "by_model"),
     "0-100": lambda e: NOT_AVAILABLE if (found := paper_score("lmrl", e)) is None else f"{found:.0f}",
     "inv. %": lambda e: _share(e, "invalid"),
@@ -224,11 +226,19 @@ _OWN_MEANS = (
     "inv. %: turns that were invalid, as illegal moves are.",
 )
 """Columns of the suite whose paper has a scale of its own, LMRL-Gym's."""
-_IF_ANY = {"cut %": "cut", "mute %": "reasoning_only", "model %": "by_model"}
+_IF_ANY = {
+    "cut %": "cut",
+    "mute %": "reasoning_only",
+    "truncated %": "truncated",
+    "filtered %": "filtered",
+    "model %": "by_model",
+}
 """Columns that are shown only where there is something to tell, with their metrics."""
 _IF_ANY_MEANS = {
     "cut %": "episodes in which the token limit cut a reply (--max-new-tokens sets it).",
     "mute %": "episodes in which a reply was reasoning and no answer.",
+    "truncated %": "episodes that ended because the conversation no longer fitted into the model's context.",
+    "filtered %": "episodes that ended because the model's host refuses what they say (a safety filter).",
     "model %": "replies of the user's that its model gave, for want of a rule.",
 }
 
@@ -261,6 +271,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
     "reward": ("reward", ".3g"),
     "turns": ("turns", ".1f"),
+    "truncated": ("truncated %", "percent"),
     "accuracy": ("in order %", "percent"),
     "reward_margin": ("margin", ".3g"),
     "nll": ("nll", ".3f"),
@@ -273,6 +284,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
 }
 """The numbers of a training that are told in a terminal, the most telling first: what they are called and their form.
 The history in its folder and the report have all of them."""
+_TOLD_IF_ANY = {"truncated"}
 _MOST = 7
 """Of them in a table, which then fits 80 columns."""
 
@@ -294,7 +306,7 @@ def told(entry: Mapping[str, float]) -> dict[str, str]:
     >>> told({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
     """
-    shown = {key: entry[key] for key in _TOLD if key in entry}
+    shown = {key: entry[key] for key in _TOLD if entry.get(key) or (key in entry and key not in _TOLD_IF_ANY)}
     return {_TOLD[key][0]: _number(value, _TOLD[key][1]) for key, value in shown.items()}
 
 

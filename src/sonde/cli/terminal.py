@@ -22,6 +22,10 @@ class Terminal(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(plain(segment.text), segment.style)
 
+    def print_json(self, json: str | None = None, **settings: Any) -> None:
+        """As rich does it; what the console's encoding lacks is escaped, so that what is read from it is the same."""
+        super().print_json(json, **{"ensure_ascii": not self.encoding.startswith("utf"), **settings})
+
 
 out = Terminal()
 stderr = Terminal(stderr=True)

@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .belief import Belief, Filter, Gain, by_rules, gains
 from .checked import checked
 from .env import Env, seat_error
-from .errors import ContractError, ReplayError, UserError, invalid, unknown
+from .errors import ContractError, ReplayError, Unanswerable, UserError, invalid, unknown
 from .frozen import Frozen, frozen
 from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy
 from .record import Trajectory
@@ -26,6 +26,11 @@ from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn
 from .view import View
 
 _USER, _ASSISTANT = "user", "assistant"
+CUT: Mapping[str, Outcome] = Frozen(
+    context=Outcome("timeout", truncated="context"), filter=Outcome("error", truncated="filter")
+)
+"""How an episode ends whose agent cannot go on, by what cut it short. What filled the agent's context is what was said
+in the episode, so that end counts like running out of turns; a host's filter is the outside world."""
 
 
 class Episode(NamedTuple):
@@ -102,6 +107,12 @@ class Episode(NamedTuple):
         if seat not in self.messages:
             raise unknown("seat", seat, self.messages)
         return View(seat, self.memory.get(seat), self)
+
+    def cut(self, by: Literal["context", "filter"]) -> Episode:
+        """This episode, ended here because the agent cannot go on (`CUT`): no environment ends one so."""
+        if self.to_act != AGENT:
+            raise UserError(f"cut: {self.to_act or 'nobody'} is to act, allowed: where the agent is")
+        return self._replace(to_act=None, outcome=CUT[by], known=self.known[:])
 
     @property
     def acts(self) -> tuple[Act, ...]:
@@ -193,17 +204,13 @@ class Episode(NamedTuple):
             raise ReplayError(f"recorded on {env.name} version {trajectory.version}, this is {env.spec.version}")
         if trajectory.env != env.config:
             raise ReplayError(f"recorded with configuration {trajectory.env}, this environment has {env.config}")
+        acts = trajectory.acts
         ep = cls.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
-        yield ep
-        for n, act in enumerate(trajectory.acts):
-            if ep.to_act != act.seat:
-                raise ReplayError(f"act {n}: recorded seat {act.seat!r}, replay expects {ep.to_act!r}")
-            ep = ep.step(act.action)
-            again = ep.turns[-1].acts[-1] if ep.turns else ep.opening[-1]
-            if again.told != act.told:
-                raise ReplayError(f"act {n}: recorded {dict(act.told)!r}, replay told {dict(again.told)!r}")
-            if again.rewards != act.rewards:
-                raise ReplayError(f"act {n}: recorded rewards {dict(act.rewards)}, replay gave {dict(again.rewards)}")
+        yield ep if acts else (ep := _cut_as(trajectory, ep))
+        for n, act in enumerate(acts):
+            ep = _replay_act(ep, n, act)
+            if n + 1 == len(acts):
+                ep = _cut_as(trajectory, ep)
             yield ep
         if trajectory.outcome != _ended(ep, trajectory.error):
             raise ReplayError(f"recorded outcome {trajectory.outcome}, replay ended with {ep.outcome}")
@@ -217,6 +224,25 @@ class Episode(NamedTuple):
 def _ended(ep: Episode, error: str) -> Outcome | None:
     """How the record of an episode says that it ended."""
     return Outcome("error") if ep.outcome is None and error else ep.outcome
+
+
+def _replay_act(ep: Episode, n: int, act: Act) -> Episode:
+    """The episode after its n-th recorded act, which has to come out as it did."""
+    if ep.to_act != act.seat:
+        raise ReplayError(f"act {n}: recorded seat {act.seat!r}, replay expects {ep.to_act!r}")
+    ep = ep.step(act.action)
+    again = ep.turns[-1].acts[-1] if ep.turns else ep.opening[-1]
+    if again.told != act.told:
+        raise ReplayError(f"act {n}: recorded {dict(act.told)!r}, replay told {dict(again.told)!r}")
+    if again.rewards != act.rewards:
+        raise ReplayError(f"act {n}: recorded rewards {dict(act.rewards)}, replay gave {dict(again.rewards)}")
+    return ep
+
+
+def _cut_as(trajectory: Trajectory, ep: Episode) -> Episode:
+    """The episode after its last recorded act, cut short there if the record says so."""
+    by = trajectory.outcome.truncated if trajectory.outcome else ""
+    return ep.cut(by) if by in ("context", "filter") and ep.to_act == AGENT else ep
 
 
 def _heard(
@@ -256,9 +282,15 @@ async def play_act(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
     policy = policies.get(seat)
     if policy is None:
         raise seat_error(seat, ep.messages)
-    if isinstance(policy, EpisodePolicy):
-        return ep.step(await policy.choose(ep, {s: p for s, p in policies.items() if isinstance(p, Policy)}))
-    return ep.step(await policy.act(ep.view(seat)))
+    try:
+        if isinstance(policy, EpisodePolicy):
+            action = await policy.choose(ep, {s: p for s, p in policies.items() if isinstance(p, Policy)})
+        else:
+            action = await policy.act(ep.view(seat))
+    except Unanswerable as e:
+        e.seat = e.seat or seat  # of those who play within a play, the innermost
+        raise
+    return ep.step(action)
 
 
 async def advance(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:

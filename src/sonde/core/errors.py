@@ -45,6 +45,21 @@ class WorldError(SondeError):
     """The outside world failed (network, endpoint, malformed reply). Rollouts keep it as data on the trajectory."""
 
 
+class Unanswerable(WorldError):
+    """A model cannot answer this conversation, however often it is asked. In the agent's seat it ends the episode, as
+    `Outcome.truncated` says; `seat` is whose model it was, once that is known."""
+
+    seat: str = ""
+
+
+class ContextFull(Unanswerable):
+    """The conversation does not fit into the model's context."""
+
+
+class ContentRefused(Unanswerable):
+    """The model's host refuses what the conversation says (a safety filter)."""
+
+
 class Outage(WorldError):
     """The other side failed every attempt at a call, or never answered. Many in a row end a run."""
 

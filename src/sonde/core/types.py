@@ -197,8 +197,10 @@ class Outcome(NamedTuple):
     """How an episode ended.
 
     `kind` keeps apart what other libraries lump together: a `loss` (a mine, a wrong final choice), a `format` failure
-    (no answer could be read), a `timeout` (turns ran out) and an `error` (the world failed). `truncated` flags that a
-    limit on turns or tokens cut the episode short. `claimed` and `judged` are for environments with a judge.
+    (no answer could be read), a `timeout` (turns, or the room for them, ran out) and an `error` (the world failed).
+    `truncated` says what cut the episode short, if anything did: the limit on `turns`, the limit on the `tokens` of a
+    reply, the agent's own `context`, which the conversation has outgrown, or the `filter` of its model's host. The last
+    two are ends that no environment knows (`Episode.cut`). `claimed` and `judged` are for environments with a judge.
 
     >>> Outcome("win", 1.0).success
     True
@@ -208,11 +210,16 @@ class Outcome(NamedTuple):
     score: float = 0.0
     claimed: bool | None = None
     judged: bool | None = None
-    truncated: Literal["", "tokens", "turns"] = ""
+    truncated: Literal["", "tokens", "turns", "context", "filter"] = ""
 
     @property
     def success(self) -> bool:
         return self.kind == "win" and self.judged is not False
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether it ended before the world did: breaking off where every turn costs must not pay."""
+        return self.kind in ("format", "error") or self.truncated in ("context", "filter")
 
 
 class Step(NamedTuple):

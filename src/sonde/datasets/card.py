@@ -33,7 +33,7 @@ def statistics(trajectories: Iterable[Trajectory]) -> Statistics:
     n = wins = 0
     length, returned = _Moments(), _Moments()
     for t in trajectories:
-        if not t.error:
+        if not t.error and t.outcome is not None and t.outcome.kind != "error":
             n += 1
             wins += t.outcome is not None and t.outcome.success
             length.add(len(t.turns))

@@ -55,7 +55,7 @@ def _lines(file: Path) -> Iterator[str]:
     with file.open("rb") as f:
         for number, line in enumerate(f, 1):
             try:
-                yield line.decode()
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as e:
                 raise UserError(f"{file}: line {number}: not UTF-8 ({e})") from e
 
@@ -65,7 +65,7 @@ def rows(file: Path, *, nested: bool = False) -> Iterator[Row]:
     first = next((line for line in _lines(file) if line.strip()), "")
     try:
         value = json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     per_line = isinstance(value, Mapping) or (nested and isinstance(value, list) and _flat(value))
     if per_line or not first.lstrip().startswith("["):
@@ -86,7 +86,7 @@ def _flat(value: Sequence[Any]) -> bool:
 def _parsed(text: str, where: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise UserError(f"{where}: not JSON ({e})") from e
 
 

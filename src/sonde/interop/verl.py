@@ -12,9 +12,10 @@ mask says which the model sampled, and verl's own token builder joins the turns.
 reward of the episode; `extra_fields` have the reward of every turn (`turn_scores`) with the number of response tokens
 up to its end (`turn_ends`), for advantages per turn, and the outcome.
 
-Where the response has no room left, the episode stops there with what it has earned, its outcome `error`. Other seats
-are sonde's own policies. verl needs a GPU and older transformers than ours: here this file is tested against the source
-of verl's wheel and with a double of its base class, and has not trained.
+Where the response has no room left, the episode stops there with what it has earned, its outcome a `timeout` that the
+`context` has `truncated`, as in sonde's own training. Other seats are sonde's own policies. verl needs a GPU and older
+transformers than ours: here this file is tested against the source of verl's wheel and with a double of its base class,
+and has not trained.
 """
 
 # Types are checked without this extra too.
@@ -29,6 +30,7 @@ from uuid import uuid4
 
 from sonde.agents.llm import split_reasoning
 from sonde.core import Action, Completion, Env
+from sonde.core.episode import CUT
 from sonde.core.extras import lacking
 
 from .session import Heard, Session, places
@@ -102,7 +104,7 @@ class _Spoken:
 
     def output(self, heard: Heard, room: int) -> AgentLoopOutput:
         prompt = len(self.ids) - len(self.mask)
-        kind = "error" if heard.outcome is None else heard.outcome["kind"]
+        end = heard.outcome or CUT["context"]._asdict()
         return AgentLoopOutput(
             prompt_ids=self.ids[:prompt],
             response_ids=self.ids[prompt : prompt + room],
@@ -111,7 +113,13 @@ class _Spoken:
             reward_score=sum(self.rewards),
             num_turns=2 * len(self.rewards) + 1,
             metrics={},
-            extra_fields={"turn_scores": self.rewards, "turn_ends": self.ends, "tool_rewards": [], "outcome": kind},
+            extra_fields={
+                "turn_scores": self.rewards,
+                "turn_ends": self.ends,
+                "tool_rewards": [],
+                "outcome": end["kind"],
+                "truncated": end["truncated"],
+            },
         )
 
 

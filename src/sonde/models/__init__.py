@@ -1,24 +1,8 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
 HELPERS = (
-    *(
-        "adapting",
-        "address",
-        "attend",
-        "batching",
-        "cache",
-        "chat",
-        "convert",
-        "decode",
-        "draw",
-        "echo",
-        "endpoint",
-        "fetch",
-        "heads",
-        "hub",
-        "keys",
-    ),
-    *("masking", "pool", "providers", "quiet", "refusals", "reply", "requests", "retry", "saving", "score", "shipped"),
-    *("slots", "templates", "tokens", "tree", "weights"),
+    *("adapting", "address", "attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint"),
+    *("fetch", "heads", "hub", "keys", "masking", "pool", "providers", "quiet", "refusals", "reply", "requests"),
+    *("retry", "saving", "score", "shipped", "slots", "templates", "tokens", "tree", "verdicts", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

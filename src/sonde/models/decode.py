@@ -19,7 +19,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from sonde.core.errors import WorldError
+from sonde.core.errors import ContextFull, WorldError
 
 from .attend import compiled, masks, windows
 from .batching import Ticket
@@ -204,7 +204,7 @@ class Engine:
     def _fits(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:
         fits = len(ids) < self.context
         if not fits:
-            ticket.fail(WorldError(f"the prompt has {len(ids)} tokens, the model's context holds {self.context}"))
+            ticket.fail(ContextFull(f"the prompt has {len(ids)} tokens, the model's context holds {self.context}"))
         return fits
 
     def _row(self, job: _Job) -> _Row:

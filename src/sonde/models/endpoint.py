@@ -5,8 +5,9 @@ message of the conversation on each call, which makes long episodes quadratic.
 
 What fails is told apart by who can mend it. What may pass (a connection that breaks, no whole reply in time, 408, 409,
 425, 429, 5xx, a reply that cannot be read or that reports a failure) is tried again, said once (`TroubleWarning`), and
-at last an `Outage`; a conversation that the endpoint will not take (too long, filtered) is a `WorldError` at once. What
-can only be a wrong configuration (nothing has ever answered at this address, 401, 403, 404, other 4xx, a redirect) is a
+at last an `Outage`; a conversation that the endpoint will not take is `ContextFull` or `ContentRefused` at once
+(`verdicts` tells them). What can only be a wrong configuration (nothing has ever answered at this address, 401, 404,
+other 4xx, a redirect) is a
 `UserError`, so that a run stops instead of failing ten thousand episodes.
 
 Keys and what else is secret: `keys`. Forms of addresses, and proxies: `address`.
@@ -18,8 +19,7 @@ import asyncio
 import json
 import math
 import os
-import re
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -27,24 +27,21 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
-from sonde.core import EMPTY, HOW, Model, UserError, WorldError, freeze, invalid
+from sonde.core import EMPTY, HOW, ContentRefused, ContextFull, Model, UserError, WorldError, freeze, invalid
 
 from .address import check_query, proxy_for, read_base_url
 from .keys import Keys, check_names, read_keys
 from .pool import Pool, fine
 from .refusals import Refusal
-from .reply import Filtered, HostError
+from .reply import Filtered, HostError, is_whole
 from .retry import Backoff, Stats, Transient, retrying
+from .verdicts import ABOUT_REQUESTS, Experience, Refused, stated_verdict, tested_verdict, tests_of
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 _MAY_PASS = {408, 409, 425, 429}
-_THIS_CONVERSATION = re.compile(
-    r"context[ _-]?(length|window|size)|maximum context|(prompt|input) is too long|longer than the m|too many tokens"
-    r"|maximum allowed length|content[ _](filter|policy|management)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +74,7 @@ class Endpoint(Model):
     backoff: float = field(default=0.5, metadata=HOW)
     max_wait: float = field(default=60.0, metadata=HOW)
     stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+    experience: Experience = field(default_factory=Experience, init=False, repr=False, compare=False)
     _pools: dict[asyncio.AbstractEventLoop, Pool] = field(
         default_factory=dict[asyncio.AbstractEventLoop, Pool], init=False, repr=False, compare=False
     )
@@ -106,15 +104,42 @@ class Endpoint(Model):
         """What `read` finds in the reply to this request, given the keys, which the reply may repeat; a `ValueError` of
         `read` is a reply that cannot be read. `most` bounds its bytes, given those of the request; `seed` is of the
         call, for the jitter of waits."""
-        sent = _dumps(body)
         pool = await self._pool()
+
+        async def send(body: Mapping[str, Any], read: Callable[[bytes, Keys], R]) -> R:
+            sent, backoff = _dumps(body), Backoff(self.retries, self.backoff, self.max_wait)
+            return await retrying(lambda: self._post(pool, url, sent, most(len(sent)), read), backoff, seed, self.stats)
+
+        async def takes(body: Mapping[str, Any]) -> bool:
+            try:
+                return await send(body, lambda reply, keys: is_whole(reply))
+            except Refused:
+                return False
+
         async with pool.slots:
-            return await retrying(
-                lambda: self._post(pool, url, sent, most(len(sent)), read),
-                Backoff(self.retries, self.backoff, self.max_wait),
-                seed,
-                self.stats,
-            )
+            try:
+                found = await send(body, read)
+            except Refused as refusal:
+                raise await self._judged(refusal, body, takes) from None
+        self.experience.taken = True
+        return found
+
+    async def _judged(
+        self, refusal: Refused, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
+    ) -> Exception:
+        """The error for a refused request: the conversation's, where it is to blame. Ids are refused for their number
+        alone: what they say, no server that takes ids looks at."""
+        found = stated_verdict(refusal.status, refusal.reply)
+        if found is None and self._blames_fields(refusal.reply, body):
+            return refusal.error
+        if found is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
+            found = await tested_verdict(tests, takes)
+        if found == "length":
+            self.experience.warn("length", f"a conversation is too long for {self.model}: {refusal.line}")
+            return ContextFull(refusal.line)
+        if found == "content" and "messages" in body:
+            return self._unwanted(refusal.line)
+        return refusal.error
 
     async def _post(self, pool: Pool, url: str, body: bytes, most: int, read: Callable[[bytes, Keys], T]) -> T:
         """One attempt."""
@@ -125,7 +150,7 @@ class Endpoint(Model):
         except (aiohttp.ClientError, OSError) as e:
             raise self._unanswered(e, keys, path, pool) from e
         if not fine(status):
-            raise self._refusal(status, f"{status} from {path}: {_clean(reply, keys)}", after, reply)
+            raise self._failure(status, f"{status} from {path}: {_clean(reply, keys)}", after, reply)
         try:
             return read(reply, keys)
         except UserError:
@@ -152,23 +177,37 @@ class Endpoint(Model):
             return Transient(f"no whole reply from {path} within {self.timeout:g} s")
         return Transient(f"no whole reply from {path}: {_clean(f'{type(error).__name__}: {error}', keys)}")
 
-    def _unplayable(self, error: ValueError, line: str, reply: bytes, keys: Keys) -> UserError | WorldError:
+    def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
+        """Whether a refusal of this request is about fields of it that it can do without."""
+        return False
+
+    def _unplayable(self, error: ValueError, line: str, reply: bytes, keys: Keys) -> Exception:
         """The error for a reply of status 200 in which nothing was found that could be played: where it reports a
-        failure of the host's own, what its status says."""
+        failure of the host's own, what its status or its code says."""
         if isinstance(error, HostError):
             told = error.reply or reply
-            return self._refusal(error.status or 500, f"{line}: {_clean(told, keys)}", None, told)
+            status = error.status or (400 if stated_verdict(0, told) else 500)
+            return self._failure(status, f"{line}: {_clean(told, keys)}", None, told)
         line = f"{line}: {_clean(reply, keys)}"
-        return WorldError(line) if isinstance(error, Filtered) else Transient(line)
+        return self._unwanted(line) if isinstance(error, Filtered) else Transient(line)
+
+    def _unwanted(self, line: str) -> ContentRefused:
+        """The error for what the host's filter does not let pass, which is said once."""
+        self.experience.warn("content", f"the host of {self.model} refuses what a conversation says: {line}")
+        return ContentRefused(line)
+
+    def _failure(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
+        """The error for a reply that does not say that all is well; what may be about the conversation is yet to be
+        judged."""
+        error = self._refusal(status, line, after, reply)
+        return Refused(line, error, status, reply) if status in ABOUT_REQUESTS else error
 
     def _refusal(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
-        """The error for a reply that does not say that all is well."""
+        """The error for such a reply as far as its status tells."""
         if status == 429 and "insufficient_quota" in line:
             return UserError(f"api_key_env: this account's quota is used up: {line}")
         if status in _MAY_PASS or status >= 500:
             return Transient(line, after)
-        if status == 413 or (status in (400, 422) and _THIS_CONVERSATION.search(line)):
-            return WorldError(line)
         if status in (401, 402, 403):
             return UserError(f"api_key_env: {line}")
         if status == 407:

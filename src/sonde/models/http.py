@@ -35,13 +35,18 @@ from .address import names_version
 from .echo import Echo, echo, largest_echo, scores
 from .endpoint import Endpoint, all_of, check_extra
 from .keys import Keys
-from .refusals import Refusal, named_fields
+from .refusals import Refusal, named_fields, refused_fields
 from .reply import completion, largest
 
 T = TypeVar("T")
 
 BLANK = "(empty)"
 """What a message without content is sent as."""
+_SHRUNK = (
+    "{}: a conversation grew, but its prompt went from {:,} to {:,} tokens by the endpoint's own count. Either it cuts "
+    "the beginning, the rules included, of what is too long for the context that it was started with, or its count "
+    "leaves out what it has cached"
+)
 _NOT_EXTRA = {*OMITTABLE, *LIMITS, "api_key", "authorization", "messages", "model", "n", "stream",
               "prompt_logprobs", "add_generation_prompt", "continue_final_message"}  # fmt: skip
 
@@ -95,6 +100,8 @@ class Http(Endpoint):
             most=lambda request: largest(request, sampling.max_new_tokens, self._logprobs_per_token),
             seed=sampling.seed,
         )
+        if shrunk := self.experience.shrunk(messages, found.usage.prompt):
+            self.experience.warn("shrunk", _SHRUNK.format(self.model, *shrunk))
         if self.logprobs and found.text and not found.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
         unsent = tuple(sorted(set(self._fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
@@ -126,6 +133,9 @@ class Http(Endpoint):
             self.stats.say_once(note)
         if form != self.adapted.form and not self.strict:
             self.adapted.form = self.adapted.form.joined(form)
+
+    def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
+        return bool(refused_fields(reply, body) & {*OMITTABLE, *LIMITS, *self.extra})
 
     def _explained(self, refusal: Refusal, body: Mapping[str, Any], form: Form) -> Refusal:
         """A refusal with the settings that might help."""

@@ -102,6 +102,17 @@ def completion(reply: bytes, model: str, unknown: Callable[[str], None] = lambda
     )
 
 
+def is_whole(reply: bytes) -> bool:
+    """True of a reply of status 200, unless it reports a failure: then `HostError`."""
+    try:
+        _check_error(mapping(json.loads(reply)))
+    except HostError:
+        raise
+    except (ValueError, RecursionError):
+        pass  # whatever it is, it was taken
+    return True
+
+
 def _check_error(part: Mapping[str, Any]) -> None:
     """Raise for an error inside a reply, with the status that its code is, if it is one."""
     if error := part.get("error"):

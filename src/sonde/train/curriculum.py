@@ -64,7 +64,7 @@ def variation(values: Sequence[float]) -> float:
 
 def turns_needed(trajectories: Sequence[Trajectory], max_turns: int) -> list[float]:
     """Turns to success, `max_turns` for every failure; episodes that the outside world failed are left out."""
-    played = [t for t in trajectories if not t.error]
+    played = [t for t in trajectories if not t.error and not (t.outcome and t.outcome.kind == "error")]
     return [float(len(t.turns) if t.outcome is not None and t.outcome.success else max_turns) for t in played]
 
 

@@ -30,6 +30,7 @@ from .data import RowReport, samples
 from .gather import Game
 from .rewarders import Measured, Rewarder, Weights
 from .rewards import RECORDED, RewardMix, named_rewards
+from .trials import ended
 from .types import Objective, Sample, Weighted
 
 Taken = tuple[Game, Rewarder, Sequence[Trajectory], Measured]
@@ -184,8 +185,9 @@ Brought = Mapping[str, Mapping[str, Values]]
 
 
 def finished(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
-    """The episodes of every group, by its number, that the outside world did not fail."""
-    return {str(i): [t for t in group if not t.error] for i, group in enumerate(played)}
+    """The episodes of every group, by its number, that the outside world did not fail. One whose conversation has
+    filled the context is among them: what it earned by then is what it earned."""
+    return {str(i): [t for t in group if ended(t) and not t.error] for i, group in enumerate(played)}
 
 
 def measured(
@@ -318,6 +320,7 @@ def _sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowRepor
         "turns": mean(len(t.turns) for t in valid),
         **{name: mean(len(called(t).get(name, ())) for t in valid) for name in CALLED},
         "format": mean(float(t.outcome is None or t.outcome.kind != "format") for t in valid),
+        "truncated": mean(float(t.outcome is not None and t.outcome.truncated == "context") for t in valid),
         "tokens": (float(report.tokens), n),
         "agent_tokens": (float(report.agent_tokens), n),
         "forked": (float(report.forked), n),

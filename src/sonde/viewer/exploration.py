@@ -34,7 +34,7 @@ def explored(env: Env[Any], trajectories: Iterable[Trajectory]) -> Explored | No
     """The curves of a run; None for other environments, and where no trial came to its end."""
     if not (hasattr(env, "model") and hasattr(env, "world")):
         return None
-    played = [t for t in trajectories if not t.error and t.outcome is not None]
+    played = [t for t in trajectories if not t.error and t.outcome is not None and t.outcome.kind != "error"]
     if not played:
         return None
     rows = regret.regret_table(env, played)

@@ -15,8 +15,8 @@ KIND_MEANINGS = {
     "win": "won",
     "loss": "lost: a mine, or a wrong final choice",
     "format": "no answer could be read, which ends the episode",
-    "timeout": "the turns ran out",
-    "error": "the outside world failed: network, endpoint, malformed reply",
+    "timeout": "the turns, or the room for them in the model's context, ran out",
+    "error": "the outside world failed: network, endpoint, malformed reply, a host's refusal",
     "missing": "was to be played, but is not in the run folder",
 }
 

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from sonde.core.plain import plain
+from sonde.rows import TRUNCATED
 
 from .text import pieces
 
@@ -36,4 +37,5 @@ def templates() -> Any:
         lstrip_blocks=True,
     )
     env.filters.update(pieces=pieces, plain=plain)
+    env.globals.update(truncated=TRUNCATED)
     return env

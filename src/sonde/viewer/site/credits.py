@@ -35,7 +35,8 @@ def credited(shelf: Shelf, t: Trajectory) -> list[Credit]:
     if made is None or t.error:
         return []
     mix, estimator = made
-    same = shelf.run.trajectories.where("task = ? AND seed = ? AND error = ''", t.task.id, t.seed, order="sample")
+    valid = "task = ? AND seed = ? AND error = '' AND kind != 'error'"
+    same = shelf.run.trajectories.where(valid, t.task.id, t.seed, order="sample")
     group = list(same)
     mine = next((i for i, other in enumerate(group) if other.id == t.id), None)
     if mine is None:

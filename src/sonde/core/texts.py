@@ -1,0 +1,29 @@
+"""Text that people wrote, as files have it: whatever program saved it, equal texts are read as equal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+BOM = "\ufeff"
+
+
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, composed (Unicode's form NFC), without a byte order mark, its lines ended by `\\n`.
+    Raises `OSError`, and `UnicodeDecodeError` where it is not UTF-8."""
+    return unicodedata.normalize("NFC", path.read_text("utf-8-sig"))
+
+
+def compose(value: Any) -> Any:
+    """A JSON value with all its texts in form NFC: what JSON escapes is seen after parsing only.
+
+    >>> compose({"city": "Malmo\\u0308"}) == {"city": "Malm\\u00f6"}
+    True
+    """
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {compose(k): compose(v) for k, v in cast("Mapping[str, Any]", value).items()}
+    return [compose(v) for v in cast("list[Any]", value)] if isinstance(value, list) else value
