@@ -154,10 +154,11 @@ def test_failures_that_are_not_in_a_row_end_nothing(tmp_path: Path) -> None:
     assert sum(bool(t.error) for t in run) == len(TASKS) // 2
 
 
+@pytest.mark.filterwarnings("ignore::sonde.models.verdicts.ConversationWarning")
 def test_conversations_that_an_endpoint_refuses_end_nothing(tmp_path: Path) -> None:
-    long = reply("This model's maximum context length is 2048 tokens.", 400)
+    long = reply('{"error": {"code": "context_length_exceeded"}}', 400)
     run = served((long,), lambda server: asyncio.to_thread(recorded, server, tmp_path, Plan(concurrency=1)))
-    assert [t.error.split(":")[0] for t in run] == ["WorldError"] * len(TASKS)
+    assert [t.error.split(":")[0] for t in run] == ["ContextFull"] * len(TASKS)
 
 
 # --- on the command line -------------------------------------------------------------------------------------------

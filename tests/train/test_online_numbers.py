@@ -63,7 +63,7 @@ def test_numbers_of_a_group_by_hand() -> None:
     assert {name: value / count for name, (value, count) in group.sums.items()} == pytest.approx({
         "success": 1 / 3, "score": 1 / 3, "reward": sum(rewards) / 3, "turns": 7 / 3, "format": 1.0, "tokens": 7.0,
         "agent_tokens": 7 / 3, "forked": 4 / 3, "too_long": 0.0, "flat_groups": 0.0, "errors": 0.25, "invalid": 4 / 3,
-        "repeated": 0.0,
+        "repeated": 0.0, "truncated": 0.0,
     })  # fmt: skip
     assert group.signal and group.potential == pytest.approx(variation([2.0, 4.0, 4.0]))
     for sample, reward in zip(group.samples, rewards, strict=True):
@@ -83,14 +83,17 @@ def test_a_group_that_the_world_failed_is_played_but_teaches_nothing() -> None:
     assert group.sums["errors"] == (2.0, 2.0) and group.sums["success"] == (0.0, 0.0)
 
 
-def test_episodes_that_the_model_cannot_hold_are_left_out(tmp_path: Path) -> None:
-    """A context of 12 tokens holds the first turns; longer episodes fail, are counted, and train nobody."""
+def test_episodes_that_fill_the_context_are_learned_from_as_far_as_they_came(tmp_path: Path) -> None:
+    """A context of 12 tokens holds the first turns; longer episodes end there, are counted, and stay in their groups.
+    One that does not hold the rules is an error: nothing that the model said is to blame."""
     short = tiny_model(vocab=len(tiny_tokenizer(WORDS)), max_position_embeddings=12)
     t = trainer(tmp_path / "some", model=short, max_steps=1, batch_size=32)
     (entry,) = t.train().history
-    assert 0.0 < entry["errors"] < 1.0 and entry["tokens"] <= 12
+    assert 0.0 < entry["truncated"] < 1.0 and entry["errors"] == 0.0 and entry["tokens"] <= 12
     shorter = tiny_model(vocab=len(tiny_tokenizer(WORDS)), max_position_embeddings=3)
-    with pytest.raises(UserError, match=r"no episode has tokens to learn from \(8 of 8 failed: WorldError: the prompt"):
+    with pytest.raises(
+        UserError, match=r"no episode has tokens to learn from \(8 of 8 failed: ContextFull: agent: the prompt"
+    ):
         trainer(tmp_path / "none", model=shorter).train()
 
 
