@@ -89,7 +89,7 @@ def test_a_defect_in_code_stops_the_run_at_once_and_cancels_the_rest(tmp_path: P
     assert notes.running[0] == 0
     assert notes.log[-1] == "close", "nothing acted after the policies were closed"
     assert notes.log.count("act") < 10 * 6, "not even the first ten were played to their end"
-    assert all(not t.error for t in Run.load(tmp_path / "run"))
+    assert not (tmp_path / "run").exists(), "nothing was recorded"
 
 
 def test_what_was_played_is_handed_out_before_a_defect_stops_the_run(tmp_path: Path) -> None:

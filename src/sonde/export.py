@@ -42,6 +42,7 @@ COMPLETION = {
     "model": "text",
     "weights": "text",
     "usage": "list<int64>",
+    "unsent": "json",
 }
 """Fields of one element of `acts.completions`."""
 
@@ -188,7 +189,7 @@ def _acts(data: Mapping[str, Any]) -> list[Row]:
 
 
 def _completion(data: Mapping[str, Any]) -> Row:
-    whole = {"open_mark": "", **data}
+    whole = {"open_mark": "", "unsent": [], **data}
     return {name: _cell(whole[name], kind) for name, kind in COMPLETION.items()}
 
 

@@ -24,7 +24,8 @@ class Replies:
     `fallbacks`: sub-calls that were given up; `cut`: replies that the token limit cut; `thoughts`: replies that hold
     reasoning and nothing else; `refused`: replies that decline to play, by the host's word or the look of them
     (`rules/refusals.py`); `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the one
-    before, though the conversation had grown."""
+    before, though the conversation had grown; `unsent`: sampling fields that an endpoint did not take of any seat's
+    model, those of others than the agent with the seat in front."""
 
     malformed: int = 0
     fallbacks: int = 0
@@ -32,6 +33,7 @@ class Replies:
     thoughts: int = 0
     refused: int = 0
     shrunk: int = 0
+    unsent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,7 @@ def count(trajectory: Trajectory) -> Replies:
         thoughts=sum(map(_only_thought, said)),
         refused=sum(map(_refused, said)),
         shrunk=_shrunk(trajectory),
+        unsent=_unsent(trajectory),
     )
 
 
@@ -80,6 +83,11 @@ DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
     "refused": lambda t: count(t).refused > 0,
 }
 """Whether any reply of an episode was so. What could not be read at all is an outcome (`format`)."""
+
+
+def _unsent(trajectory: Trajectory) -> tuple[str, ...]:
+    acts = [(act.seat, c) for act in trajectory.acts for c in act.action.completions if c.unsent]
+    return tuple(sorted({name if seat == AGENT else f"{seat}'s {name}" for seat, c in acts for name in c.unsent}))
 
 
 def _shrunk(trajectory: Trajectory) -> int:
@@ -150,6 +158,9 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
         found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_hit(rows, 'thoughts')} episodes")
     if refused:
         found.append(f"{refused:,} replies look like refusals, in {_hit(rows, 'refused')} episodes")
+    for name in sorted({name for r in rows for name in r.replies.unsent}):
+        hit = sum(name in r.replies.unsent for r in rows)
+        found.append(f"{name} was not sent in {hit} of {len(rows)} episodes: the endpoint does not take it")
     if shrunk := sum(r.replies.shrunk for r in rows):
         found.append(
             f"{shrunk:,} prompts had no more tokens than the one before, in {_hit(rows, 'shrunk')} episodes: the "

@@ -53,7 +53,8 @@ PROFILE = {"asks": "efficiency", "decides": "decided", "follows": "followed"}
 class Played(Checked):
     """One environment of a suite, played by one agent. `of` are the tasks of the split, of which the first `tasks` were
     played; `scale` is what floor and reference were measured with; `tokens` and `seconds` are all that it took, the
-    latter None where a part was played before; `episodes` is a hash of every episode."""
+    latter None where a part was played before; `episodes` is a hash of every episode; `unsent` are the sampling fields
+    that an endpoint did not take (`Replies.unsent`)."""
 
     called = "result"
 
@@ -73,6 +74,7 @@ class Played(Checked):
     tokens: int
     seconds: float | None
     episodes: str
+    unsent: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("name", "preset"):
@@ -231,6 +233,7 @@ def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
         tokens=sum(row.tokens for row in e.rows),
         seconds=None if seconds is None else round(seconds, 1),
         episodes=content_hash(sorted(row.trajectory for row in e.rows)),
+        unsent=tuple(sorted({name for row in e.rows for name in row.replies.unsent})),
     )
 
 

@@ -39,8 +39,11 @@ from .core import (
     run_sync,
 )
 from .core.checked import Checked, checked
+from .core.config import parts_of
 from .guards import Breaker, Meter, silenced
-from .store import Run, RunWriter
+from .models.adapting import Adapted, keep, recall
+from .models.refusals import Refusal
+from .store import Run, RunWriter, discard_unplayed
 
 Seats = Mapping[str, AnyPolicy]
 Key = tuple[str, int, int]
@@ -329,19 +332,37 @@ def record(
     and its version, the policies and the seed.
 
     Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
-    this again after an interruption continues where it stopped. `keep_open` as in `collect`.
+    this again after an interruption continues where it stopped, and with endpoints as they were asked until then
+    (`models.adapting`). A run of which nothing was recorded leaves no folder. `keep_open` as in `collect`.
     """
-
-    seats = {seat: policy.config for seat, policy in seated(env, policies).items()}
+    folder, full = Path(folder), seated(env, policies)
+    seats = {seat: policy.config for seat, policy in full.items()}
     own = {"env": env.config, "version": env.spec.version, "seats": seats, "seed": plan.seed}
     tied = own if config is None else config
+    endpoints, writer = _endpoints(full), plan.share[0]
 
     async def write() -> None:
-        with RunWriter.open(Path(folder), tied, writer=plan.share[0]) as run:
-            await _hand_out(env, policies, tasks, plan, run.finished, [run.append, on_done], keep_open=keep_open)
+        with RunWriter.open(folder, tied, writer=writer) as run:
+            recall(folder, endpoints)
 
-    run_sync(write())
-    return Run.load(Path(folder))
+            def note(_: Trajectory) -> None:
+                keep(folder, writer, endpoints)
+
+            await _hand_out(env, full, tasks, plan, run.finished, [run.append, on_done, note], keep_open=keep_open)
+
+    try:
+        run_sync(write())
+    except BaseException:
+        if plan.share[1] == 1:  # else others may be about to write to it
+            discard_unplayed(folder)
+        raise
+    return Run.load(folder)
+
+
+def _endpoints(policies: Seats) -> list[Adapted]:
+    """What is known of the endpoints that the policies ask."""
+    parts = (part for seat, policy in policies.items() for _, part in parts_of(policy, seat))
+    return [known for part in parts if isinstance(known := getattr(part, "adapted", None), Adapted)]
 
 
 async def _hand_out(
@@ -362,9 +383,17 @@ async def _hand_out(
                 for receive in receivers:
                     if receive is not None:
                         receive(trajectory)
+    except Refusal as e:
+        raise _located(e, policies) from e
     finally:
         if not keep_open:
             await close(policies)
+
+
+def _located(refusal: Refusal, policies: Seats) -> Refusal:
+    """The refusal with the place of the model that was refused, so that its remedies can be typed."""
+    parts = (found for seat, policy in policies.items() for found in parts_of(policy, f"seats.{seat}"))
+    return refusal.at(next((path for path, part in parts if part is refusal.asker), ""))
 
 
 async def close(policies: Seats) -> None:

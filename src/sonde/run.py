@@ -47,7 +47,7 @@ from .core.workers import Local, Workers, divided
 from .evaluate import Evaluation, rows_of, summarise
 from .labels import label
 from .rollout import Key, OnDone, Plan, record, seated
-from .store import Run, discard, scoring
+from .store import Run, discard, discard_unplayed, scoring
 from .store.index import WRITERS
 from .task_files import read_tasks
 
@@ -187,10 +187,14 @@ def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
         return record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
     n, workers = found
     parts = [(part, folder.absolute()) for part in run.config.parts(n)]
-    with closing(divided(_play_part, parts, workers)) as told:
-        for trajectory in told:
-            if on_done is not None:
-                on_done(trajectory)
+    try:
+        with closing(divided(_play_part, parts, workers)) as told:
+            for trajectory in told:
+                if on_done is not None:
+                    on_done(trajectory)
+    except BaseException:
+        discard_unplayed(folder)
+        raise
     return Run.load(folder)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -71,6 +73,26 @@ class Server:
             await writer.drain()
         finally:
             self.running -= 1
+
+
+@contextmanager
+def serving(*handlers: Handler) -> Iterator[Server]:
+    """A running server, for code that has no event loop, or one of its own."""
+    server, ready, ended = Server(handlers), threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with server:
+            ready.set()
+            await asyncio.to_thread(ended.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert ready.wait(30)
+        yield server
+    finally:
+        ended.set()
+        thread.join()
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:

@@ -81,7 +81,6 @@ def test_missing_logprobs_stop_the_run() -> None:
     [
         ("stop", "stop"),
         ("length", "length"),
-        ("content_filter", "filter"),
         (None, "stop"),
         ("eos", "stop"),
         ([], "stop"),

@@ -88,6 +88,19 @@ def test_whatever_surrounds_a_key_it_is_hidden(before: str, key: str, after: str
     assert hide(before, "\x00" * 8) == before or "\x00" in before
 
 
+@pytest.mark.parametrize("key", ["x", "ab", "abc"])
+def test_a_key_of_a_few_characters_garbles_nothing(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    line, *_ = fails(Outage, reply("exit ab abc x", 503), retries=0)
+    assert line == "503 from /v1/chat/completions: exit ab abc x (attempts: 1)"
+
+
+def test_a_short_key_is_hidden_where_it_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    line, *_ = fails(Outage, reply("key EMPTY, EMPTYING", 503), retries=0)
+    assert "key ***, EMPTYING" in line
+
+
 def test_key_is_needed_only_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     _, server, _ = ask(says())

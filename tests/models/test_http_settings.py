@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sonde import UserError
-from sonde.models import endpoint
+from sonde.models.address import is_local
 from sonde.models.http import Http
 
 from .endpoint import KEY
@@ -22,7 +22,7 @@ from .endpoint import KEY
     ],
 )
 def test_what_is_local(host: str, local: bool) -> None:
-    assert endpoint._is_local(host) is local
+    assert is_local(host) is local
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_a_packed_reply_is_not_unpacked() -> None:
         (404, "The model `m` does not exist.", UserError, "model"),
         (405, "", UserError, "base_url"),
         (307, "", UserError, "base_url"),
-        (400, "min_p is not supported", UserError, "omit=[min_p] leaves it out"),
+        (400, "min_p must be above 1", UserError, "omit=[min_p] leaves it out"),
         (422, "extra inputs are not permitted", UserError, "extra"),
         (400, '{"error": {"code": "context_length_exceeded"}}', ContextFull, "400"),
         (400, '{"error": {"type": "exceed_context_size_error"}}', ContextFull, "400"),

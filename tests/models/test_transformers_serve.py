@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -24,6 +25,7 @@ import sonde
 from sonde import Message, Sampling, UserError
 from sonde.models.fetch import fetch
 from sonde.models.hf import HF
+from sonde.models.retry import EndpointWarning
 from sonde.rollout import Plan, collect
 
 pytestmark = [
@@ -88,6 +90,37 @@ def test_episodes_are_played_on_it(served: tuple[str, str]) -> None:
     played = list(collect(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=2)))
     assert len(played) == 2 and not any(t.error for t in played)
     assert http.stats.calls == sum(len(t.turns) for t in played) and http.stats.failures == 0
+
+
+def test_fields_that_it_refuses_are_left_out_and_recorded(served: tuple[str, str]) -> None:
+    folder, url = served
+    env = sonde.make("maze", preset="pairs")
+
+    def play(**more: Any) -> Any:
+        http = sonde.make("models:http", base_url=url, model=folder, api_key_env="", concurrency=2, **more)
+        agent = sonde.make("agents:llm", model=http, max_new_tokens=4)
+        return collect(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=2)), http
+
+    with pytest.warns(EndpointWarning, match="does not take min_p: left out"):
+        played, http = play()
+    assert not any(t.error for t in played) and http.stats.failures == 0
+    assert {c.unsent for t in played for act in t.acts for c in act.action.completions} == {("min_p",)}
+    with pytest.raises(UserError, match=r"422 from .*; -o 'seats.agent.model.omit=\[min_p\]' leaves it out"):
+        play(strict=True)
+
+
+def test_an_address_without_its_version_is_mended(served: tuple[str, str]) -> None:
+    folder, url = served
+    model = sonde.make("models:http", base_url=url.removesuffix("/v1"), model=folder, api_key_env="")
+
+    async def once() -> sonde.Completion:
+        try:
+            return await model.generate((Message("user", "Hello"),), Sampling(max_new_tokens=4))
+        finally:
+            await model.close()
+
+    with pytest.warns(EndpointWarning, match="answers below /v1: base_url lacks that"):
+        assert asyncio.run(once()).usage.completion > 0
 
 
 def test_it_takes_no_token_ids_and_the_error_says_what_does(served: tuple[str, str]) -> None:

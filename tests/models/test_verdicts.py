@@ -166,7 +166,7 @@ def test_a_conversation_that_fills_the_context_is_truncated_and_played_once(tmp_
         record(env, {AGENT: agent}, tasks, Plan(k=2), tmp_path / "run")
         assert len(server.requests) == before
         found = evaluate(run)
-        truncated, score = found.metrics["truncated"], found.metrics["score"]
+        truncated, score = found.metrics["context_full"], found.metrics["score"]
         assert truncated is not None and truncated.mean == 1.0 and found.kinds["timeout"] == 4
         assert score is not None and score.mean == -env.spec.max_turns, "breaking off early does not pay"
 

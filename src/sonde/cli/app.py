@@ -14,6 +14,7 @@ from sonde.core import AGENT, Episode, build, invalid, names, unknown
 from sonde.core.config import KINDS
 from sonde.core.registry import check_recorded, summary
 from sonde.core.types import Kind
+from sonde.models.providers import providers
 
 from . import dataset, tables
 from .elicit import elicit
@@ -45,6 +46,7 @@ from .train import paprika, train
 app = typer.Typer(
     name="sonde",
     help="Environments, agents and metrics for language models that must seek information.",
+    epilog=f"Models: hf:NAME, http:NAME, {', '.join(f'{name}:NAME' for name in providers())}; see `sonde models list`.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -277,10 +279,13 @@ def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows ho
 
 @models_app.command("list")
 def models_list() -> None:
-    """The models that `sonde models fetch` knows."""
+    """The models that `sonde models fetch` knows, and the providers whose models are asked by name."""
     from sonde.models.fetch import KNOWN
     from sonde.models.shipped import SHIPPED
 
     rows = [(name, f"{w.title}, {w.size / 1e6:.0f} MB, {w.licence}, from {w.requirement}") for name, w in KNOWN.items()]
     rows += [(name, f"{m.title}, {m.size / 1e6:.1f} MB, {m.licence}, with sonde") for name, m in SHIPPED.items()]
     out.print(tables.listing("models", rows))
+    out.print()
+    hosts = [(f"{name}:NAME", f"{p.title}, key in {p.api_key_env or 'no variable'}") for name, p in providers().items()]
+    out.print(tables.listing("providers", hosts))

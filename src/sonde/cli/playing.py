@@ -38,6 +38,7 @@ from .shared import (
     SamplesOpt,
     SeedOpt,
     SplitOpt,
+    StrictOpt,
     TasksOpt,
     TemperatureOpt,
     UrlOpt,
@@ -54,6 +55,7 @@ class Playing:
     agent: AgentOpt = None
     model: ModelOpt = None
     base_url: UrlOpt = None
+    strict: StrictOpt = False
     user: UserOpt = None
     judge: JudgeOpt = None
     user_url: UserUrlOpt = None
@@ -79,7 +81,15 @@ class Playing:
     @cached_property
     def file(self) -> dict[str, Json]:
         """The configuration file, with language models in the seats that have one."""
-        return with_models(config_file(self.config), self.user, self.judge, self.user_url, self.base_url, self.cache)
+        return with_models(
+            config_file(self.config),
+            self.user,
+            self.judge,
+            self.user_url,
+            self.base_url,
+            self.cache,
+            strict=self.strict,
+        )
 
     def prepared(
         self,
@@ -96,14 +106,14 @@ class Playing:
         acting = in_role(self.agent, env or self.file.get("env", {}).get("name"), preset)
         policy = agent_config(
             acting, self.model, self.base_url, self.cache, self.file.get("seats", {}).get(AGENT, {}), agent,
-            temperature=self.temperature, min_p=self.min_p, max_new_tokens=self.max_new_tokens,
+            strict=self.strict, temperature=self.temperature, min_p=self.min_p, max_new_tokens=self.max_new_tokens,
             examples=self.examples, context=self.context,
         )  # fmt: skip
         run = prepare(
             run_config(
                 env, file=self.file, preset=preset, max_turns=max_turns, agent=policy, overrides=self.overrides,
-                defaults=defaults, split=self.split, tasks_file=self.tasks_file, n_tasks=self.n_tasks, k=self.k,
-                seed=self.seed, concurrency=self.concurrency,
+                defaults=defaults, strict=self.strict, split=self.split, tasks_file=self.tasks_file,
+                n_tasks=self.n_tasks, k=self.k, seed=self.seed, concurrency=self.concurrency,
                 processes=self.processes, on=self.on, budget=self.budget, **settings,
             )
         )  # fmt: skip

@@ -15,6 +15,7 @@ from sonde.core.extras import need
 from sonde.core.plain import plain
 from sonde.core.registry import describe_reach, recorded_names, trust
 from sonde.models.fetch import known
+from sonde.models.providers import providers
 from sonde.store.folder import CONFIG, DEEP, read_config
 
 
@@ -29,7 +30,11 @@ def completing(kind: str) -> Callable[[str], list[str]]:
 
 def models_begun(incomplete: str) -> list[str]:
     """The models that begin as what is typed."""
-    return [name for name in (*known(), "fake", "hf:", "http:") if name.startswith(incomplete)]
+    return [
+        name
+        for name in (*known(), "fake", "hf:", "http:", *(f"{p}:" for p in providers()))
+        if name.startswith(incomplete)
+    ]
 
 
 def _drawable(to: Path | None) -> Path | None:
@@ -78,11 +83,17 @@ def find_runs(place: Path) -> list[Path]:
 ModelOpt = Annotated[
     str | None,
     typer.Option(
-        help="hf:NAME, http:NAME (vllm, sglang), fake, a name of `sonde models list`, or a folder.",
+        help="hf:NAME, http:NAME (vllm, sglang), PROVIDER:NAME (openai, anthropic, ...), fake, a name of `sonde models "
+        "list`, or a folder.",
         autocompletion=models_begun,
     ),
 ]
-UrlOpt = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models.")]
+UrlOpt = Annotated[
+    str | None, typer.Option(help="Address of an OpenAI-compatible endpoint, for http models; providers have theirs.")
+]
+StrictOpt = Annotated[
+    bool, typer.Option("--strict", help="Fail where an endpoint refuses a field, instead of going on without it.")
+]
 UserOpt = Annotated[
     str | None,
     typer.Option(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -86,6 +86,21 @@ def _is_of_all(base: type, name: str) -> bool:
         return False
     value = vars(base).get(name)
     return name in ("kind", "called") or callable(value) or isinstance(value, property | cached_property)
+
+
+def parts_of(value: object, path: str) -> Iterator[tuple[str, Configured]]:
+    """What an object is made of: every part that is configured itself, however deep, with its place in the object's
+    configuration, which is at `path`."""
+    if isinstance(value, Configured):
+        yield path, value
+        for f in fields_of(type(value)):
+            yield from parts_of(getattr(value, f.name) if f.init else None, f"{path}.{f.name}")
+    elif isinstance(value, Mapping):
+        for name, inner in cast("Mapping[str, object]", value).items():
+            yield from parts_of(inner, f"{path}.{name}")
+    elif isinstance(value, tuple | list):
+        for i, inner in enumerate(cast("Sequence[object]", value)):
+            yield from parts_of(inner, f"{path}.{i}")
 
 
 def _plain(value: Any) -> Json:

@@ -227,10 +227,11 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
         "model": c.model,
         "weights": c.weights,
         "usage": list(c.usage),
+        **({"unsent": list(c.unsent)} if c.unsent else {}),
     }
     return {**row, "open_mark": c.open_mark} if c.open_mark else row
 
 
 def _completion_from_json(row: Mapping[str, Any]) -> Completion:
     packed = {name: array(code, row[name]) for name, code in _PACKED.items()}
-    return Completion(**{**row, **packed, "usage": Usage(*row["usage"])})
+    return Completion(**{**row, **packed, "usage": Usage(*row["usage"]), "unsent": tuple(row.get("unsent", ()))})

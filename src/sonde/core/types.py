@@ -111,9 +111,10 @@ class Completion:
     one per id. `temperature` is what the logits were divided by, None where that is not known; `truncated` says that
     top-p or min-p cut the distribution that was drawn from. `name` is that of a sub-call; `unread` marks a reply that
     could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up. `finish` is
-    `filter` where the host refused, or its filter ended the reply. `open_mark` is the
-    mark with which the prompt opened a thought (`<think>`), so that `text` begins inside it; empty where it opened
-    none, or where the backend does not see the prompt.
+    `filter` where the host refused. `open_mark` is the mark with which the prompt opened a thought (`<think>`), so that
+    `text` begins inside it; empty where it opened none, or where the backend does not see the prompt. `unsent` names
+    the sampling fields that were asked for and not sent, because the endpoint does not take them: it drew by its
+    defaults.
 
     >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
     'blue'
@@ -134,6 +135,7 @@ class Completion:
     model: str = ""
     weights: str = ""
     usage: Usage = NO_USAGE
+    unsent: tuple[str, ...] = ()
 
 
 class Message(NamedTuple):

@@ -97,4 +97,5 @@ def _unpack(text: str) -> Completion:
     for name, typecode in (("ids", "i"), ("prompt_ids", "i"), ("logprobs", "f")):
         row[name] = array(typecode, row[name])
     row["usage"] = Usage(*row["usage"])
+    row["unsent"] = tuple(row.get("unsent", ()))
     return Completion(**row)

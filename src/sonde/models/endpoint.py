@@ -4,14 +4,13 @@ The client is aiohttp, chosen by measured CPU per request (`benchmarks/http_clie
 message of the conversation on each call, which makes long episodes quadratic.
 
 What fails is told apart by who can mend it. What may pass (a connection that breaks, no whole reply in time, 408, 409,
-425, 429, 5xx, a reply that cannot be read) is tried again, said once (`TroubleWarning`), and at last an `Outage`; a
-conversation that the endpoint will not take is `ContextFull` or `ContentRefused` at once (`verdicts` tells them). What
-can only be a wrong configuration (nothing has ever answered at this address, 401, 404, other 4xx, a redirect) is a
+425, 429, 5xx, a reply that cannot be read or that reports a failure) is tried again, said once (`TroubleWarning`), and
+at last an `Outage`; a conversation that the endpoint will not take is `ContextFull` or `ContentRefused` at once
+(`verdicts` tells them). What can only be a wrong configuration (nothing has ever answered at this address, 401, 404,
+other 4xx, a redirect) is a
 `UserError`, so that a run stops instead of failing ten thousand episodes.
 
-The key is read from the environment at call time. It is in no configuration, representation, error or completion, not
-even where the endpoint repeats it, as it is or encoded (`masking`). In completions that holds for keys of `SECRET`
-characters or more: a shorter one ("EMPTY") is no secret, but may well be a word of an answer.
+Keys and what else is secret: `keys`. Forms of addresses, and proxies: `address`.
 """
 
 from __future__ import annotations
@@ -20,47 +19,53 @@ import asyncio
 import json
 import math
 import os
-import re
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from ipaddress import ip_address
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
 
-from sonde.core import HOW, Completion, ContentRefused, ContextFull, Model, UserError, WorldError, invalid
+from sonde.core import EMPTY, HOW, ContentRefused, ContextFull, Model, UserError, WorldError, freeze, invalid
 
-from .masking import hide
+from .address import check_query, proxy_for, read_base_url
+from .keys import Keys, check_names, read_keys
 from .pool import Pool, fine
+from .refusals import Refusal
+from .reply import Filtered, HostError, is_whole
 from .retry import Backoff, Stats, Transient, retrying
-from .verdicts import ABOUT_REQUESTS, Experience, Refusal, stated_verdict, tested_verdict, tests_of
+from .verdicts import ABOUT_REQUESTS, Experience, Refused, stated_verdict, tested_verdict, tests_of
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-SECRET = 8
-"""Characters of the shortest key that is hidden in what a model says."""
-
+_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 _MAY_PASS = {408, 409, 425, 429}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint(Model):
-    """The model called `model` behind `base_url`.
+    """The model called `model` behind `base_url`, which may end with the path of a request.
 
     `api_key_env` names the environment variable with the key; it may be unset where the endpoint is on this machine or
-    network, and "" sends none. At most `concurrency` calls are in flight in one event loop, a waiting retry included;
-    attempts are spaced evenly where `requests_per_minute` is given. `timeout` bounds one attempt from connecting to the
-    last byte, `connect_timeout` its start (seconds). Up to `retries` further attempts wait `backoff` seconds, then
-    twice that and so on, plus what the endpoint asks for, at most `max_wait`. A reply larger than what was asked for
-    can be (`reply.largest`) is not read to its end.
+    network, and "" sends none. `headers` maps names of headers to the environment variables with their values, `query`
+    is added to every address (Azure's `api-key` and `api-version`). Proxies are those of the environment, but not for
+    this machine: `proxy` True takes them there too, False never.
+
+    At most `concurrency` calls are in flight in one event loop, a waiting retry included; attempts are spaced evenly
+    where `requests_per_minute` is given. `timeout` bounds one attempt from connecting to the last byte,
+    `connect_timeout` its start (seconds). Up to `retries` further attempts wait `backoff` seconds, then twice that and
+    so on, plus what the endpoint asks for, at most `max_wait`. A reply larger than what was asked for can be
+    (`reply.largest`) is not read to its end.
     """
 
     base_url: str = field(metadata=HOW)
     model: str
     api_key_env: str = field(default="OPENAI_API_KEY", metadata=HOW)
+    headers: Mapping[str, str] = field(default=EMPTY, metadata=HOW)
+    query: Mapping[str, str] = field(default=EMPTY, metadata=HOW)
+    proxy: bool | None = field(default=None, metadata=HOW)
     concurrency: int = field(default=64, metadata=HOW)
     requests_per_minute: float | None = field(default=None, metadata=HOW)
     timeout: float = field(default=120.0, metadata=HOW)
@@ -75,11 +80,13 @@ class Endpoint(Model):
     )
 
     def __post_init__(self) -> None:
-        _check_url(self.base_url)
+        object.__setattr__(self, "base_url", read_base_url(self.base_url))
+        object.__setattr__(self, "headers", freeze(self.headers))
+        object.__setattr__(self, "query", freeze(self.query))
         if not self.model:
             raise invalid("model", self.model, "the name under which the endpoint serves the model")
-        if self.api_key_env and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_env):
-            raise UserError("api_key_env: not the name of an environment variable (the key itself never goes here)")
+        check_names(self.api_key_env, self.headers)
+        check_query(self.query)
         self._check_request()
         _check_numbers(self)
 
@@ -88,95 +95,124 @@ class Endpoint(Model):
 
     def url(self, path: str) -> str:
         """The address of a path behind `base_url`."""
-        return self.base_url.rstrip("/") + path
+        return self.base_url + path
 
     async def ask(
-        self, url: str, body: Mapping[str, Any], read: Callable[[bytes, str], T], *, most: Callable[[int], int],
+        self, url: str, body: Mapping[str, Any], read: Callable[[bytes, Keys], T], *, most: Callable[[int], int],
         seed: int = 0,
     ) -> T:  # fmt: skip
-        """What `read` finds in the reply to this request, given the key, which the reply may repeat; a `ValueError` of
+        """What `read` finds in the reply to this request, given the keys, which the reply may repeat; a `ValueError` of
         `read` is a reply that cannot be read. `most` bounds its bytes, given those of the request; `seed` is of the
         call, for the jitter of waits."""
         pool = await self._pool()
 
-        async def send(body: Mapping[str, Any], read: Callable[[bytes, str], R]) -> R:
+        async def send(body: Mapping[str, Any], read: Callable[[bytes, Keys], R]) -> R:
             sent, backoff = _dumps(body), Backoff(self.retries, self.backoff, self.max_wait)
             return await retrying(lambda: self._post(pool, url, sent, most(len(sent)), read), backoff, seed, self.stats)
 
         async def takes(body: Mapping[str, Any]) -> bool:
             try:
-                return await send(body, lambda reply, key: True)
-            except Refusal:
+                return await send(body, lambda reply, keys: is_whole(reply))
+            except Refused:
                 return False
 
         async with pool.slots:
             try:
                 found = await send(body, read)
-            except Refusal as refusal:
+            except Refused as refusal:
                 raise await self._judged(refusal, body, takes) from None
         self.experience.taken = True
         return found
 
     async def _judged(
-        self, refusal: Refusal, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
+        self, refusal: Refused, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
     ) -> Exception:
         """The error for a refused request: the conversation's, where it is to blame. Ids are refused for their number
         alone: what they say, no server that takes ids looks at."""
         found = stated_verdict(refusal.status, refusal.reply)
+        if found is None and self._blames_fields(refusal.reply, body):
+            return refusal.error
         if found is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
             found = await tested_verdict(tests, takes)
         if found == "length":
             self.experience.warn("length", f"a conversation is too long for {self.model}: {refusal.line}")
             return ContextFull(refusal.line)
         if found == "content" and "messages" in body:
-            self.experience.warn(
-                "content", f"the host of {self.model} refuses what a conversation says: {refusal.line}"
-            )
-            return ContentRefused(refusal.line)
+            return self._unwanted(refusal.line)
         return refusal.error
 
-    async def _post(self, pool: Pool, url: str, body: bytes, most: int, read: Callable[[bytes, str], T]) -> T:
+    async def _post(self, pool: Pool, url: str, body: bytes, most: int, read: Callable[[bytes, Keys], T]) -> T:
         """One attempt."""
         await pool.pace()
-        key, path = _key(self.api_key_env, self.base_url), urlsplit(url).path
+        keys, path = read_keys(self.api_key_env, self.headers, self.base_url, pool.proxy), urlsplit(url).path
         try:
-            status, after, reply = await pool.post(url, body, _headers(key), most)
+            status, after, reply = await pool.post(url, body, {**_HEADERS, **keys.headers}, most)
         except (aiohttp.ClientError, OSError) as e:
-            raise self._unanswered(e, key, path, pool.answered) from e
+            raise self._unanswered(e, keys, path, pool) from e
         if not fine(status):
-            line = f"{status} from {path}: {_clean(reply, key)}"
-            error = self._refusal(status, line, after)
-            raise Refusal(line, error, status, reply) if status in ABOUT_REQUESTS else error
+            raise self._failure(status, f"{status} from {path}: {_clean(reply, keys)}", after, reply)
         try:
-            return read(reply, key)
+            return read(reply, keys)
         except UserError:
             raise
         except ValueError as e:
-            raise Transient(f"{status} from {path}: {e}: {_clean(reply, key)}") from e
+            raise self._unplayable(e, f"{status} from {path}: {e}", reply, keys) from e
 
-    def _unanswered(self, error: Exception, key: str, path: str, answered: bool) -> WorldError | UserError:
+    def _unanswered(self, error: Exception, keys: Keys, path: str, pool: Pool) -> WorldError | UserError:
         """The error for an attempt that got no whole reply. An address at which nothing has `answered` yet is taken for
         a wrong one, or for one where no server runs."""
+        said = _clean(str(error), keys)
+        if isinstance(error, aiohttp.ClientHttpProxyError) and error.status < 500:
+            return UserError(f"proxy: {_host(pool.proxy)}, which the environment names, answers {error.status}: {said}")
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            return UserError(f"base_url: the endpoint's certificate is not trusted: {_clean(str(error), key)}")
-        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) and not answered:
-            why = os.strerror(error.errno) if error.errno and error.errno > 0 else _clean(str(error), key)
+            return UserError(f"base_url: the endpoint's certificate is not trusted: {said}")
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) and not pool.answered:
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else said
+            if pool.proxy:
+                return UserError(f"proxy: nothing answers at {_host(pool.proxy)}, which the environment names ({why})")
             return UserError(f"base_url: nothing answers at {self.base_url} ({why}); is the server running?")
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return Transient(f"no connection for {path} within {self.connect_timeout:g} s")
         if isinstance(error, TimeoutError):
             return Transient(f"no whole reply from {path} within {self.timeout:g} s")
-        return Transient(f"no whole reply from {path}: {_clean(f'{type(error).__name__}: {error}', key)}")
+        return Transient(f"no whole reply from {path}: {_clean(f'{type(error).__name__}: {error}', keys)}")
 
-    def _refusal(self, status: int, line: str, after: float | None) -> UserError | WorldError:
-        """The error for a reply that does not say that all is well."""
+    def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
+        """Whether a refusal of this request is about fields of it that it can do without."""
+        return False
+
+    def _unplayable(self, error: ValueError, line: str, reply: bytes, keys: Keys) -> Exception:
+        """The error for a reply of status 200 in which nothing was found that could be played: where it reports a
+        failure of the host's own, what its status or its code says."""
+        if isinstance(error, HostError):
+            told = error.reply or reply
+            status = error.status or (400 if stated_verdict(0, told) else 500)
+            return self._failure(status, f"{line}: {_clean(told, keys)}", None, told)
+        line = f"{line}: {_clean(reply, keys)}"
+        return self._unwanted(line) if isinstance(error, Filtered) else Transient(line)
+
+    def _unwanted(self, line: str) -> ContentRefused:
+        """The error for what the host's filter does not let pass, which is said once."""
+        self.experience.warn("content", f"the host of {self.model} refuses what a conversation says: {line}")
+        return ContentRefused(line)
+
+    def _failure(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
+        """The error for a reply that does not say that all is well; what may be about the conversation is yet to be
+        judged."""
+        error = self._refusal(status, line, after, reply)
+        return Refused(line, error, status, reply) if status in ABOUT_REQUESTS else error
+
+    def _refusal(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
+        """The error for such a reply as far as its status tells."""
         if status == 429 and "insufficient_quota" in line:
             return UserError(f"api_key_env: this account's quota is used up: {line}")
         if status in _MAY_PASS or status >= 500:
             return Transient(line, after)
         if status in (401, 402, 403):
             return UserError(f"api_key_env: {line}")
-        return self._wrong(status, line)
+        if status == 407:
+            return UserError(f"proxy: it wants a user and a password, in the environment's address of it: {line}")
+        return Refusal(str(self._wrong(status, line)), status, reply, asker=self)
 
     def _wrong(self, status: int, line: str) -> UserError:
         """The error for a request that the endpoint does not understand, or has nobody to answer."""
@@ -194,6 +230,8 @@ class Endpoint(Model):
                 per_minute=self.requests_per_minute,
                 total=self.timeout,
                 connect=self.connect_timeout,
+                proxy=proxy_for(self.base_url, self.proxy),
+                query=self.query,
             )
             await anext(self._pools[loop].until_the_end)
         return self._pools[loop]
@@ -204,21 +242,6 @@ class Endpoint(Model):
         for loop in [loop for loop in self._pools if loop is running or loop.is_closed()]:
             if pool := self._pools.pop(loop, None):  # another task may close at the same time
                 await pool.session.close()
-
-
-def _check_url(url: str) -> None:
-    allowed = "http(s)://host[:port]/path without user, password or query; the key comes from `api_key_env`"
-    if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise invalid("base_url", url, allowed)
-    if set(url) & set("@?#"):  # what follows may be a key, so the value is not shown
-        raise UserError(f"base_url: holds a user, password or query, allowed: {allowed}")
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise invalid("base_url", url, allowed)
 
 
 def _check_numbers(config: Endpoint) -> None:
@@ -255,27 +278,10 @@ async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
             task.cancel()
 
 
-def _key(variable: str, base_url: str) -> str:
-    """The key, or "" where none is needed."""
-    key = os.environ.get(variable, "").strip() if variable else ""
-    if key and not re.fullmatch(r"[!-~]+", key):
-        raise UserError(f"api_key_env: the value of {variable} is not a key (printable ASCII without spaces)")
-    if variable and not key and not _is_local(urlsplit(base_url).hostname or ""):
-        raise UserError(f'api_key_env: the environment variable {variable} is not set (api_key_env="" sends no key)')
-    return key
-
-
-def _is_local(host: str) -> bool:
-    """Whether the host is this machine or on its network: a private address, or a name without a public domain."""
-    try:
-        return ip_address(host).is_private
-    except ValueError:
-        return "." not in host or host.endswith((".local", ".localhost", ".internal"))
-
-
-def _headers(key: str) -> dict[str, str]:
-    headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-    return headers | {"Authorization": f"Bearer {key}"} if key else headers
+def _host(proxy: str | None) -> str:
+    """A proxy's address without the user and password that may be in it."""
+    parts = urlsplit(proxy or "")
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
 
 def _dumps(body: Mapping[str, Any]) -> bytes:
@@ -285,17 +291,8 @@ def _dumps(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body).encode()
 
 
-def _clean(text: str | bytes, key: str) -> str:
-    """The first 200 characters of what the endpoint said: one printable line, without the key."""
+def _clean(text: str | bytes, keys: Keys) -> str:
+    """The first 200 characters of what the endpoint said: one printable line, without what is secret."""
     shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    line = " ".join("".join(c if c.isprintable() else " " for c in hide(shown, key)[:2000]).split())
+    line = " ".join("".join(c if c.isprintable() else " " for c in keys.hide(shown)[:2000]).split())
     return line[:200] or "(empty body)"
-
-
-def without(key: str, c: Completion) -> Completion:
-    """The completion without the key, should the endpoint have repeated it."""
-    if len(key) < SECRET:
-        return c
-    said = {name: getattr(c, name) for name in ("text", "reasoning", "model", "weights")}
-    hidden = {name: hide(text, key) for name, text in said.items()}
-    return c if hidden == said else replace(c, **hidden)

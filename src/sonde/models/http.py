@@ -1,15 +1,18 @@
 """Any endpoint that speaks the OpenAI chat protocol: vLLM, SGLang, llama.cpp, hosted ones.
 
 Keys, retries and whose fault a failure is: `endpoint`. No token ids come back; `models:vllm` and `models:sglang` keep
-them.
+them. A field that the endpoint refuses is left out from then on, or sent by its other name (`adapting`); hosts that are
+known by name: `providers`.
+
+Many hosts refuse a message without content, which a reply of nothing but reasoning leaves in the history. So a blank
+message is always sent as `BLANK`, to every host, and a conversation is the same wherever it is played.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from sonde.core import (
@@ -27,21 +30,24 @@ from sonde.core import (
 )
 from sonde.core.model import CAPABILITIES
 
+from .adapting import LIMITS, OMITTABLE, Adapted, Form, other_limit
+from .address import names_version
 from .echo import Echo, echo, largest_echo, scores
-from .endpoint import Endpoint, all_of, check_extra, without
+from .endpoint import Endpoint, all_of, check_extra
+from .keys import Keys
+from .refusals import Refusal, named_fields, refused_fields
 from .reply import completion, largest
 
-MAX_TOKENS = ("max_tokens", "max_completion_tokens")
-"""The two names that endpoints have for the same limit."""
-OMITTABLE = ("logprobs", "min_p", "seed", "stop", "temperature", "top_p")
+T = TypeVar("T")
 
+BLANK = "(empty)"
+"""What a message without content is sent as."""
 _SHRUNK = (
     "{}: a conversation grew, but its prompt went from {:,} to {:,} tokens by the endpoint's own count. Either it cuts "
     "the beginning, the rules included, of what is too long for the context that it was started with, or its count "
     "leaves out what it has cached"
 )
-
-_NOT_EXTRA = {*OMITTABLE, *MAX_TOKENS, "api_key", "authorization", "messages", "model", "n", "stream",
+_NOT_EXTRA = {*OMITTABLE, *LIMITS, "api_key", "authorization", "messages", "model", "n", "stream",
               "prompt_logprobs", "add_generation_prompt", "continue_final_message"}  # fmt: skip
 
 
@@ -49,10 +55,10 @@ _NOT_EXTRA = {*OMITTABLE, *MAX_TOKENS, "api_key", "authorization", "messages", "
 class Http(Endpoint):
     """An endpoint that is sent messages; `base_url` is the address up to but not including `/chat/completions`.
 
-    For what is not named here see `Endpoint`. `max_tokens_field` is one of `MAX_TOKENS`; `omit` names fields (of
-    `OMITTABLE`) that the endpoint would refuse, `extra` adds others to the request; `logprobs` asks for
-    log-probabilities, which come without token ids; `prompt_logprobs` says that the endpoint gives those of a prompt,
-    which `score` needs (vLLM does).
+    For what is not named here see `Endpoint`. `max_tokens_field` is one of `LIMITS`; `omit` names fields (of
+    `OMITTABLE`) that are never sent, `extra` adds others to the request. What else the endpoint refuses is found out
+    (`adapted`), unless `strict`, which makes it an error. `logprobs` asks for log-probabilities, which come without
+    token ids; `prompt_logprobs` says that the endpoint gives those of a prompt, which `score` needs (vLLM does).
 
     >>> Http(base_url="http://localhost:8000/v1", model="qwen").config["concurrency"]
     64
@@ -63,6 +69,8 @@ class Http(Endpoint):
     prompt_logprobs: bool = field(default=False, metadata=HOW)
     omit: tuple[str, ...] = ()
     extra: Mapping[str, Any] = EMPTY
+    strict: bool = field(default=False, metadata=HOW)
+    adapted: Adapted = field(default_factory=lambda: Adapted(""), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.omit, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -73,10 +81,11 @@ class Http(Endpoint):
         object.__setattr__(self, "extra", freeze(self.extra))
         object.__setattr__(self, "capabilities", Capabilities(logprobs=self.logprobs, score=self.prompt_logprobs))
         super().__post_init__()
+        self.adapted.key = f"{self.model} at {self.base_url}"
 
     def _check_request(self) -> None:
-        if self.max_tokens_field not in MAX_TOKENS:
-            raise invalid("max_tokens_field", self.max_tokens_field, " or ".join(MAX_TOKENS))
+        if self.max_tokens_field not in LIMITS:
+            raise invalid("max_tokens_field", self.max_tokens_field, " or ".join(LIMITS))
         if wrong := sorted(set(self.omit) - set(OMITTABLE)):
             raise invalid("omit", wrong[0], ", ".join(OMITTABLE))
         check_extra(self.extra, _NOT_EXTRA)
@@ -85,10 +94,9 @@ class Http(Endpoint):
         return await self.stats.counting(self._generate(messages, sampling))
 
     async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        found = await self.ask(
-            self._url,
+        found, sent = await self._ask_adapting(
             self.body(messages, sampling),
-            lambda reply, key: without(key, completion(reply, self.model)),
+            lambda reply, keys: keys.hide_in(completion(reply, self.model, lambda end: self._unknown(keys.hide(end)))),
             most=lambda request: largest(request, sampling.max_new_tokens, self._logprobs_per_token),
             seed=sampling.seed,
         )
@@ -96,13 +104,67 @@ class Http(Endpoint):
             self.experience.warn("shrunk", _SHRUNK.format(self.model, *shrunk))
         if self.logprobs and found.text and not found.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
-        return found
+        unsent = tuple(sorted(set(self._fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
+        return _cut(replace(found, unsent=unsent), sampling.stop) if unsent else found
+
+    async def _ask_adapting(
+        self, body: Mapping[str, Any], read: Callable[[bytes, Keys], T], *, most: Callable[[int], int], seed: int
+    ) -> tuple[T, Mapping[str, Any]]:
+        """What `read` finds in the reply, and the request to which it replied: this one, or if the endpoint refuses
+        that, one in a form that it takes. No form lacks messages, model or the limit of tokens."""
+        form, first = Form() if self.strict else self.adapted.form, None
+        while True:
+            sent = form.applied(body)
+            try:
+                found = await self.ask(self.url(form.below + "/chat/completions"), sent, read, most=most, seed=seed)
+            except Refusal as e:
+                first = first or e
+                after = None if self.strict else form.after(e, body, versioned=names_version(self.base_url))
+                if after is None:
+                    raise self._explained(first, body, form) from e
+                form = after
+            else:
+                self._keep(form)
+                return found, sent
+
+    def _keep(self, form: Form) -> None:
+        """From now on requests have this form, which the endpoint took."""
+        for note in () if self.strict else form.notes(self.adapted.key):
+            self.stats.say_once(note)
+        if form != self.adapted.form and not self.strict:
+            self.adapted.form = self.adapted.form.joined(form)
+
+    def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
+        return bool(refused_fields(reply, body) & {*OMITTABLE, *LIMITS, *self.extra})
+
+    def _explained(self, refusal: Refusal, body: Mapping[str, Any], form: Form) -> Refusal:
+        """A refusal with the settings that might help."""
+        if refusal.status in (404, 405):
+            tried = f"; {form.below} behind it was tried, too" if form.below else ""
+            return Refusal(refusal.message + tried, refusal.status, refusal.reply, asker=self)
+        named, remedies = named_fields(refusal.reply, body), list[tuple[str, str]]()
+        if limit := other_limit(refusal, body):
+            remedies.append((f"max_tokens_field={limit}", "sends the limit by that name"))
+        if leave := named & set(OMITTABLE):
+            names = ",".join([*self.omit, *sorted(leave)])
+            remedies.append((f"omit=[{names}]", f"leaves {'it' if len(leave) == 1 else 'them'} out"))
+        return Refusal(refusal.message, refusal.status, refusal.reply, remedies, asker=self)
+
+    def _unknown(self, reason: str) -> None:
+        """Say a finish reason that nobody knows."""
+        shown = repr(reason[:40])
+        self.stats.say_once(f"{self.adapted.key}: finish_reason {shown} is unknown; its replies are taken as they are")
 
     def body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
-        """The request as it is sent. Seeds are cut to 31 bits, the most that every endpoint takes."""
+        """The request as it is configured. Seeds are cut to 31 bits, the most that every endpoint takes."""
+        fields = self._fields(messages, sampling)
+        return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
+
+    def _fields(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
+        """All that was asked for."""
         fields: dict[str, Any] = {
             "model": self.model,
-            "messages": [m.to_json() for m in messages],
+            "messages": _shown(messages),
             self.max_tokens_field: sampling.max_new_tokens,
             "temperature": sampling.temperature,
             "seed": sampling.seed & 0x7FFFFFFF,
@@ -115,7 +177,7 @@ class Http(Endpoint):
             fields["stop"] = list(sampling.stop)
         if self.logprobs:
             fields["logprobs"] = True
-        return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
+        return fields
 
     @property
     def _logprobs_per_token(self) -> int:
@@ -136,23 +198,24 @@ class Http(Endpoint):
         return scores(probe, said, ended)
 
     async def _echo(self, probe: Probe, seed: int, *, ends: bool) -> Echo:
-        def read(reply: bytes, key: str) -> Echo:
+        def read(reply: bytes, keys: Keys) -> Echo:
             found = echo(reply)
             if found is None:
                 raise CapabilityError(
-                    f"prompt_logprobs: got True, but {urlsplit(self._url).path} returns none; "
+                    f"prompt_logprobs: got True, but {urlsplit(self.url('/chat/completions')).path} returns none; "
                     f"backends that can score: {', '.join(CAPABILITIES['score'])}"
                 )
             return found
 
-        return await self.ask(self._url, self.echo_body(probe, ends=ends), read, most=largest_echo, seed=seed)
+        found, _ = await self._ask_adapting(self.echo_body(probe, ends=ends), read, most=largest_echo, seed=seed)
+        return found
 
     def echo_body(self, probe: Probe, *, ends: bool) -> dict[str, Any]:
         """The request for the log-probabilities of a prompt that stops where the probe's last message does, or, if it
         `ends`, after what the template puts there."""
         fields: dict[str, Any] = {
             "model": self.model,
-            "messages": [m.to_json() for m in probe.messages],
+            "messages": [*_shown(probe.messages[:-1]), probe.messages[-1].to_json()],
             self.max_tokens_field: 1,
             "temperature": 1.0,
             "prompt_logprobs": 0,
@@ -163,16 +226,16 @@ class Http(Endpoint):
 
     def _wrong(self, status: int, line: str) -> UserError:
         if status in (400, 422):
-            what = "model, omit or extra: the endpoint refuses the request"
-            return UserError(f"{what}: {line}{_leave_out(line)}")
+            return UserError(f"model, omit or extra: the endpoint refuses the request: {line}")
         return super()._wrong(status, line)
 
-    @property
-    def _url(self) -> str:
-        return self.url("/chat/completions")
+
+def _shown(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """Messages as they are sent."""
+    return [(m if m.content.strip() else m._replace(content=BLANK)).to_json() for m in messages]
 
 
-def _leave_out(line: str) -> str:
-    """How to send a request without the fields that a refusal names."""
-    named = [name for name in OMITTABLE if re.search(rf"\b{name}\b", line)]
-    return f"; omit=[{','.join(named)}] leaves {'it' if len(named) == 1 else 'them'} out" if named else ""
+def _cut(c: Completion, stop: Sequence[str]) -> Completion:
+    """The completion up to the first stop word, where the endpoint was not told of it."""
+    at = min((at for word in stop if word and "stop" in c.unsent and (at := c.text.find(word)) >= 0), default=-1)
+    return c if at < 0 else replace(c, text=c.text[:at], finish="stop")

@@ -1,7 +1,9 @@
 """A secret hidden in a text, in whatever common form an endpoint repeats it.
 
-Forms: as it is, as base64 (both alphabets, wherever it begins in what was encoded), as hexadecimal, and with any of its
-characters escaped as in an address (`%73`), in JSON (`\\u0073`) or in HTML (`&#115;`, `&#x73;`).
+Forms of a secret of `SECRET` characters or more: as it is, as base64 (both alphabets, wherever it begins in what was
+encoded), as hexadecimal, and with any of its characters escaped as in an address (`%73`), in JSON (`\\u0073`) or in
+HTML (`&#115;`, `&#x73;`). A shorter one, such as the `EMPTY` and `x` that local servers are given, is hidden as it is,
+where it stands as a word of `WORD` characters or more: parts of other words are none of it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,10 @@ from base64 import b64encode
 from functools import lru_cache
 
 MASK = "***"
+SECRET = 8
+"""Characters of the shortest secret."""
+WORD = 4
+"""Characters of the shortest text that is hidden at all: fewer tell nothing."""
 _ESCAPES = ("%", "\\", "&#")
 
 
@@ -20,12 +26,22 @@ def hide(text: str, secret: str) -> str:
     >>> hide("Bearer sk-12345678 is c2stMTIzNDU2Nzg= and sk%2D12345678", "sk-12345678")
     'Bearer *** is ***g= and ***'
     """
-    if not secret:
-        return text
+    if len(secret) < SECRET:
+        return _hide_word(text, secret)
     for form in _forms(secret):
         if form in text:
             text = text.replace(form, MASK)
     return _escaped(secret).sub(MASK, text) if any(mark in text for mark in _ESCAPES) else text
+
+
+def _hide_word(text: str, secret: str) -> str:
+    """The text without a short secret, where that stands alone.
+
+    >>> hide("key abcd of abcde", "abcd"), hide("an example", "a")
+    ('key *** of abcde', 'an example')
+    """
+    alone = rf"(?<!\w){re.escape(secret)}(?!\w)"
+    return re.sub(alone, MASK, text) if len(secret) >= WORD else text
 
 
 @lru_cache(maxsize=16)

@@ -13,9 +13,20 @@ from .retry import retry_after
 
 
 class Pool:
-    """Connections, slots and pace of one event loop."""
+    """Connections, slots and pace of one event loop. All requests go through the `proxy`, if there is one, and have the
+    `query` in their addresses."""
 
-    def __init__(self, *, slots: int, per_minute: float | None, total: float, connect: float) -> None:
+    def __init__(
+        self,
+        *,
+        slots: int,
+        per_minute: float | None,
+        total: float,
+        connect: float,
+        proxy: str | None,
+        query: Mapping[str, str],
+    ) -> None:
+        self.proxy, self._query = proxy, query
         self.slots = asyncio.Semaphore(slots)
         self.interval = 60.0 / per_minute if per_minute else 0.0
         self.next = 0.0
@@ -50,7 +61,9 @@ class Pool:
     ) -> tuple[int, float | None, bytes]:
         """Status, seconds asked for by `Retry-After`, and body of the reply: of a completion `most` bytes or fewer, of
         anything else what `ROOM` holds."""
-        async with self.session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+        async with self.session.post(
+            url, params=self._query, data=body, headers=headers, allow_redirects=False, proxy=self.proxy
+        ) as response:
             self.answered, reply = True, bytearray()
             after = retry_after(response.headers.get("Retry-After"), time.time())
             limit = most if fine(response.status) else ROOM

@@ -3,13 +3,17 @@
 A reply is bounded by what was asked for, so that what many endpoints could send at once stays small: so many bytes per
 token of the limit (the longest tokens of common vocabularies, escaped), more where log-probabilities come with each,
 and some multiple of the request, which some endpoints repeat.
+
+A reply of status 200 may still report a failure: an `error` beside the choices or in the first one, or a finish reason
+that is no end of a message (`HostError`, `Filtered`). What the model had said until then is no answer.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
 from sonde.core import Completion, Usage
@@ -22,13 +26,37 @@ PER_LOGPROB = 512
 PER_REQUEST = 4
 """How many times the request's own size."""
 
-_FINISH: Mapping[object, Literal["stop", "length", "filter"]] = {
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "filter",
-}
-_THOUGHTS = ("thinking", "reasoning")
-"""Types of the parts of a content that are no answer."""
+End = Literal["stop", "length", "filter", "failed"]
+
+_ENDS: Mapping[End, frozenset[str]] = {
+    "failed": frozenset({
+        *("error", "errored", "failed", "failure", "fail", "abort", "aborted", "cancel", "cancelled", "canceled"),
+        *("timeout", "network", "interrupted", "insufficient", "overloaded", "unavailable", "malformed", "unexpected"),
+        *("rate", "quota"),
+    }),
+    "filter": frozenset({
+        *("filter", "filtered", "sensitive", "safety", "refusal", "blocked", "blocklist", "prohibited", "moderation"),
+        *("recitation", "spii", "guardrail", "policy"),
+    }),
+    "length": frozenset({"length", "max", "limit", "exceeded", "window"}),
+    "stop": frozenset({"stop", "stopped", "end", "eos", "eot", "finish", "finished", "complete", "completed", "done",
+                       "tool", "function"}),
+}  # fmt: skip
+"""What the words of a finish reason say, the most telling first: `insufficient_system_resource`, `MAX_TOKENS`,
+`content_filter: PROHIBITED_CONTENT`, `model_context_window_exceeded`, `end_turn`."""
+
+
+class HostError(ValueError):
+    """A failure of the host that a reply of status 200 reports: `reply` is what it says of that, and `status` the HTTP
+    status that it names, or 0."""
+
+    def __init__(self, message: str, status: int = 0, reply: bytes = b"") -> None:
+        super().__init__(message)
+        self.status, self.reply = status, reply
+
+
+class Filtered(ValueError):
+    """The host's filter has ended the reply, or kept it back."""
 
 
 def largest(request: int, tokens: int, logprobs: int = 0) -> int:
@@ -41,25 +69,26 @@ def largest(request: int, tokens: int, logprobs: int = 0) -> int:
     return ROOM + PER_REQUEST * request + tokens * (PER_TOKEN + PER_LOGPROB * logprobs)
 
 
-def completion(reply: bytes, model: str) -> Completion:
-    """The completion in a reply. Raises `ValueError` where there is none."""
+def completion(reply: bytes, model: str, unknown: Callable[[str], None] = lambda reason: None) -> Completion:
+    """The completion in a reply. `unknown` is told a finish reason of which nobody knows what it means; the text then
+    counts as ended. Raises `HostError` or `Filtered` where the host says that it failed or filtered, other
+    `ValueError`s where there is no completion."""
     if not reply.strip():
         raise ValueError("no content")
     try:
         data = mapping(json.loads(reply))
     except (ValueError, RecursionError):
         raise ValueError("not JSON") from None
+    _check_error(data)
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices:
         raise ValueError("no choices")
     choice = mapping(cast("list[object]", choices)[0])
+    _check_error(choice)
+    finish: Literal["stop", "length", "filter"] = _finish(choice.get("finish_reason"), unknown)
     message = mapping(choice.get("message"))
-    finish = _FINISH.get(_text(choice.get("finish_reason")), "stop")
-    content = message.get("content")
-    text = _text(content)
-    told_apart = (_text(message.get(name)) for name in ("reasoning_content", "reasoning"))
-    reasoning = next((thought for thought in told_apart if thought), _thoughts(content))
-    refusal = _text(message.get("refusal"))
+    text, refusal = _text(message.get("content")), _text(message.get("refusal"))
+    reasoning = _reasoning(message)
     if refusal and not text:
         finish = "filter"
     if text is None and refusal is None and finish == "stop" and not reasoning:
@@ -75,6 +104,56 @@ def completion(reply: bytes, model: str) -> Completion:
     )
 
 
+def is_whole(reply: bytes) -> bool:
+    """True of a reply of status 200, unless it reports a failure: then `HostError`."""
+    try:
+        _check_error(mapping(json.loads(reply)))
+    except HostError:
+        raise
+    except (ValueError, RecursionError):
+        pass  # whatever it is, it was taken
+    return True
+
+
+def _check_error(part: Mapping[str, Any]) -> None:
+    """Raise for an error inside a reply, with the status that its code is, if it is one."""
+    if error := part.get("error"):
+        details = mapping(error)
+        status = next((code for name in ("code", "status") if (code := _status(details.get(name)))), 0)
+        raise HostError("an error inside the reply", status, json.dumps(error).encode())
+
+
+def _status(code: object) -> int:
+    """A status of HTTP, as a number or as its digits; 0 for what is none."""
+    number = int(code) if isinstance(code, str) and re.fullmatch("[45][0-9]{2}", code) else code
+    return number if isinstance(number, int) and 400 <= number < 600 else 0
+
+
+def _finish(reason: object, unknown: Callable[[str], None]) -> Literal["stop", "length"]:
+    """Why a message ended. Raises where it has not ended."""
+    text = _text(reason)
+    if not text:
+        return "stop"
+    end = read_end(text)
+    if end == "failed":
+        raise HostError(f"finish_reason {text!r}")
+    if end == "filter":
+        raise Filtered(f"finish_reason {text!r}")
+    if end is None:
+        unknown(text)
+    return "length" if end == "length" else "stop"
+
+
+def read_end(reason: str) -> End | None:
+    """What a finish reason means, by its words; None where none of them is known.
+
+    >>> [read_end(reason) for reason in ("end_turn", "MAX_TOKENS", "network_error", "SAFETY", "sunset")]
+    ['stop', 'length', 'failed', 'filter', None]
+    """
+    words = set(re.findall("[a-z]+", reason.lower()))
+    return next((end for end, known in _ENDS.items() if words & known), None)
+
+
 def mapping(value: object) -> Mapping[str, Any]:
     """The value, or an empty mapping for what is none."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
@@ -82,22 +161,26 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 def _text(value: object) -> str | None:
     """A string as any file can hold it: lone surrogates, which JSON can carry, become question marks. Content that
-    comes in parts is joined, thoughts left out."""
+    comes in parts is joined, as far as they are text and no thoughts."""
     if isinstance(value, list):
-        parts = [part.get("text") for part in _parts(value) if part.get("type") not in _THOUGHTS]
-        value = "".join(part for part in parts if isinstance(part, str))
+        parts = [mapping(part) for part in cast("list[object]", value)]
+        said = [part.get("text") for part in parts if not _is_thought(part)]
+        value = "".join(text for text in said if isinstance(text, str))
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
-def _thoughts(content: object) -> str:
-    """The parts of a content that are thoughts: `{"type": "thinking", "thinking": ...}` (Mistral, in parts again), or
-    `{"type": "reasoning", "text": ...}`."""
-    thoughts = [part for part in _parts(content) if part.get("type") in _THOUGHTS]
-    return "".join(_text(part.get("thinking")) or _text(part.get("text")) or "" for part in thoughts)
+def _reasoning(message: Mapping[str, Any]) -> str:
+    """What the model thought before it spoke, where the host returns that apart: in a field, or in parts."""
+    content = message.get("content")
+    parts = [mapping(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
+    thoughts = (_text(part.get(str(part["type"]))) or _text(part.get("text")) for part in parts if _is_thought(part))
+    apart = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return next((text for text in map(_text, apart) if text), "".join(thought for thought in thoughts if thought))
 
 
-def _parts(content: object) -> list[Mapping[str, Any]]:
-    return [mapping(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
+def _is_thought(part: Mapping[str, Any]) -> bool:
+    kind = part.get("type")
+    return isinstance(kind, str) and bool(re.search("think|reason|thought", kind))
 
 
 def _logprobs(choice: Mapping[str, Any]) -> array[float]:
@@ -116,4 +199,5 @@ def usage(told: Mapping[str, Any]) -> Usage:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
+    """A number of tokens; some hosts write 7.0 for 7."""
+    return int(value) if isinstance(value, int | float) and 0 <= value < 2**53 else 0

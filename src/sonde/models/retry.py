@@ -11,7 +11,7 @@ import asyncio
 import re
 import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from itertools import count
@@ -36,7 +36,7 @@ class Stats:
 
     `calls` reached the backend, and `failures` of them ended in an error; `retries` are attempts beyond the first of
     each call; `hits` were answered by a cache instead. `prompt`, `completion` and `cached` are tokens, as in `Usage`.
-    `warned`: whether a `TroubleWarning` was given.
+    `warned`: whether a `TroubleWarning` was given; `said`: what else was said once.
     """
 
     calls: int = 0
@@ -47,6 +47,13 @@ class Stats:
     completion: int = 0
     cached: int = 0
     warned: bool = False
+    said: set[str] = field(default_factory=set[str])
+
+    def say_once(self, text: str) -> None:
+        """Say something about the endpoint, if it has not been said."""
+        if text not in self.said:
+            self.said.add(text)
+            warnings.warn(text, EndpointWarning, stacklevel=2)
 
     def warn(self, error: Exception) -> None:
         """Say the first attempt that failed while it happens; how often that was is counted."""
@@ -71,6 +78,10 @@ class Stats:
 
 class TroubleWarning(UserWarning):
     """A call to an endpoint failed and may be tried again: said once per model, as soon as it happens."""
+
+
+class EndpointWarning(UserWarning):
+    """Something about an endpoint that bears on what its model says: said once per model."""
 
 
 class Transient(WorldError):

@@ -45,6 +45,7 @@ from .chat import Chat
 from .echo import largest_echo
 from .endpoint import Endpoint, all_of, check_extra
 from .hub import load_tokenizer, locate
+from .keys import Keys
 from .reply import ROOM, largest, mapping
 from .weights import fingerprint
 
@@ -135,7 +136,7 @@ class TokenEndpoint(Endpoint):
     @property
     def root(self) -> str:
         """The server's address, without the `/v1` of its OpenAI protocol."""
-        return self.base_url.rstrip("/").removesuffix("/v1")
+        return self.base_url.removesuffix("/v1")
 
     # --- completions -------------------------------------------------------------------------------------------------
 
@@ -160,7 +161,7 @@ class TokenEndpoint(Endpoint):
         )
 
     async def _sample(self, ids: array[int], sampling: Sampling, adapter: str) -> Sampled:
-        def read(reply: bytes, key: str) -> Sampled:
+        def read(reply: bytes, keys: Keys) -> Sampled:
             return checked(self.read_sampled(parsed(reply), ids))
 
         return await self.ask(
@@ -181,7 +182,7 @@ class TokenEndpoint(Endpoint):
         if not scored.places:
             return []
 
-        def read(reply: bytes, key: str) -> Echoed:
+        def read(reply: bytes, keys: Keys) -> Echoed:
             found = self.read_echo(parsed(reply), scored.ids)
             if not all(math.isfinite(found.logprobs[i]) for i in scored.places):
                 raise ValueError("log-probabilities of the prompt that are no numbers")
@@ -212,7 +213,7 @@ class TokenEndpoint(Endpoint):
     async def command(self, path: str, body: Mapping[str, Any], needs: str) -> Mapping[str, Any]:
         """What the server answers to a command; `needs` is how it is started so that it takes such commands."""
         try:
-            return await self.ask(self.root + path, body, lambda reply, key: parsed(reply, any_text=True), most=_short)
+            return await self.ask(self.root + path, body, lambda reply, keys: parsed(reply, any_text=True), most=_short)
         except UserError as e:
             raise UserError(f"{e}; {needs}") from e
 

@@ -50,7 +50,7 @@ _KEPT = 4096
 """Conversations whose prompt tokens are remembered, the latest ones."""
 
 
-class Refusal(Exception):
+class Refused(Exception):
     """An endpoint refuses a request: what it said, in one `line` and as it is, and the `error` that this is unless the
     conversation is to blame. Never leaves the endpoint."""
 

@@ -14,7 +14,7 @@ at any moment costs at most what had not been flushed. What finds them again is 
 
 from .annotations import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
 from .dataset import BY_KEY, TrajectoryDataset
-from .folder import discard, scoring
+from .folder import discard, discard_unplayed, scoring
 from .index import Entry, Key
 from .log import StoreWarning
 from .run import Run
@@ -32,6 +32,7 @@ __all__ = [
     "TrajectoryDataset",
     "annotation_names",
     "discard",
+    "discard_unplayed",
     "read_annotations",
     "remove_annotations",
     "scoring",

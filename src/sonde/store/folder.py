@@ -5,6 +5,7 @@ config.json                       format, versions, fingerprint and the resolved
 trajectories-00000.jsonl.zst ...  the logs of writer 0, in order; trajectories-3-00000.jsonl.zst ... those of writer 3
 index.sqlite                      derived from the logs (`index.py`)
 annotations-NAME.jsonl.zst        what was computed later
+endpoints-0.json ...              what the endpoints did not take that writer 0 asked (`models.adapting`)
 .lock                             held while a writer comes, or the run is removed
 .lock-0, .lock-3 ...              held by writer 0, 3 ... as long as it writes
 .lock-scoring                     held while the run is evaluated
@@ -18,7 +19,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ DEEP = 5
 """Folders below a place in which runs are looked for."""
 PATIENCE = 10.0
 """Seconds that a writer waits for another one that is just coming."""
-_OURS = re.compile(r"\..*|config\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
+_OURS = re.compile(r"\..*|config\.json|endpoints-\d+\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
 _REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.store.discard`)"
 _FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
 
@@ -122,6 +123,14 @@ def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
             shutil.rmtree(aside)
         except OSError as e:
             raise UserError(f"run: {folder} cannot be removed: {e}") from e
+
+
+def discard_unplayed(folder: Path) -> None:
+    """Remove a run of which nothing was ever recorded; one that holds anything, or to which another process writes,
+    stays."""
+    if not any(log.stat().st_size for log in folder.glob("*.jsonl.zst")):
+        with suppress(UserError, StoreError):
+            discard(folder)
 
 
 def hold(lock: Path, *, wait: float = 0.0) -> FileLock:
