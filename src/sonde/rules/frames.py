@@ -145,11 +145,15 @@ def _peel_answer(text: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """A text without punctuation at its ends; where there is none, without the marks that stand there."""
+    """A text without punctuation at its ends; where there is none, without the marks that stand there, backticks last:
+    a fence may be within."""
     bare = text.strip(_PUNCTUATION)
     if bare != text:
         return bare
-    return text[1:-1] if text[:1] == text[-1:] and text[:1] in _MARKS else text.strip(_AROUND)
+    if text[:1] == text[-1:] and text[:1] in _MARKS:
+        return text[1:-1]
+    bare = text.strip(_AROUND.replace("`", ""))
+    return text.strip(_AROUND) if bare == text else bare
 
 
 def _unwrapped(text: str) -> str | None:
