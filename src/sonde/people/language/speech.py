@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from .acts import pattern
 from .lists import word_set
-from .naming import reported
+from .mentions import reported
 from .words import ascii_lower, base, is_verb, tokens
 
 Mode = Literal["asks", "looks", "tries", "does", "states", "talk", "aside"]
