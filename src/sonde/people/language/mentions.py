@@ -62,7 +62,7 @@ _BUT = re.compile(r"\b(?:any|every)(?:thing|one|body|where) but\b")
 _REPORTED = re.compile(r"\b(?!you |i )[\w']+ (?:says?|said|tells|told|claims?|claimed) ")
 _PLANNED = re.compile(
     r"\bi (?:was (?:about|going) to|almost|nearly|(?:had |have )?(?:first |initially |at first )?thought (?:it|that|of)"
-    r"|would have)\b"
+    r"|used to think|would have)\b"
 )
 """What makes a name one that is no longer meant."""
 _FRAME = word_set("name_frame")

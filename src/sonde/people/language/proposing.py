@@ -34,6 +34,7 @@ from .mentions import (
 MOST_QUESTIONS = 2
 """A message that asks more lists what might be, and proposes nothing."""
 _PAST = word_set("name_past")
+_ASKING = word_set("name_asking")
 _DESCRIBING = word_set("name_describing")
 """What begins a description behind a name."""
 _DETERMINERS = frozenset(("the", "this", "that", "your", "my", "our"))
@@ -116,10 +117,12 @@ def _subject(words: Sequence[str], at: int, kinds: Sequence[tuple[str, ...]]) ->
         return at + 1 + n if n else 0
     if words[at] not in _DETERMINERS:
         return 0
-    start = at + 1
-    while start < len(words) and words[start] in word_set("head_adjectives"):
+    start, end = at + 1, 0
+    while not end and start < len(words):
+        end = max((start + len(kind) for kind in kinds if tuple(words[start : start + len(kind)]) == kind), default=0)
+        if words[start] not in word_set("head_adjectives"):
+            break
         start += 1
-    end = max((start + len(kind) for kind in kinds if tuple(words[start : start + len(kind)]) == kind), default=0)
     if not end:
         return 0
     skip = end + (words[end : end + 1] in (["that"], ["which"], ["who"]))
@@ -175,10 +178,9 @@ def _is_proposal(pieces: Sequence[_Piece], negated: bool) -> bool:
     plain = all(map(_says_nothing, others))
     for piece in naming:
         bare = set(piece.words) == {NAME}
-        past = not _WAS.isdisjoint(piece.words)
         if bare and not plain and not _is_announced(piece, pieces):
             return False
-        if (past and not plain) or not _names_answer(piece.words, negated):
+        if not _names_answer(piece.words, negated):
             return False
     return all(map(_leads_up, others))
 
@@ -216,9 +218,16 @@ def _names_answer(words: Sequence[str], negated: bool) -> bool:
     words = [w for w in affirm(words) if w != "why"] if negated else words
     at, end = words.index(NAME), len(words) - list(reversed(words)).index(NAME)
     lead, tail = _main_clause(words[:at]), words[end:]
-    if "not" in lead or lead[:1] and lead[0] in _PAST or _is_about_else(lead):
+    if "not" in lead or _is_question_about(lead) or _is_about_else(lead):
         return False
-    return is_frame(lead) and is_frame(tail) and not _is_placed(tail)
+    if tail and (lead[-1:] == ["have"] or tail[0] in word_set("prepositional")) and tail[:1] != ["or"]:
+        return tail[:2] in (["in", "mind"], ["in", "question"], ["to", "me"], ["for", "me"])
+    return is_frame(lead) and is_frame(tail) and lead[-1:] != ["have"]
+
+
+def _is_question_about(lead: Sequence[str]) -> bool:
+    """As in "what is", "did it", "has it"."""
+    return lead[:1] and (lead[0] in _PAST or (lead[0] in _ASKING and lead[1:2] != ["i"]))
 
 
 def _main_clause(lead: Sequence[str]) -> Sequence[str]:
@@ -235,7 +244,8 @@ def _is_about_else(lead: Sequence[str]) -> bool:
     held, last = frozenset(lead), [w for w in lead if w != "the"][-2:]
     own = not _ASKER.isdisjoint(held) and _THING.isdisjoint(held)
     return (
-        (own and not held.isdisjoint(_LIVING | _WAS))
+        not held.isdisjoint(_WAS)
+        or (own and (not held.isdisjoint(_LIVING) or lead[-1] == "am"))
         or any(a in ("my", "our") and b in _PLACES for a, b in pairwise(lead))
         or last[-1:] and last[-1] in _KNOWN
         or (last[-1:] in (["to"], ["in"]) and last[0] in _GONE)
@@ -243,8 +253,3 @@ def _is_about_else(lead: Sequence[str]) -> bool:
         or "there" in held
         or ("capital" in held and held.isdisjoint(("it", "you")))
     )
-
-
-def _is_placed(tail: Sequence[str]) -> bool:
-    """Whether it is said where that lies which is named."""
-    return tail[:1] and tail[0] in ("in", "at", "from", "of", "on", "near") and tail[1:2] not in (["mind"], ["question"])

@@ -85,6 +85,18 @@ def topics_named(name: str) -> int:
     return knowledge().lookup.get(name_key(name), 0)
 
 
+@cache
+def first_words() -> frozenset[str]:
+    """What the names of topics begin with, as one says them."""
+    return frozenset(name.split()[0] for name in knowledge().lookup if name) | {"a", "an", "the"}
+
+
+@cache
+def longest_name() -> int:
+    """Words of the longest name of a topic, an article before it included."""
+    return max(len(name.split()) for name in knowledge().lookup) + 1
+
+
 @lru_cache(maxsize=1 << 13)
 def guess_for(guess: int, vague: frozenset[str]) -> Claim:
     """The claim that it is one of these topics."""

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
 from sonde.people.language.clauses import Subject
+from sonde.people.language.mentions import Names, tokens
+from sonde.people.language.proposing import fold_subject, proposals
 from sonde.people.language.words import Words, key
 from sonde.people.meaning.claims import Claim, negated, strong
 from sonde.people.meaning.grammar import Grammar
@@ -19,7 +21,7 @@ from sonde.people.meaning.room import Reading, Room, content
 
 from ..words import LENGTHS, allowed
 from .knowledge import blocks, knowledge, text
-from .names import Namer
+from .names import Namer, first_words, guess_for, longest_name, topics_named
 from .regions import native, region, took_part, within
 from .world import SLOTS, Topics
 
@@ -140,9 +142,53 @@ _ALWAYS = 15
 
 @lru_cache(maxsize=1 << 14)
 def _read(said: str) -> Reading:
-    found = room().read(said)
+    found = _understood(said)
     which = found.claim is not None and " or " in said.lower() and _asks_which(found.claim)
     return Reading("open") if which else found
+
+
+def _understood(said: str) -> Reading:
+    """The reading of a message. What is called by the kind that the opening names ("the illness or remedy") is "it"; a
+    guess that no sentence of the room has is known by the name in it."""
+    folded = " ".join(fold_subject(words := tokens(said), kinds()))
+    plain = room().read(said)
+    if folded != " ".join(words):
+        found = room().read(folded)
+        if found.claim is not None and (found.claim.goal or plain.claim is None):
+            return found
+    if plain.claim is not None and (plain.claim.goal or not plain.claim.unread):
+        return plain
+    return _proposed(said) or plain
+
+
+def _proposed(said: str) -> Reading | None:
+    """The one guess, or the guesses, that a message makes by name."""
+    found = list(dict.fromkeys(proposals(said, names())))
+    if not found:
+        return None
+    if len(found) > 1:
+        return Reading("asks", Claim("several guesses", 0, 0, 0, len(found), unread=True))
+    return Reading("asks", guess_for(found[0], word_sets()["vague"]))
+
+
+@cache
+def kinds() -> tuple[tuple[str, ...], ...]:
+    """What the openings call the hidden thing, as words: the categories, and what each joins by "or"."""
+    whole = [category.partition(" ")[2] for category in sorted(set(knowledge().category))]
+    parts = [part for text in whole for part in text.split(" or ")]
+    return tuple(dict.fromkeys(tuple(tokens(text)) for text in (*whole, *parts, *_OTHER_KINDS)))
+
+
+_OTHER_KINDS = ("common English noun", "English noun", "noun", "well-known thing", "thing")
+"""What the openings that name no category speak of."""
+_BEFORE_NO_GUESS = frozenset(("in", "on", "at", "from", "for", "by", "with", "to", "of"))
+
+
+@cache
+def names() -> Names:
+    """The names of all topics, as messages are searched for them."""
+    begins = first_words().__contains__
+    return Names(topics_named, longest_name(), begins=begins, aside=lambda before, _: before in _BEFORE_NO_GUESS, kinds=kinds())
 
 
 _MEASURED = re.compile(r"\.\.|^[<>] ")
@@ -181,4 +227,4 @@ def repeats(said: str, heard: Iterable[str]) -> bool:
     return bool(mine) and any(sense(other) == mine for other in heard)
 
 
-__all__ = ["Reading", "declared", "lexicon", "read", "repeats", "sense"]
+__all__ = ["Reading", "declared", "kinds", "lexicon", "names", "read", "repeats", "sense"]
