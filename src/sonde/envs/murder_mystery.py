@@ -16,8 +16,8 @@ whoever sits there. ΔBelief-RL only tests on this game: the tasks of its preset
 goes on, an accusation is a question too: whoever was accused for nothing did not do it, and the filter knows.
 
 The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a scenario from
-elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and without a
-seated judge nobody decides (`judged` is None): it is won if the narrator says that the goal is reached.
+elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge has
+to be seated (`judge="seat"`), because no rule can tell what solves it.
 
 `turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what `rules/dialogue.py`
 adds.
@@ -259,15 +259,7 @@ class MurderMystery(Dialogue):
 
     def _claimed(self, state: Talk, claimed: bool) -> Step:
         """An accusation claims that the case is solved, whatever the narrator says."""
-        if _world(state).truth is None and self.judge == "rules":
-            return self._undecided(state, claimed)
         return super()._claimed(state, True)
-
-    def _undecided(self, state: Talk, claimed: bool) -> Step:
-        """The end of a game that no rule can judge."""
-        over = self._over(state._replace(claimed=True), claimed)
-        end = Outcome("win" if claimed else "loss", float(claimed), claimed=True, judged=None)
-        return over._replace(outcome=end)
 
 
 # --- cases -----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Tasks are a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
 drawn for it. The test split has causes that the training split never has; the prior covers all causes of a product. A
 scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
-beliefs; without a seated judge nobody decides about it: a claimed goal ends the game with `judged` None.
+beliefs; no rule can tell what solves it, so that a judge has to be seated (`judge="seat"`).
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Service(Dialogue):
         return query.kind in ("fix", "cause") and query.target == case_of(state).cause
 
     def verdict(self, state: Talk) -> Verdict:
-        """No rule decides about a foreign scenario: the customer's word stands, and nobody judges it."""
+        """No rule decides about a foreign scenario: its judge does."""
         return super().verdict(state) if case_of(state).product else "unclear"
 
     def understood(self, state: Talk) -> Verdict | None:
@@ -203,11 +203,11 @@ class Service(Dialogue):
         secret = f"{cause.what}; {cause.fix_what}"
         return say.format(said=state.said, scenario=f"{product.product}: {product.symptom}", secret=secret)
 
-    def _over(self, state: Talk, judged: bool | None) -> Step:
+    def _over(self, state: Talk, valid: bool) -> Step:
         """The customer tells what came of it."""
-        step = super()._over(state, judged)
+        step = super()._over(state, valid)
         case = case_of(state)
-        if not (judged and self.solves(state)):
+        if not (valid and self.solves(state)):
             return step
         done = products()[case.product].causes[case.cause].done
         tried = self.query(state).kind == "fix"

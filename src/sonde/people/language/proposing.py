@@ -46,7 +46,6 @@ _THING = frozenset(("it", "this", "that", "you", "your"))
 _KNOWN = frozenset(("know", "visit", "like", "love"))
 _GONE = frozenset(("go", "goes", "going", "been", "went", "gone"))
 _LIVING = frozenset(("live", "lived", "living", "located", "born", "from", "in"))
-_PLACES = frozenset(("home", "hometown", "city", "town", "place", "country"))
 _WAS = frozenset(("was", "were", "had"))
 
 
@@ -246,7 +245,6 @@ def _is_about_else(lead: Sequence[str]) -> bool:
     return (
         not held.isdisjoint(_WAS)
         or (own and (not held.isdisjoint(_LIVING) or lead[-1] == "am"))
-        or any(a in ("my", "our") and b in _PLACES for a, b in pairwise(lead))
         or last[-1:] and last[-1] in _KNOWN
         or (last[-1:] in (["to"], ["in"]) and last[0] in _GONE)
         or any(a in ("have", "has") and b in ("been", "you") for a, b in pairwise(lead))

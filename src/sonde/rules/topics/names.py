@@ -86,9 +86,13 @@ def topics_named(name: str) -> int:
 
 
 @cache
-def first_words() -> frozenset[str]:
-    """What the names of topics begin with, as one says them."""
+def _first_words() -> frozenset[str]:
     return frozenset(name.split()[0] for name in knowledge().lookup if name) | {"a", "an", "the"}
+
+
+def begins_name(word: str) -> bool:
+    """Whether names of topics begin with this word, as it is said."""
+    return word.removesuffix("'s") in _first_words() or name_key(word) in _first_words()
 
 
 @cache

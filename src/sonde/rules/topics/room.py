@@ -21,7 +21,7 @@ from sonde.people.meaning.room import Reading, Room, content
 
 from ..words import LENGTHS, allowed
 from .knowledge import blocks, knowledge, text
-from .names import Namer, first_words, guess_for, longest_name, topics_named
+from .names import Namer, begins_name, guess_for, longest_name, topics_named
 from .regions import native, region, took_part, within
 from .world import SLOTS, Topics
 
@@ -187,8 +187,7 @@ _BEFORE_NO_GUESS = frozenset(("in", "on", "at", "from", "for", "by", "with", "to
 @cache
 def names() -> Names:
     """The names of all topics, as messages are searched for them."""
-    begins = first_words().__contains__
-    return Names(topics_named, longest_name(), begins=begins, aside=lambda before, _: before in _BEFORE_NO_GUESS, kinds=kinds())
+    return Names(topics_named, longest_name(), begins=begins_name, aside=lambda before, _: before in _BEFORE_NO_GUESS, kinds=kinds())
 
 
 _MEASURED = re.compile(r"\.\.|^[<>] ")
