@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
+from sonde.core import AGENT, Frozen, Rng, Spec, Step, Task, TaskList, invalid
 from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
 
@@ -46,6 +46,7 @@ from ..rules.mystery.replies import evidence, revealed, sentence, sentences
 from ..rules.mystery.telling import briefing, clues, ending, lies
 from ..rules.mystery.units import Reading
 from ..rules.prompts import pieces
+from ..rules.quoting import quote
 
 _NAME = "murder_mystery"
 _SOURCES = {"paprika": "PAPRIKA, appendices B.4.4 and D", "delta_belief": "ΔBelief-RL, appendices B.2.3 and C.4"}
@@ -255,7 +256,7 @@ class MurderMystery(Dialogue):
         world = _world(state)
         secret = world.solution if world.truth is None else _culprit(world)
         told = world.scenario if world.truth is None else briefing(_frame(world))
-        return self.say_pieces["judge"].format(said=state.said, secret=secret, scenario=told)
+        return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret, scenario=told)
 
     def _claimed(self, state: Talk, claimed: bool) -> Step:
         """An accusation claims that the case is solved, whatever the narrator says."""

@@ -39,6 +39,7 @@ from sonde.people.language.naming import Names, Verdict, lookup, name_key, only_
 from .answer import read_answer
 from .checks import CHECKS, Candidates, gives_away, mentions
 from .prompts import pieces
+from .quoting import quote
 
 USER, JUDGE = "user", "judge"
 GOAL = "Goal reached"
@@ -326,7 +327,8 @@ class Dialogue(Env[Talk]):
 
     def to_judge(self, state: Talk) -> str:
         """What the judge is told."""
-        return self.say_pieces["judge"].format(said=state.said, secret=self.hypothesis(state))
+        secret = str(self.hypothesis(state))
+        return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret)
 
     def _judged(self, state: Talk, text: str) -> Step:
         found = verdict(text)

@@ -23,6 +23,7 @@ from sonde.people.service.reading import UNKNOWN, Query, read
 from .causes import CaseFilter
 from .checks import Candidates, mentions
 from .dialogue import USER, Dialogue, Talk, spoken
+from .quoting import quote
 
 SIZES = {"train": 628, "test": 200}
 """Tasks of PAPRIKA's customer service, which the environments of this kind have."""
@@ -197,11 +198,12 @@ class Service(Dialogue):
     def to_judge(self, state: Talk) -> str:
         case, say = case_of(state), self.say_pieces["judge"]
         if not case.product:
-            return say.format(said=state.said, scenario=case.scenario, secret=case.solution)
+            return say.format(said=quote(state.said, case.solution), scenario=case.scenario, secret=case.solution)
         product = products()[case.product]
         cause = product.causes[case.cause]
         secret = f"{cause.what}; {cause.fix_what}"
-        return say.format(said=state.said, scenario=f"{product.product}: {product.symptom}", secret=secret)
+        scenario = f"{product.product}: {product.symptom}"
+        return say.format(said=quote(state.said, secret), scenario=scenario, secret=secret)
 
     def _over(self, state: Talk, valid: bool) -> Step:
         """The customer tells what came of it."""
