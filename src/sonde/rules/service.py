@@ -172,7 +172,7 @@ class Service(Dialogue):
         return None if query.kind in ("unknown", "unclear", "several") else "nothing"
 
     def names(self, state: Talk) -> Names:
-        """Causes and fixes by their cues."""
+        """Causes by what they are called."""
         case = case_of(state)
         known = _named(case.product)
         return Names(lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
@@ -308,12 +308,11 @@ def _secrets(name: str, cause: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def _named(name: str) -> Mapping[str, int]:
-    """Names of causes and fixes -> the causes they mean, as a mask."""
+    """Names of causes -> the causes they mean, as a mask. What is to be done is no name: it is read as advice."""
     found: dict[str, int] = {}
     for i, cause in enumerate(products()[name].causes):
-        for text in (cause.what, cause.fix_what, *_cues(cause)):
-            key = name_key(text)
-            found[key] = found.get(key, 0) | 1 << i
+        key = name_key(cause.what)
+        found[key] = found.get(key, 0) | 1 << i
     return found
 
 
