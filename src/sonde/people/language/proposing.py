@@ -30,6 +30,7 @@ from .mentions import (
     supposes,
     tokens,
 )
+from .words import base
 
 MOST_QUESTIONS = 2
 """A message that asks more lists what might be, and proposes nothing."""
@@ -205,7 +206,7 @@ def _leads_up(piece: _Piece) -> bool:
     return (
         _says_nothing(piece)
         or first in word_set("preambles")
-        or first.endswith("ing")
+        or (first.endswith("ing") and base(first) != first)
         or not _SELF.isdisjoint(piece.words)
         or "" in piece.words
         or first in ("not", "by", "so")

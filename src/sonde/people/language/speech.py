@@ -100,12 +100,12 @@ def speech(said: str) -> tuple[Said, ...]:
         asks, leads = sentence.rstrip(" \"')").endswith("?"), sentence.rstrip().endswith(":")
         for clause in _TURN.split(" ".join(tokens(sentence))):
             part = _said(clause.strip(" ,"), asks)
-            found.append(part._replace(mode="aside", framed=False) if against else part)
+            found.append(_drop(part) if against else part)
         if leads:
             against = against or _speaks_against(found[-1])
             found[-1] = found[-1]._replace(mode="talk") if _is_label(found[-1]) else found[-1]
     last = max((i for i, part in enumerate(found) if takes_back(part.clause)), default=0)
-    found = [p._replace(mode="aside", framed=False) if i <= last > 0 else p for i, p in enumerate(found)]
+    found = [_drop(p) if i <= last > 0 else p for i, p in enumerate(found)]
     states = [part for part in found if part.mode == "states"]
     denied = {part for part in states if not _DENIED.isdisjoint(part.words)}
     # What is not so beside what is: that is set aside.
@@ -113,19 +113,31 @@ def speech(said: str) -> tuple[Said, ...]:
 
 
 def _speaks_against(part: Said) -> bool:
-    """Whether what stands before a colon denies, supposes, hands on, or asks about what follows it."""
+    """Whether what stands before a colon denies, supposes, or hands on what follows it: "avoid this:"."""
     held = part.clause.split()
-    return (
-        part.mode == "aside"
-        or not (word_set("name_denying") | word_set("name_supposing") | word_set("speech_against")).isdisjoint(held)
-        or _of_others(part.clause)
-        or _TOLD.search(part.clause) is not None
-    )
+    if part.mode == "talk" or not held:
+        return False
+    denies = word_set("name_denying") | word_set("speech_against")
+    forward = held[-1] in _FORWARD or is_verb(base(held[-1])) or held[-1] in word_set("name_denying")
+    return (forward and not denies.isdisjoint(held)) or _of_others(part.clause) or bool(_SUPPOSES.search(part.clause))
+
+
+_SUPPOSES = re.compile(r"\b(?:if|unless|suppose|supposing|imagine)\b(?! (?:so|possible|i may|you ask)\b)")
+
+
+_FORWARD = frozenset(("this", "these", "that", "following", "advice", "things"))
+"""What refers to that which follows."""
 
 
 def _is_label(part: Said) -> bool:
     """Whether what stands before a colon only announces what follows, as in "my diagnosis:"."""
-    return len(part.clause.split()) <= 3 and word_set("aux").isdisjoint(part.clause.split())
+    held = part.clause.split()
+    return part.mode == "states" and len(held) <= 3 and word_set("aux").isdisjoint(held)
+
+
+def _drop(part: Said) -> Said:
+    """A proposal as one that does not count; questions stand."""
+    return part._replace(mode="aside", framed=False) if part.mode in ("does", "states", "aside") else part
 
 
 def takes_back(clause: str) -> bool:
@@ -177,7 +189,8 @@ def _led(text: str) -> str:
 def _after_preamble(text: str) -> str:
     """What is stated or proposed behind "based on what you told me, ..."; conditions are no preambles."""
     first = text.partition(" ")[0]
-    if not (first in word_set("preambles") or first.endswith("ing")) or first in _SUPPOSED:
+    led = first in word_set("preambles") or (first.endswith("ing") and base(first) != first)
+    if not led or first in _SUPPOSED:
         return text
     before, comma, rest = text.partition(" , ")
     if not comma or _of_others(before):
@@ -187,13 +200,16 @@ def _after_preamble(text: str) -> str:
 
 
 def _set_aside(bare: str) -> bool:
-    """Whether a sentence denies, warns of, supposes, or hands on what others say, have or did."""
+    """Whether a sentence denies, supposes, or hands on what others say or have."""
     if pattern("speech_aside", r"^{0}").match(bare):
         return not _wonders(bare)
-    return bool(_CONDITION.match(bare) or _NO_CASE.match(bare) or _warns().search(bare)) or _of_others(bare)
+    first, second = (*bare.split(" ", 2), "", "")[:2]
+    return first in _SOME and second in word_set("speech_others")
 
 
-_CONDITION = re.compile(r"(?:if|unless|in case|once)\b(?! (?:so|possible|i may|you (?:can|could|like|want|do not mind))\b)[^,]* , ")
+_CONDITION = re.compile(
+    r"(?:if|unless|in case)\b(?! (?:so|possible|i|you (?:ask|tell|give|show|send|can|could|like|want|do not mind))\b)[^,]* , "
+)
 _NO_CASE = re.compile(r"(?:under|by|on|in|at) no \w+ ")
 
 
@@ -221,6 +237,14 @@ def _of_others(bare: str) -> bool:
 def _wonders(bare: str) -> bool:
     """Whether it only says that somebody does not know: "I do not know whether ..."."""
     return bool(re.match(r"(?:i|we) (?:do|can|could) not (?:know|see|tell|remember) (?:if|whether|what|how)\b", bare))
+
+
+def _others_found(bare: str) -> bool:
+    """As in "a customer found that ..."."""
+    words, others = bare.split(), word_set("speech_others")
+    return any(
+        a in _SOME and b in others and c == "that" for a, b, c in zip(words, words[1:], words[3:], strict=False)
+    )
 
 
 _SOME = frozenset(("a", "another", "my", "some", "many", "most", "one", "other", "our", "the"))
@@ -271,7 +295,7 @@ def _uninverted(bare: str) -> str:
     return f"it is that {bare[found.end() :]}" if found else bare
 
 
-_IS_IT_THAT = re.compile(r"(?:is|was) (?:it|this|that) (?:\w+ ){0,2}that (?=\w)")
+_IS_IT_THAT = re.compile(r"(?:is|was) (?:it|this|that) (?:perhaps |maybe |just |\w+ly )*that (?=\w)")
 _CLEFT = r"(?!else\b|about\b)(?:(?!\bnot\b)[^,]){1,60}?"
 _WHAT_IS = re.compile(rf"(?:what|the|my|our) {_CLEFT} (?:is|(?:must|may|might|could) be) (?:\w+ )?that (?!of\b)(?=\w)")
 _WHAT_IS_TO = re.compile(rf"what {_CLEFT} (?:is|would be) to (?=\w)")
@@ -294,13 +318,16 @@ def _commands(bare: str, asks: bool) -> bool:
 
 
 def _unsaid(mode: Mode, rest: str, bare: str) -> bool:
-    """Whether a proposal is denied or put off, or what is stated is in order or hearsay."""
+    """Whether a proposal is denied, warned of, conditional or put off, or what is stated is in order or hearsay."""
+    if _others_found(bare) or _CONDITION.match(bare) or _NO_CASE.match(bare) or _warns().search(bare):
+        return True
     if mode == "does":
         return bool(_LATER.search(rest) or _UNDONE.search(rest) or _TOLD.search(rest))
     return (
         bool(_DONE.search(bare))
         or bool(_FINE.search(rest) and _DENIED.isdisjoint(rest.split()))
         or _others_say(rest)
+        or _of_others(bare)
         or _denies(rest)
     )
 
