@@ -21,7 +21,8 @@ class Names(NamedTuple):
     mask of the hidden one, `beside` of those that may be named beside it (what it is a kind of). `begins` tells with
     which words names may begin, `aside` by the word before a name where it names no candidate ("in Singapore").
     `kinds` are what the opening calls the hidden thing ("illness or remedy"), each as its words; `epithets` may stand
-    between "the" and a name ("the beautiful Rome")."""
+    between "the" and a name ("the beautiful Rome"). `common`: names are common nouns, so that a clause behind one says which of
+    them is meant."""
 
     find: Callable[[str], int]
     longest: int
@@ -31,6 +32,7 @@ class Names(NamedTuple):
     aside: Callable[[str, str], bool] = lambda before, name: False
     kinds: Sequence[tuple[str, ...]] = ()
     epithets: frozenset[str] = frozenset()
+    common: bool = False
 
 
 class Mention(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from .clauses import BE
 from .lists import indexed, started, word_list, word_set
 from .mentions import (
     BREAKS,
@@ -47,6 +48,8 @@ _THING = frozenset(("it", "this", "that", "you", "your"))
 _KNOWN = frozenset(("know", "visit", "like", "love"))
 _GONE = frozenset(("go", "goes", "going", "been", "went", "gone"))
 _LIVING = frozenset(("live", "lived", "living", "located", "born", "from", "in"))
+_MEANS = frozenset(("think", "talk", "guess", "sure", "certain", "city", "name"))
+_IS = frozenset(("is", "are", "it", "be", "must", "has"))
 _WAS = frozenset(("was", "were", "had"))
 
 
@@ -143,16 +146,16 @@ def _proposed(words: Sequence[str], names: Names, negated: bool) -> list[int]:
     before = marks[first.start - 1] if first.start else ""
     if "capital" in marks[first.end : first.end + 2] or names.aside(before, join(words[first.start : first.end])):
         return []
-    end = _described(marks, first.end)
+    end = _described(marks, first.end, names.common)
     meant = [m for m in meant if m.start < end]
     kept = {i for m in meant for i in range(m.start, m.end)}
     pieces = list(_pieces([w if w != NAME or i in kept else "" for i, w in enumerate(marks[:end])]))
-    return [m.who for m in meant] if _is_proposal(pieces, negated) else []
+    return [m.who for m in meant] if _is_proposal(pieces, negated, names.common) else []
 
 
-def _described(words: Sequence[str], at: int) -> int:
-    """Where a description begins that stands behind a name."""
-    starts = (i for i in range(at, len(words)) if words[i] in _DESCRIBING)
+def _described(words: Sequence[str], at: int, common: bool) -> int:
+    """Where a description begins that stands behind a name; of common nouns only what a comma parts from them."""
+    starts = (i for i in range(at, len(words)) if words[i] in _DESCRIBING and (words[i - 1] == "," or not common))
     return next((i for i in starts if words[i - 1] != NAME or words[i] not in ("as", "that")), len(words))
 
 
@@ -171,18 +174,22 @@ def _pieces(words: Sequence[str]) -> Iterator[_Piece]:
     return
 
 
-def _is_proposal(pieces: Sequence[_Piece], negated: bool) -> bool:
+def _is_proposal(pieces: Sequence[_Piece], negated: bool, common: bool) -> bool:
     """Whether every part that names a candidate says that it is the answer, and no other part speaks against it."""
     naming = [p for p in pieces if NAME in p.words]
     others = [p for p in pieces if NAME not in p.words]
     plain = all(map(_says_nothing, others))
     for piece in naming:
-        bare = set(piece.words) == {NAME}
-        if bare and not plain and not _is_announced(piece, pieces):
+        if _is_bare(piece) and not plain and not _is_announced(piece, pieces):
             return False
-        if not _names_answer(piece.words, negated):
+        if not _names_answer(piece.words, negated) or (common and piece.words[0] in word_set("prepositional")):
             return False
     return all(map(_leads_up, others))
+
+
+def _is_bare(piece: _Piece) -> bool:
+    """Whether a part is a name, and no statement about it."""
+    return piece.words[0] == NAME and _IS.isdisjoint(piece.words)
 
 
 def _says_nothing(piece: _Piece) -> bool:
@@ -201,14 +208,13 @@ def _is_announced(piece: _Piece, pieces: Sequence[_Piece]) -> bool:
 def _leads_up(piece: _Piece) -> bool:
     """Whether a part without a name may stand beside a guess."""
     first = piece.words[0]
-    if first in CHOICE:
-        return False
+    if first in CHOICE or "" in piece.words:
+        return first not in CHOICE - {"and"} and _says_nothing(piece)
     return (
         _says_nothing(piece)
         or first in word_set("preambles")
         or (first.endswith("ing") and base(first) != first)
         or not _SELF.isdisjoint(piece.words)
-        or "" in piece.words
         or first in ("not", "by", "so")
     )
 
@@ -218,7 +224,8 @@ def _names_answer(words: Sequence[str], negated: bool) -> bool:
     words = [w for w in affirm(words) if w != "why"] if negated else words
     at, end = words.index(NAME), len(words) - list(reversed(words)).index(NAME)
     lead, tail = _main_clause(words[:at]), words[end:]
-    if "not" in lead or _is_question_about(lead) or _is_about_else(lead):
+    among = frozenset(words[at:end]) & word_set("prepositional") - CHOICE
+    if "not" in lead or among or _is_question_about(lead) or _is_about_else(lead):
         return False
     if tail and (lead[-1:] == ["have"] or tail[0] in word_set("prepositional")) and tail[:1] != ["or"]:
         return tail[:2] in (["in", "mind"], ["in", "question"], ["to", "me"], ["for", "me"])
@@ -226,8 +233,11 @@ def _names_answer(words: Sequence[str], negated: bool) -> bool:
 
 
 def _is_question_about(lead: Sequence[str]) -> bool:
-    """As in "what is", "did it", "has it"."""
-    return lead[:1] and (lead[0] in _PAST or (lead[0] in _ASKING and lead[1:2] != ["i"]))
+    """As in "what is", "did it", "can it", or, behind a comma, "as in"."""
+    if not lead:
+        return False
+    does = lead[0] in word_set("aux") - BE and len(lead) == 2 and lead[1] in _THING
+    return does or lead[0] in _PAST or lead[0] == "as" or (lead[0] in _ASKING and lead[1:2] != ["i"])
 
 
 def _main_clause(lead: Sequence[str]) -> Sequence[str]:
@@ -248,6 +258,7 @@ def _is_about_else(lead: Sequence[str]) -> bool:
         or (own and (not held.isdisjoint(_LIVING) or lead[-1] == "am"))
         or last[-1:] and last[-1] in _KNOWN
         or (last[-1:] in (["to"], ["in"]) and last[0] in _GONE)
+        or (last[-1:] in (["of"], ["about"]) and "it" in held and base(last[0]) not in _MEANS)
         or any(a in ("have", "has") and b in ("been", "you") for a, b in pairwise(lead))
         or "there" in held
         or ("capital" in held and held.isdisjoint(("it", "you")))

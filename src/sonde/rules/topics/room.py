@@ -156,19 +156,15 @@ def _understood(said: str) -> Reading:
         found = room().read(folded)
         if found.claim is not None and (found.claim.goal or plain.claim is None):
             return found
-    if plain.claim is not None and (plain.claim.goal or not plain.claim.unread):
+    if plain.kind != "unclear":
         return plain
     return _proposed(said) or plain
 
 
 def _proposed(said: str) -> Reading | None:
-    """The one guess, or the guesses, that a message makes by name."""
-    found = list(dict.fromkeys(proposals(said, names())))
-    if not found:
-        return None
-    if len(found) > 1:
-        return Reading("asks", Claim("several guesses", 0, 0, 0, len(found), unread=True))
-    return Reading("asks", guess_for(found[0], word_sets()["vague"]))
+    """The guess that a message makes by name; several are none."""
+    found = set(proposals(said, names()))
+    return Reading("asks", guess_for(found.pop(), word_sets()["vague"])) if len(found) == 1 else None
 
 
 @cache
@@ -181,13 +177,18 @@ def kinds() -> tuple[tuple[str, ...], ...]:
 
 _OTHER_KINDS = ("common English noun", "English noun", "noun", "well-known thing", "thing")
 """What the openings that name no category speak of."""
-_BEFORE_NO_GUESS = frozenset(("in", "on", "at", "from", "for", "by", "with", "to", "of"))
+_BEFORE_NO_GUESS = frozenset(("in", "on", "at", "from", "for", "by", "with", "to", "as", "into"))
+"""Words before what is no guess: "is it for a shark" does not ask whether it is one."""
 
 
 @cache
 def names() -> Names:
     """The names of all topics, as messages are searched for them."""
-    return Names(topics_named, longest_name(), begins=begins_name, aside=lambda before, _: before in _BEFORE_NO_GUESS, kinds=kinds())
+    return Names(topics_named, longest_name(), begins=begins_name, aside=_stands_beside, kinds=kinds(), common=True)
+
+
+def _stands_beside(before: str, name: str) -> bool:
+    return before in _BEFORE_NO_GUESS
 
 
 _MEASURED = re.compile(r"\.\.|^[<>] ")
