@@ -31,6 +31,7 @@ from .mentions import (
     supposes,
     tokens,
 )
+from .preambles import opens_preamble
 from .words import base
 
 MOST_QUESTIONS = 2
@@ -212,8 +213,7 @@ def _leads_up(piece: _Piece) -> bool:
         return first not in CHOICE - {"and"} and _says_nothing(piece)
     return (
         _says_nothing(piece)
-        or first in word_set("preambles")
-        or (first.endswith("ing") and base(first) != first)
+        or opens_preamble(first)
         or not _SELF.isdisjoint(piece.words)
         or first in ("not", "by", "so")
     )

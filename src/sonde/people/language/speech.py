@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from .acts import pattern
 from .lists import word_set
 from .mentions import reported
+from .preambles import opens_preamble
 from .words import ascii_lower, base, is_verb, tokens
 
 Mode = Literal["asks", "looks", "tries", "does", "states", "talk", "aside"]
@@ -188,9 +189,7 @@ def _led(text: str) -> str:
 
 def _after_preamble(text: str) -> str:
     """What is stated or proposed behind "based on what you told me, ..."; conditions are no preambles."""
-    first = text.partition(" ")[0]
-    led = first in word_set("preambles") or (first.endswith("ing") and base(first) != first)
-    if not led or first in _SUPPOSED:
+    if not opens_preamble(text.partition(" ")[0]):
         return text
     before, comma, rest = text.partition(" , ")
     if not comma or _of_others(before):
@@ -250,7 +249,6 @@ def _others_found(bare: str) -> bool:
 _SOME = frozenset(("a", "another", "my", "some", "many", "most", "one", "other", "our", "the"))
 _OTHER = frozenset(("last", "previous", "other", "earlier", "former"))
 _TIMES = frozenset(("case", "call", "time", "game"))
-_SUPPOSED = word_set("name_supposing") | {"assuming", "supposing", "imagining"}
 _FRAMES: tuple[tuple[str, Mode], ...] = (
     ("speech_ask", "asks"),
     ("speech_look", "looks"),
