@@ -163,12 +163,14 @@ class Service(Dialogue):
 
     def verdict(self, state: Talk) -> Verdict:
         """No rule decides about a foreign scenario: its judge does."""
-        return super().verdict(state) if case_of(state).product else "unclear"
+        if not case_of(state).product:
+            return "unclear"
+        if self.query(state).kind in ("fix", "cause"):
+            return "right" if self.solves(state) else "wrong"
+        return super().verdict(state)
 
     def understood(self, state: Talk) -> Verdict | None:
         query = self.query(state)
-        if query.kind in ("fix", "cause"):
-            return "wrong"
         return None if query.kind in ("unknown", "unclear", "several") else "nothing"
 
     def names(self, state: Talk) -> Names:
