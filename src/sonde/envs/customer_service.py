@@ -58,7 +58,7 @@ class CustomerService(Service):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="3",
+            version="4",
             summary="find out what ails a customer's product, and suggest what helps",
             preset=self.preset,
             max_turns=self.turns,

@@ -94,7 +94,7 @@ class MurderMystery(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="4",
+            version="5",
             summary="question people and examine things until you can say who did it",
             preset=self.preset,
             max_turns=self.turns,

@@ -75,7 +75,7 @@ class UserPersonalization(Env[State]):
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Spec(
             name=_NAME,
-            version="3",
+            version="4",
             summary="ask a person a few questions, then answer their request the way they would like it",
             preset=self.preset,
             max_turns=self.max_turns,
