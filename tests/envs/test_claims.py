@@ -259,7 +259,12 @@ def test_a_disguised_name_gives_the_city_away(reply: str) -> None:
 
 @pytest.mark.parametrize(
     ("reply", "name"),
-    [("I ran a shop.", "Iran"), ("We have to go.", "Togo"), ("We list bonds.", "Lisbon"), ("The **bon** mot.", "Lisbon")],
+    [
+        ("I ran a shop.", "Iran"),
+        ("We have to go.", "Togo"),
+        ("We list bonds.", "Lisbon"),
+        ("The **bon** mot.", "Lisbon"),
+    ],
 )
 def test_what_only_sounds_like_a_name_does_not(reply: str, name: str) -> None:
     assert not gives_away(reply, "", [name])

@@ -16,8 +16,8 @@ whoever sits there. ΔBelief-RL only tests on this game: the tasks of its preset
 goes on, an accusation is a question too: whoever was accused for nothing did not do it, and the filter knows.
 
 The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a scenario from
-elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge has
-to be seated (`judge="seat"`), because no rule can tell what solves it.
+elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge
+has to be seated (`judge="seat"`), because no rule can tell what solves it.
 
 `turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what `rules/dialogue.py`
 adds.

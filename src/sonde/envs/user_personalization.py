@@ -205,7 +205,10 @@ class UserPersonalization(Env[State]):
         if self.judge == "seat":
             gold = pieces(_NAME)["gold"].format(gold=request.gold(state.persona)) if self.gold else ""
             told = pieces(_NAME)["judge"].format(
-                persona=_described(state), request=request.text, answer=quote(state.said or "(nothing)", _described(state)), gold=gold
+                persona=_described(state),
+                request=request.text,
+                answer=quote(state.said or "(nothing)", _described(state)),
+                gold=gold,
             )
             return Step(state._replace(seat=JUDGE), Frozen({JUDGE: told}))
         fit = request.fit(state.persona, state.said)

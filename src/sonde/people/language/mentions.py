@@ -21,8 +21,8 @@ class Names(NamedTuple):
     mask of the hidden one, `beside` of those that may be named beside it (what it is a kind of). `begins` tells with
     which words names may begin, `aside` by the word before a name where it names no candidate ("in Singapore").
     `kinds` are what the opening calls the hidden thing ("illness or remedy"), each as its words; `epithets` may stand
-    between "the" and a name ("the beautiful Rome"). `common`: names are common nouns, so that a clause behind one says which of
-    them is meant."""
+    between "the" and a name ("the beautiful Rome"). `common`: names are common nouns, so that a clause behind
+    one says which of them is meant."""
 
     find: Callable[[str], int]
     longest: int
@@ -160,7 +160,7 @@ def mark_names(words: Sequence[str], mentions: Sequence[Mention]) -> list[str]:
 
 
 def is_frame(words: Sequence[str]) -> bool:
-    """Whether words say nothing but that what is named beside them is the answer. What seems or happens to be so is so."""
+    """Whether words say nothing but that what is named beside them is the answer; what happens to be so is so."""
     return all(
         w in _FRAME
         or w in BREAKS
@@ -206,7 +206,9 @@ def affirm(clause: Sequence[str]) -> Sequence[str]:
 
 def supposes(clause: Sequence[str]) -> bool:
     """Whether a clause states a condition; who wonders whether it is so does not."""
-    return "let us say" in " ".join(clause) or any(w in _SUPPOSING and v not in _WONDERING for v, w in pairwise(["", *clause]))
+    return "let us say" in " ".join(clause) or any(
+        w in _SUPPOSING and v not in _WONDERING for v, w in pairwise(["", *clause])
+    )
 
 
 def _beside(clause: Sequence[str]) -> bool:

@@ -249,17 +249,30 @@ def _main_clause(lead: Sequence[str]) -> Sequence[str]:
 
 
 def _is_about_else(lead: Sequence[str]) -> bool:
-    """Whether a clause speaks of something other than the hidden thing: the asker's own place, what they guessed
-    before, where somebody has been, what there is, whatever has a capital."""
-    held, last = frozenset(lead), [w for w in lead if w != "the"][-2:]
-    own = not _ASKER.isdisjoint(held) and _THING.isdisjoint(held)
+    """Whether a clause speaks of something other than the hidden thing: of what was guessed before, of what there is,
+    of whatever has a capital."""
+    held = frozenset(lead)
     return (
         not held.isdisjoint(_WAS)
-        or (own and (not held.isdisjoint(_LIVING) or lead[-1] == "am"))
-        or last[-1:] and last[-1] in _KNOWN
-        or (last[-1:] in (["to"], ["in"]) and last[0] in _GONE)
-        or (last[-1:] in (["of"], ["about"]) and "it" in held and base(last[0]) not in _MEANS)
-        or any(a in ("have", "has") and b in ("been", "you") for a, b in pairwise(lead))
         or "there" in held
         or ("capital" in held and held.isdisjoint(("it", "you")))
+        or _is_of_asker(lead)
+        or _is_governed(lead)
     )
+
+
+def _is_of_asker(lead: Sequence[str]) -> bool:
+    """As in "I am", "I live in"."""
+    held = frozenset(lead)
+    own = not _ASKER.isdisjoint(held) and _THING.isdisjoint(held)
+    return own and (not held.isdisjoint(_LIVING) or lead[-1] == "am")
+
+
+def _is_governed(lead: Sequence[str]) -> bool:
+    """Whether a name is what somebody knows or goes to, or what something is about."""
+    *_, before, last = ["", "", *(w for w in lead if w != "the")]
+    if any(a in ("have", "has") and b in ("been", "you") for a, b in pairwise(lead)):
+        return True
+    if last in ("of", "about"):
+        return "it" in lead and base(before) not in _MEANS
+    return last in _KNOWN or (last in ("to", "in") and before in _GONE)

@@ -60,7 +60,8 @@ _DONE = re.compile(
     r"\balready\b|^(?:so )?you (?:have |had |did )|\b(?:glad|good|happy|pleased|nice) (?:to hear |that )|\bwell done\b"
 )
 _BACK = re.compile(
-    r"\bopposite of\b|\b(?:forget|ignore|disregard) (?:that|this|it|what|all|everything)\b|^(?:that|this|all that) was\b"
+    r"\bopposite of\b|\b(?:forget|ignore|disregard) (?:that|this|it|what|all|everything)\b"
+    r"|^(?:that|this|all that) was\b"
     r"|\b(?:take|took) (?:that|this|all that) back\b"
 )
 """What makes what was said before one that is no longer meant."""
@@ -158,7 +159,16 @@ def takes_back(clause: str) -> bool:
 def _closed() -> frozenset[str]:
     """Words that name nothing that could be wrong or done."""
     lists = ("name_frame", "empty", "fillers", "adverbs", "name_denying", "speech_against", "name_back")
-    return frozenset().union(*map(word_set, lists)) | {"help", "helps", "work", "works", "second", "which", "all", "though"}
+    return frozenset().union(*map(word_set, lists)) | {
+        "help",
+        "helps",
+        "work",
+        "works",
+        "second",
+        "which",
+        "all",
+        "though",
+    }
 
 
 def _said(clause: str, asks: bool) -> Said:
@@ -207,7 +217,8 @@ def _set_aside(bare: str) -> bool:
 
 
 _CONDITION = re.compile(
-    r"(?:if|unless|in case)\b(?! (?:so|possible|i|you (?:ask|tell|give|show|send|can|could|like|want|do not mind))\b)[^,]* , "
+    r"(?:if|unless|in case)\b(?! (?:so|possible|i|you (?:ask|tell|give|show|send|can|could|like|want|do not mind))\b)"
+    r"[^,]* , "
 )
 _NO_CASE = re.compile(r"(?:under|by|on|in|at) no \w+ ")
 
@@ -229,7 +240,8 @@ def _of_others(bare: str) -> bool:
         return True
     others = word_set("speech_others")
     return any(a in _SOME and b in others for a, b in pairwise(words)) or any(
-        a in _SOME and b in _OTHER and c in others | _TIMES for a, b, c in zip(words, words[1:], words[2:], strict=False)
+        a in _SOME and b in _OTHER and c in others | _TIMES
+        for a, b, c in zip(words, words[1:], words[2:], strict=False)
     )
 
 
@@ -241,9 +253,7 @@ def _wonders(bare: str) -> bool:
 def _others_found(bare: str) -> bool:
     """As in "a customer found that ..."."""
     words, others = bare.split(), word_set("speech_others")
-    return any(
-        a in _SOME and b in others and c == "that" for a, b, c in zip(words, words[1:], words[3:], strict=False)
-    )
+    return any(a in _SOME and b in others and c == "that" for a, b, c in zip(words, words[1:], words[3:], strict=False))
 
 
 _SOME = frozenset(("a", "another", "my", "some", "many", "most", "one", "other", "our", "the"))
@@ -282,7 +292,7 @@ def _asks_after(bare: str, rest: str) -> bool:
 
 
 def _uninverted(bare: str) -> str:
-    """ "Is it that ..." and "what is wrong is that ..." as "it is that ...", "what helps is to ..." as "you should ...".
+    """ "Is it that ..." and "what is wrong is that ..." as "it is that ...", "what helps is to" as "you should".
 
     >>> _uninverted("is it that it is dirty"), _uninverted("what i would do is to clean it")
     ('it is that it is dirty', 'you should clean it')

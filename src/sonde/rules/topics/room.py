@@ -151,11 +151,12 @@ def _understood(said: str) -> Reading:
     """The reading of a message. What is called by the kind that the opening names ("the illness or remedy") is "it"; a
     guess that no sentence of the room has is known by the name in it."""
     folded = " ".join(fold_subject(words := tokens(said), kinds()))
+    found = room().read(folded) if folded != " ".join(words) else None
+    if found is not None and found.claim is not None and found.claim.goal:
+        return found
     plain = room().read(said)
-    if folded != " ".join(words):
-        found = room().read(folded)
-        if found.claim is not None and (found.claim.goal or plain.claim is None):
-            return found
+    if plain.claim is None and found is not None and found.claim is not None:
+        return found
     if plain.kind != "unclear":
         return plain
     return _proposed(said) or plain
