@@ -144,15 +144,17 @@ def test_the_command_line_seats_models_and_audits(tmp_path: Path, monkeypatch: p
     seat = ["-o", "seats.user.name=users:llm", "-o", "seats.user.model.name=models:fake"]
     judge = ["-o", "seats.judge.name=users:llm", "-o", "seats.judge.model.name=models:fake", "-o", "env.judge=seat"]
     told = ["-o", "seats.user.model.script=['yes', 'goal reached']", "-o", "seats.judge.model.script=['<VALID>']"]
-    args = ["eval", "twenty_questions", "--agent", "asker", "-n", "2", "-k", "1", *seat, *judge, *told]
+    riddle = "['Is it big?', 'Surely it is that friend of every campfire!']"
+    agent = ["--model", "fake", "-o", f"seats.agent.model.script={riddle}"]
+    args = ["eval", "twenty_questions", "-n", "2", "-k", "1", *agent, *seat, *judge, *told]
     done = CliRunner().invoke(app, args)
     assert done.exit_code == 0, done.output
     (folder,) = (tmp_path / "runs").iterdir()
     seen = CliRunner().invoke(app, ["audit", str(folder)])
     assert seen.exit_code == 0, seen.output
-    assert "false success by rules" in seen.output and "denied by rules 2" in seen.output.replace("\n", " ")
+    assert "false success by rules" in seen.output and "successes 2" in seen.output.replace("\n", " ")
     notes = Run.load(folder).annotations("audit")
-    assert len(notes) == 2 and all(note.value["by_rules"] is False for note in notes.values())
+    assert len(notes) == 2 and all(note.value["by_rules"] is None for note in notes.values())
     annotate(folder, audit(Run.load(folder).trajectories), "again")
 
 

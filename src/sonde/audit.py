@@ -27,7 +27,7 @@ from .rules.checks import gives_away
 from .rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, verdict
 from .store import Annotator
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -323,14 +323,17 @@ def test_the_seated_judge_has_the_last_word() -> None:
 
 
 def test_foreign_scenarios_are_for_language_models() -> None:
-    task = ENV.task(FOREIGN)
-    assert task.public["foreign"] is True and ENV.filter(task.public) is None
-    ep = Episode.begin(ENV, task)
+    env = CustomerService(judge="seat")
+    task = env.task(FOREIGN)
+    assert task.public["foreign"] is True and env.filter(task.public) is None
+    ep = Episode.begin(env, task)
     assert FOREIGN["scenario"] in told(ep) and FOREIGN["solution"] not in told(ep)
     assert FOREIGN["solution"] in ep.messages[USER][0].content
     assert ep.view().legal is None and ep.gains() is None
-    won = ep.step("Please tie a new tail to it.").step("Goal reached")
-    assert won.outcome and (won.outcome.kind, won.outcome.claimed, won.outcome.judged) == ("win", True, None)
+    won = ep.step("Please tie a new tail to it.").step("Goal reached").step("<VALID>")
+    assert won.outcome and (won.outcome.kind, won.outcome.claimed, won.outcome.judged) == ("win", True, True)
+    with pytest.raises(UserError, match="judge: got 'rules', allowed: seat"):
+        ENV.task(FOREIGN)
     user: ProgramPolicy = sonde.make("users:customer")
     asked = ep.step("What is the weather like?")
     assert user.act_now(asked.view(USER)).text == "I do not know."

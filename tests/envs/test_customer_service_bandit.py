@@ -115,7 +115,7 @@ def test_the_tasks_share_the_data_of_customer_service_but_not_its_draws() -> Non
 
 
 def test_a_foreign_scenario_has_no_problem() -> None:
-    env = sonde.make("customer_service_bandit")
+    env = sonde.make("customer_service_bandit", judge="seat")
     task = env.task({"scenario": "A lamp stays dark.", "solution": "Screw the bulb in."})
     with pytest.raises(UserError, match="foreign"):
         env.model(task.public)

@@ -225,19 +225,21 @@ class Judge(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         told = view.messages[-1].content
         secret = re.search(r"culprit is: (.+)\.\n", told)
-        said = re.search(r"last message was:\n(.*?)\n\nDecide", told, re.DOTALL)
+        said = re.search(r"(-{5} \w+ -{5})\n(.*?)\n\1\n", told, re.DOTALL)
         assert secret and said
-        return Action("<VALID>" if any(name in said[1] for name in secret[1].split()) else "<NOTVALID>")
+        return Action("<VALID>" if any(name in said[2] for name in secret[1].split()) else "<NOTVALID>")
 
 
 def test_the_seated_judge_decides() -> None:
     env = MurderMystery(judge="seat")
-    ep = begin(env).step("I accuse Sven.").step("Goal reached")
+    ep = begin(env).step(f"I accuse {CULPRIT}.").step("Goal reached")
     assert ep.to_act == "judge"
     assert f"the culprit is: {CULPRIT}." in ep.messages["judge"][-1].content
     yes, no = ep.step("<VALID>"), ep.step("<NOTVALID>")
     assert yes.outcome and (yes.outcome.success, yes.outcome.claimed, yes.outcome.judged) == (True, True, True)
     assert no.outcome and (no.outcome.kind, no.outcome.claimed) == ("loss", True)
+    wrong = begin(env).step("I accuse Sven.").step("Goal reached").outcome
+    assert wrong and (wrong.kind, wrong.judged) == ("loss", False), "what the rules know to be wrong reaches no judge"
 
 
 @pytest.mark.thorough
@@ -340,15 +342,19 @@ SCENARIO = {"scenario": "A baker lies dead in the mill.", "solution": "The mille
 
 
 def test_a_scenario_from_elsewhere() -> None:
-    ep = Episode.begin(ENV, ENV.task(SCENARIO))
-    assert (ep.task.public["foreign"], ENV.filter(ep.task.public), ep.view().legal) == (True, None, None)
+    env = MurderMystery(judge="seat")
+    ep = Episode.begin(env, env.task(SCENARIO))
+    assert (ep.task.public["foreign"], env.filter(ep.task.public), ep.view().legal) == (True, None, None)
     assert "miller" not in ep.messages[AGENT][0].content
     ep = play(ep, "Ask the miller where he was.")
     assert told(ep) == "I do not know."
     assert "The miller did it for the money." in ep.messages["user"][0].content
-    won, lost = (ep.step("I accuse the miller.").step(said).outcome for said in (GOAL, "No."))
-    assert won == ("win", 1.0, True, None, "")
-    assert lost == ("loss", 0.0, True, None, "")
+    for said in (GOAL, "No."):
+        judged = ep.step("I accuse the miller.").step(said)
+        won, lost = (judged.step(word).outcome for word in ("<VALID>", "<NOTVALID>"))
+        assert (won, lost) == (("win", 1.0, True, True, ""), ("loss", 0.0, True, False, ""))
+    with pytest.raises(UserError, match="judge: got 'rules', allowed: seat"):
+        ENV.task(SCENARIO)
 
 
 def test_a_scenario_from_elsewhere_with_a_judge() -> None:

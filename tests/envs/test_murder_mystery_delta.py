@@ -76,10 +76,10 @@ def test_with_a_seated_judge_a_denial_proves_nothing() -> None:
 
 
 def test_in_a_scenario_from_elsewhere_the_narrator_says_whether_the_game_goes_on() -> None:
-    task = DELTA.task({"scenario": "The baker is dead.", "solution": "The miller did it."})
-    first = Episode.begin(DELTA, task)
+    env: Any = sonde.make("murder_mystery", preset="delta_belief", judge="seat")
+    first = Episode.begin(env, env.task({"scenario": "The baker is dead.", "solution": "The miller did it."}))
     assert "you go on" in told(first) and "neither" in first.step("I accuse the cook.").messages["user"][0].content
     ep = first.step("I accuse the cook.").step("That is written down.")
     assert (ep.outcome, ep.to_act) == (None, AGENT)
-    end = ep.step("I accuse the miller.").step(GOAL).outcome
-    assert end and (end.kind, end.claimed, end.judged) == ("win", True, None)
+    end = ep.step("I accuse the miller.").step(GOAL).step("<VALID>").outcome
+    assert end and (end.kind, end.claimed, end.judged) == ("win", True, True)

@@ -97,8 +97,9 @@ def test_nothing_of_the_end_is_told_before() -> None:
 
 
 def test_a_scenario_from_elsewhere_ends_as_before() -> None:
-    ep = Episode.begin(ENV, ENV.task({"scenario": "A wolf is dead.", "solution": "The hunter."}))
-    ep = ep.step("I accuse the hunter.").step("Goal reached")
+    env = MurderMystery(judge="seat")
+    ep = Episode.begin(env, env.task({"scenario": "A wolf is dead.", "solution": "The hunter."}))
+    ep = ep.step("I accuse the hunter.").step("Goal reached").step("<VALID>")
     assert ep.messages[AGENT][-1].content == sonde.make("murder_mystery").say_pieces["goal"].strip()
 
 

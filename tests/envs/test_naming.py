@@ -128,18 +128,29 @@ def test_what_is_denied_reported_or_one_of_several_does_not_win(name: str, form:
         assert ep.outcome is None or not ep.outcome.success, form.format(**fill(task))
 
 
-def test_where_the_rules_cannot_read_a_guess_the_users_word_counts() -> None:
+RIDDLE = "Surely it is that six-stringed friend of every campfire!"
+
+
+def test_where_the_rules_cannot_read_a_guess_the_users_word_does_not_count() -> None:
     env = sonde.make("twenty_questions", preset="lmrl")
-    ep = ended(env, env.task("guitar"), "Surely it is that six-stringed friend of every campfire!")
-    assert ep.outcome == Outcome("win", 1.0, claimed=True, judged=None)
-    found = audit([ep.trajectory()])
+    ep = ended(env, env.task("guitar"), RIDDLE)
+    assert ep.outcome is None and ep.turns[-1].info["result"] == "default"
+
+
+def test_where_the_rules_cannot_read_a_guess_a_seated_judge_decides() -> None:
+    env = sonde.make("twenty_questions", preset="lmrl", judge="seat")
+    ep = ended(env, env.task("guitar"), RIDDLE)
+    won, lost = (ep.step(word).outcome for word in ("<VALID>", "<NOTVALID>"))
+    assert (won, lost) == (Outcome("win", 1.0, True, True), Outcome("loss", 0.0, True, False))
+    found = audit([ep.step("<VALID>").trajectory()])
     assert found.counts["denied_by_rules"] == 0 and found.rates["false_success_by_rules"] is None
 
 
 def test_finished_wins_in_any_frame() -> None:
     env = sonde.make("twenty_questions", preset="delta_belief")
     ep = Episode.begin(env, env.task("guitar")).step("Would I be right in saying that you have a guitar in mind?")
-    assert ep.step("Finished").outcome == Outcome("win", 1.0, claimed=True, judged=True)
+    won = ep.step("Finished").outcome
+    assert won and (won.kind, won.judged) == ("win", True)
     other = Episode.begin(env, env.task("guitar")).step("Would I be right in saying that you have a harp in mind?")
     assert other.step("Finished").outcome is None
 

@@ -144,9 +144,9 @@ def test_a_false_claim_does_not_lose_the_game(env: str, hidden: Any, said: str) 
     assert (ep.outcome, by(ep), told(ep)) == (None, ["denied"], "I do not know.")
 
 
-def test_what_the_rules_cannot_read_is_the_models_to_judge() -> None:
+def test_what_the_rules_cannot_read_is_no_win_because_the_model_says_so() -> None:
     ep = played(hybrid("Goal reached"), "guitar", "Surely it is that six-stringed friend of every campfire!")
-    assert ep.outcome and (ep.outcome.kind, ep.outcome.claimed, ep.outcome.judged) == ("win", True, None)
+    assert (ep.outcome, by(ep), told(ep)) == (None, ["denied"], "I do not know.")
 
 
 def test_a_person_prefers_what_the_rules_say() -> None:

@@ -18,7 +18,7 @@ cause, one of the product's three openings, which depends on the symptom alone, 
 testing. The rule customer takes one thing at a time in both: several in one message it does not answer, and says so.
 
 A scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
-beliefs; without a seated judge nobody decides about it: a claimed goal ends the game with `judged` None.
+beliefs; no rule can tell what solves it, so that a judge has to be seated (`judge="seat"`).
 
 `turn.info`: `finding` (asked about) and `fix_tried` (suggested), each an id or None, besides those of `Dialogue`.
 """

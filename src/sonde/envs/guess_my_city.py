@@ -219,7 +219,7 @@ class GuessMyCity(Dialogue):
         return city is not None and any(heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in sentences(reply))
 
     def names(self, state: Talk) -> Names:
-        from sonde.people.cities.guesses import cities_named, longest
+        from sonde.people.cities.guesses import cities_named, names
 
         city = self.city(state)
         if city is None:
@@ -230,7 +230,7 @@ class GuessMyCity(Dialogue):
         beside = cities_named(name_key(land))
         for word in name_key(land).split():
             beside |= cities_named(word)
-        return Names(cities_named, longest(), 1 << city.id, beside)
+        return names()._replace(secret=1 << city.id, beside=beside)
 
     def secrets(self, state: Talk) -> Sequence[str]:
         city = self.city(state)

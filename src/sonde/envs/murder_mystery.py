@@ -16,8 +16,8 @@ whoever sits there. ΔBelief-RL only tests on this game: the tasks of its preset
 goes on, an accusation is a question too: whoever was accused for nothing did not do it, and the filter knows.
 
 The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a scenario from
-elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and without a
-seated judge nobody decides (`judged` is None): it is won if the narrator says that the goal is reached.
+elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge
+has to be seated (`judge="seat"`), because no rule can tell what solves it.
 
 `turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what `rules/dialogue.py`
 adds.
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
+from sonde.core import AGENT, Frozen, Rng, Spec, Step, Task, TaskList, invalid
 from sonde.core.types import Json
 from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
 
@@ -46,6 +46,7 @@ from ..rules.mystery.replies import evidence, revealed, sentence, sentences
 from ..rules.mystery.telling import briefing, clues, ending, lies
 from ..rules.mystery.units import Reading
 from ..rules.prompts import pieces
+from ..rules.quoting import quote
 
 _NAME = "murder_mystery"
 _SOURCES = {"paprika": "PAPRIKA, appendices B.4.4 and D", "delta_belief": "ΔBelief-RL, appendices B.2.3 and C.4"}
@@ -255,19 +256,11 @@ class MurderMystery(Dialogue):
         world = _world(state)
         secret = world.solution if world.truth is None else _culprit(world)
         told = world.scenario if world.truth is None else briefing(_frame(world))
-        return self.say_pieces["judge"].format(said=state.said, secret=secret, scenario=told)
+        return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret, scenario=told)
 
     def _claimed(self, state: Talk, claimed: bool) -> Step:
         """An accusation claims that the case is solved, whatever the narrator says."""
-        if _world(state).truth is None and self.judge == "rules":
-            return self._undecided(state, claimed)
         return super()._claimed(state, True)
-
-    def _undecided(self, state: Talk, claimed: bool) -> Step:
-        """The end of a game that no rule can judge."""
-        over = self._over(state._replace(claimed=True), claimed)
-        end = Outcome("win" if claimed else "loss", float(claimed), claimed=True, judged=None)
-        return over._replace(outcome=end)
 
 
 # --- cases -----------------------------------------------------------------------------------------------------------

@@ -34,16 +34,14 @@ from sonde.people.language.naming import Names, Verdict
 from ..rules.checks import mentions
 from ..rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
 from ..rules.partition import PartitionFilter
-from ..rules.topics.answering import TEXTS, TopicAnswers, guess, mentioned, topics_named
+from ..rules.topics.answering import TEXTS, TopicAnswers, guess, mentioned
 from ..rules.topics.difficulty import difficulty
 from ..rules.topics.knowledge import knowledge
 from ..rules.topics.regions import people
-from ..rules.topics.room import read
+from ..rules.topics.room import names, read
 
 _NAME = "twenty_questions"
 _LONGEST_TOPIC = 100
-_LONGEST_NAME = 8
-"""Words of a topic's name."""
 
 
 class World(NamedTuple):
@@ -257,7 +255,7 @@ class TwentyQuestions(Dialogue):
         if _world(state).foreign:
             return super().names(state)
         knows, secret = knowledge(), 1 << knowledge().index[_world(state).topic]
-        return Names(topics_named, _LONGEST_NAME, secret, knows.above(secret))
+        return names()._replace(secret=secret, beside=knows.above(secret))
 
     def claims(self, state: Talk, reply: str) -> bool:
         """Where "finished" is a reply it claims the goal too, and is a yes (`reading`) where the rules disagree."""

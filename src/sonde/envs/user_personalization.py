@@ -32,6 +32,7 @@ from ..rules.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, decided, spoke
 from ..rules.persona_filter import LONGEST, PersonaFilter
 from ..rules.personas import GENERAL, PREFERENCES, Persona, data, requests
 from ..rules.prompts import pieces
+from ..rules.quoting import quote
 
 _NAME = "user_personalization"
 _N_TASKS = 1000
@@ -204,7 +205,10 @@ class UserPersonalization(Env[State]):
         if self.judge == "seat":
             gold = pieces(_NAME)["gold"].format(gold=request.gold(state.persona)) if self.gold else ""
             told = pieces(_NAME)["judge"].format(
-                persona=_described(state), request=request.text, answer=state.said or "(nothing)", gold=gold
+                persona=_described(state),
+                request=request.text,
+                answer=quote(state.said or "(nothing)", _described(state)),
+                gold=gold,
             )
             return Step(state._replace(seat=JUDGE), Frozen({JUDGE: told}))
         fit = request.fit(state.persona, state.said)

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+from sonde.people.language.disguises import read_through
 from sonde.people.language.letters import unaccented
 
 Candidates = Callable[[str], int]
@@ -81,15 +82,35 @@ def mentions(text: str, names: Sequence[str]) -> bool:
 
 
 def gives_away(reply: str, said: str, names: Sequence[str]) -> bool:
-    """Whether a reply holds one of the names that was not said before. Having named the country does not allow a reply
-    to name the city.
+    """Whether a reply holds one of the names that was not said before, as it stands or in a disguise: with markup,
+    invisible or look-alike letters in it, digits for letters, or, if it is long enough, in pieces. Having named the
+    country does not allow a reply to name the city.
 
     >>> gives_away("Lisbon is in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
     True
     >>> gives_away("It is not in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
     False
+    >>> [gives_away(reply, "", ["Lisbon"]) for reply in ("L1sb0n!", "Lis\u200bbon", "Lis<b>bon</b>", "Lis-bon")]
+    [True, True, True, True]
     """
-    return mentions(reply, names) and any(mentions(reply, [n]) and not mentions(said, [n]) for n in names)
+    readings = read_through(reply)
+    return any(
+        any(mentions(text, [n]) or _disguised(n).search(plain(text)) for text in readings) and not mentions(said, [n])
+        for n in names
+    )
+
+
+_DIGITS = {"a": "4", "b": "8", "e": "3", "g": "9", "i": "1", "l": "1", "o": "0", "s": "5", "t": "7"}
+_SHORTEST_IN_PIECES = 6
+"""Letters of a name that is known in pieces; those of shorter ones may be words of their own ("I ran")."""
+
+
+@lru_cache(maxsize=4096)
+def _disguised(name: str) -> re.Pattern[str]:
+    """A name with digits for letters, and with blanks anywhere in a long one."""
+    letters = plain(name).replace(" ", "")
+    one = [f"[{c}{_DIGITS[c]}]" if c in _DIGITS else re.escape(c) for c in letters]
+    return re.compile(rf"\b{(' ?' if len(one) >= _SHORTEST_IN_PIECES else '').join(one)}(?:e?s)?\b" if one else r"(?!)")
 
 
 @lru_cache(maxsize=4096)

@@ -8,11 +8,12 @@ the same for all of them:
 
     agent   a message that breaks a check costs its turn and goes no further; any other goes to the user
     user    an unreadable reply, or one that names the secret, is asked for again, and so is a claim that the goal is
-            reached after a message that proposes nothing; after `RETRIES` the leaf's default takes its place. Any
-            other claim, or a message that solves the game by the rules, ends it
-    judge   only in that case, only if seated, and its word is final; otherwise the rules are the judge, by what the
-            message names (`naming.py`); where they cannot tell, nobody judges and the user's word counts. A claim that
-            is denied loses the game, or uses up the turn where `goes_on`
+            reached which cannot count: the message proposes nothing, or, where no judge is seated, the rules cannot
+            tell what it proposes (`naming.py`). After `RETRIES` the leaf's default takes its place. Any other claim,
+            or a message that solves the game by the rules, ends it
+    judge   only if seated, and only where the rules do not say that the message proposes something else; its word is
+            final. It sees the message between marks that the message cannot hold. Without a judge the rules decide. A
+            claim that is denied loses the game, or uses up the turn where `goes_on`
 
 Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
 a counted default (the paper discards the trajectory); what names the secret never reaches the agent.
@@ -38,6 +39,7 @@ from sonde.people.language.naming import Names, Verdict, lookup, name_key, only_
 from .answer import read_message
 from .checks import CHECKS, Candidates, gives_away, mentions
 from .prompts import pieces
+from .quoting import quote
 
 USER, JUDGE = "user", "judge"
 GOAL = "Goal reached"
@@ -183,6 +185,9 @@ class Dialogue(Env[Talk]):
             text = given.get(field)
             if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SCENARIO:
                 raise invalid(f"{self.name}: hidden: {field}", text, f"a text of 1 to {LONGEST_SCENARIO} characters")
+        if self.judge != "seat":
+            allowed = "seat, with a policy in it: no rule can tell what solves a scenario of one's own"
+            raise invalid(f"{self.name}: judge", self.judge, allowed)
         setup: Mapping[str, Json] = {field: given[field] for field in _FOREIGN}
         return self.listed("custom", 0, Frozen[Json](foreign=True, scenario=setup["scenario"]), Frozen[Json](setup))
 
@@ -226,7 +231,12 @@ class Dialogue(Env[Talk]):
         if seat != USER:
             return False
         reply = spoken(text, 4 * LONGEST_REPLY)
-        return self.verdict(state) == "wrong" if self.claims(state, reply) else self.untrue(state, reply)
+        return self._refutes(state) if self.claims(state, reply) else self.untrue(state, reply)
+
+    def _refutes(self, state: Talk) -> bool:
+        """Whether nobody can let a claim after the message `state.said` count."""
+        found = self.verdict(state)
+        return found != "right" and not (found == "unclear" and self.judge == "seat")
 
     # --- the course --------------------------------------------------------------------------------------------------
 
@@ -263,7 +273,7 @@ class Dialogue(Env[Talk]):
     def _replied(self, state: Talk, text: str) -> Step:
         reply = spoken(text, 4 * LONGEST_REPLY)
         claims = self.claims(state, reply)
-        if self.ends(state) or (claims and (self.judge == "seat" or self.verdict(state) != "nothing")):
+        if self.ends(state) or (claims and (self.verdict(state) == "wrong" or not self._refutes(state))):
             return self._claimed(state, claims)
         leak = gives_away(reply, state.said, self.secrets(state))
         heard = None if leak or claims else self.reading(state, reply)
@@ -305,19 +315,20 @@ class Dialogue(Env[Talk]):
         return found if found == "nothing" else self.understood(state) or found
 
     def judged(self, state: Talk) -> bool | None:
-        """Whether the rules let a claim count; None if they cannot tell."""
+        """Whether the rules find that a claim is true; None if they cannot tell."""
         found = self.verdict(state)
         return None if found == "unclear" else found == "right"
 
     def _claimed(self, state: Talk, claimed: bool) -> Step:
-        if self.judge == "rules":
-            return self._over(state._replace(claimed=claimed), self.judged(state))
+        if self.judge == "rules" or self._refutes(state):
+            return self._over(state._replace(claimed=claimed), self.verdict(state) == "right")
         after = state._replace(seat=JUDGE, claimed=claimed, tries=0)
         return Step(after, Frozen({JUDGE: self.to_judge(state)}), info=self._info(state, "claim", ""))
 
     def to_judge(self, state: Talk) -> str:
         """What the judge is told."""
-        return self.say_pieces["judge"].format(said=state.said, secret=self.hypothesis(state))
+        secret = str(self.hypothesis(state))
+        return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret)
 
     def _judged(self, state: Talk, text: str) -> Step:
         found = verdict(text)
@@ -328,9 +339,8 @@ class Dialogue(Env[Talk]):
             return self._over(after, False)
         return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
 
-    def _over(self, state: Talk, judged: bool | None) -> Step:
-        """The end of the game: won if it was judged so, or claimed where nobody judged."""
-        valid = state.claimed if judged is None else judged
+    def _over(self, state: Talk, valid: bool) -> Step:
+        """The end of the game, or of the turn where a claim was denied and the game goes on."""
         if not valid and self.goes_on:
             reply = self.say_pieces["denied"]
             info = Frozen[Any]({**self.facts(state, reply), "result": "denied", "reply": reply})
@@ -338,7 +348,7 @@ class Dialogue(Env[Talk]):
         after = state._replace(
             turn=state.turn + 1, seat=None, said="", heard=(*state.heard, state.said), tries=0, leaks=0
         )
-        out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=judged)
+        out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=valid)
         over = self.say_pieces["goal" if valid else "over"]
         found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
         info = Frozen[Any]({**self.facts(state, over), **found})

@@ -3,7 +3,7 @@
 Tasks are a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
 drawn for it. The test split has causes that the training split never has; the prior covers all causes of a product. A
 scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
-beliefs; without a seated judge nobody decides about it: a claimed goal ends the game with `judged` None.
+beliefs; no rule can tell what solves it, so that a judge has to be seated (`judge="seat"`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from sonde.people.service.reading import UNKNOWN, Query, read
 from .causes import CaseFilter
 from .checks import Candidates, mentions
 from .dialogue import USER, Dialogue, Talk, spoken
+from .quoting import quote
 
 SIZES = {"train": 628, "test": 200}
 """Tasks of PAPRIKA's customer service, which the environments of this kind have."""
@@ -161,17 +162,19 @@ class Service(Dialogue):
         return query.kind in ("fix", "cause") and query.target == case_of(state).cause
 
     def verdict(self, state: Talk) -> Verdict:
-        """No rule decides about a foreign scenario: the customer's word stands, and nobody judges it."""
-        return super().verdict(state) if case_of(state).product else "unclear"
+        """No rule decides about a foreign scenario: its judge does."""
+        if not case_of(state).product:
+            return "unclear"
+        if self.query(state).kind in ("fix", "cause"):
+            return "right" if self.solves(state) else "wrong"
+        return super().verdict(state)
 
     def understood(self, state: Talk) -> Verdict | None:
         query = self.query(state)
-        if query.kind in ("fix", "cause"):
-            return "wrong"
         return None if query.kind in ("unknown", "unclear", "several") else "nothing"
 
     def names(self, state: Talk) -> Names:
-        """Causes and fixes by their cues."""
+        """Causes by what they are called."""
         case = case_of(state)
         known = _named(case.product)
         return Names(lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
@@ -197,17 +200,18 @@ class Service(Dialogue):
     def to_judge(self, state: Talk) -> str:
         case, say = case_of(state), self.say_pieces["judge"]
         if not case.product:
-            return say.format(said=state.said, scenario=case.scenario, secret=case.solution)
+            return say.format(said=quote(state.said, case.solution), scenario=case.scenario, secret=case.solution)
         product = products()[case.product]
         cause = product.causes[case.cause]
         secret = f"{cause.what}; {cause.fix_what}"
-        return say.format(said=state.said, scenario=f"{product.product}: {product.symptom}", secret=secret)
+        scenario = f"{product.product}: {product.symptom}"
+        return say.format(said=quote(state.said, secret), scenario=scenario, secret=secret)
 
-    def _over(self, state: Talk, judged: bool | None) -> Step:
+    def _over(self, state: Talk, valid: bool) -> Step:
         """The customer tells what came of it."""
-        step = super()._over(state, judged)
+        step = super()._over(state, valid)
         case = case_of(state)
-        if not (judged and self.solves(state)):
+        if not (valid and self.solves(state)):
             return step
         done = products()[case.product].causes[case.cause].done
         tried = self.query(state).kind == "fix"
@@ -306,12 +310,11 @@ def _secrets(name: str, cause: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def _named(name: str) -> Mapping[str, int]:
-    """Names of causes and fixes -> the causes they mean, as a mask."""
+    """Names of causes -> the causes they mean, as a mask. What is to be done is no name: it is read as advice."""
     found: dict[str, int] = {}
     for i, cause in enumerate(products()[name].causes):
-        for text in (cause.what, cause.fix_what, *_cues(cause)):
-            key = name_key(text)
-            found[key] = found.get(key, 0) | 1 << i
+        key = name_key(cause.what)
+        found[key] = found.get(key, 0) | 1 << i
     return found
 
 

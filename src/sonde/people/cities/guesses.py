@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from ..language.acts import heard
 from ..language.lists import word_set
-from ..language.naming import proposals, reported
+from ..language.mentions import Names, reported
+from ..language.proposing import proposals
 from ..language.words import base, is_verb
 from ..meaning.columns import union
 from .atlas import atlas, masks, plain
@@ -72,8 +73,15 @@ def proposed(said: str) -> Guess | None:
     if len(said) > 2000 or reported(said):
         return None
     some = not _first_words().isdisjoint(plain(said).split())
-    found = proposals(said, cities_named, longest(), _is_place, _first_words().__contains__) if some else ()
+    found = proposals(said, names()) if some else ()
     return Guess(found[0] & atlas().all, len(set(found))) if found else _strange(said)
+
+
+@cache
+def names() -> Names:
+    """The names of all cities, as messages are searched for them."""
+    begins, epithets = _first_words().__contains__, word_set("loose")
+    return Names(cities_named, longest(), begins=begins, aside=_is_place, epithets=epithets)
 
 
 def _is_place(before: str, name: str) -> bool:

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from .lists import word_list, word_set
-from .naming import reported
+from .mentions import reported
 from .words import Words, ascii_lower, tokens
 
 Kind = Literal["asks", "open", "several", "unclear"]

@@ -8,12 +8,14 @@ denies, hands on from others, or supposes is set aside, whatever it names.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from .acts import pattern
 from .lists import word_set
-from .naming import reported
+from .mentions import reported
+from .preambles import opens_preamble
 from .words import ascii_lower, base, is_verb, tokens
 
 Mode = Literal["asks", "looks", "tries", "does", "states", "talk", "aside"]
@@ -25,17 +27,21 @@ class Said(NamedTuple):
     """A sentence: what it does, its words without the frame, and the clause as it is.
 
     `looks`: to look at something, which may be the remedy itself; `tries`: a question whether something has been done.
+    `framed`: it is said to be what is wrong or what is to be done ("I think that ...", "you should ..."), by whatever
+    words.
     """
 
     mode: Mode
     words: tuple[str, ...]
     clause: str = ""
+    framed: bool = False
 
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+|\s+[-\u2013\u2014]+\s+")
 _MARKUP = re.compile(r"<[^<>]*>|[*_#>|~`\"]+")
 _PREFIX = re.compile(r"\b([a-z]|wi)-(?=[a-z]{2})")
 _TURN = re.compile(r" (?:, )?but(?: (?:rather|instead|just|only))? | , (?:just|instead|rather|simply|only) ")
+_BUT = re.compile(r"\b(?:anything|everything|all) but\b")
 _ASIDE = re.compile(r"\b(?:instead of|rather than|other than|apart from|aside from|not) [^,]*?(?= ,|$)")
 _CHOICE = re.compile(
     r"^(?:what|which|how|where|who|whose|why|when|since when|for how long|(?:at|in|on|by|to) (?:what|which))\b"
@@ -53,6 +59,12 @@ _TAG = re.compile(
 _DONE = re.compile(
     r"\balready\b|^(?:so )?you (?:have |had |did )|\b(?:glad|good|happy|pleased|nice) (?:to hear |that )|\bwell done\b"
 )
+_BACK = re.compile(
+    r"\bopposite of\b|\b(?:forget|ignore|disregard) (?:that|this|it|what|all|everything)\b"
+    r"|^(?:that|this|all that) was\b"
+    r"|\b(?:take|took) (?:that|this|all that) back\b"
+)
+"""What makes what was said before one that is no longer meant."""
 _LATER = re.compile(r"\b(?:later|afterwards|another time|some other day|not yet)\b")
 _DENIED = frozenset(("not", "never", "neither", "nor", "nothing"))
 _UNDONE = re.compile(r"^(?:not|never)\b|\b(?:do|should|must|need) not\b(?! disturb)")
@@ -76,21 +88,87 @@ def speech(said: str) -> tuple[Said, ...]:
     """The sentences of a message, in order.
 
     >>> said = "Thanks! It isn't the belt. Could you oil the hinge, please?"
-    >>> [(mode, " ".join(words)) for mode, words, _ in speech(said)]
+    >>> [(part.mode, " ".join(part.words)) for part in speech(said)]
     [('talk', ''), ('aside', 'it is not the belt'), ('does', 'oil the hinge')]
+    >>> [part.mode for part in speech("Oil the hinge. But do not do that.")]
+    ['aside', 'aside']
     """
-    text = joined(_MARKUP.sub(" ", ascii_lower(said[:LONGEST])))
+    text = _BUT.sub("not", joined(_MARKUP.sub(" ", ascii_lower(said[:LONGEST]))))
     if reported(text):
         return (Said("aside", tuple(tokens(text)), " ".join(tokens(text))),)
     found: list[Said] = []
+    against = False
     for sentence in _SENTENCE.split(text):
-        asks = sentence.rstrip(" \"')").endswith("?")
+        asks, leads = sentence.rstrip(" \"')").endswith("?"), sentence.rstrip().endswith(":")
         for clause in _TURN.split(" ".join(tokens(sentence))):
-            found.append(_said(clause.strip(" ,"), asks))
+            part = _said(clause.strip(" ,"), asks)
+            found.append(_drop(part) if against else part)
+        if leads:
+            against = against or _speaks_against(found[-1])
+            found[-1] = found[-1]._replace(mode="talk") if _is_label(found[-1]) else found[-1]
+    last = max((i for i, part in enumerate(found) if takes_back(part.clause)), default=0)
+    found = [_drop(p) if i <= last > 0 else p for i, p in enumerate(found)]
     states = [part for part in found if part.mode == "states"]
     denied = {part for part in states if not _DENIED.isdisjoint(part.words)}
     # What is not so beside what is: that is set aside.
     return tuple(p._replace(mode="aside") if p in denied and len(denied) < len(states) else p for p in found)
+
+
+def _speaks_against(part: Said) -> bool:
+    """Whether what stands before a colon denies, supposes, or hands on what follows it: "avoid this:"."""
+    held = part.clause.split()
+    if part.mode == "talk" or not held:
+        return False
+    denies = word_set("name_denying") | word_set("speech_against")
+    forward = held[-1] in _FORWARD or is_verb(base(held[-1])) or held[-1] in word_set("name_denying")
+    return (forward and not denies.isdisjoint(held)) or _of_others(part.clause) or bool(_SUPPOSES.search(part.clause))
+
+
+_SUPPOSES = re.compile(r"\b(?:if|unless|suppose|supposing|imagine)\b(?! (?:so|possible|i may|you ask)\b)")
+
+
+_FORWARD = frozenset(("this", "these", "that", "following", "advice", "things"))
+"""What refers to that which follows."""
+
+
+def _is_label(part: Said) -> bool:
+    """Whether what stands before a colon only announces what follows, as in "my diagnosis:"."""
+    held = part.clause.split()
+    return part.mode == "states" and len(held) <= 3 and word_set("aux").isdisjoint(held)
+
+
+def _drop(part: Said) -> Said:
+    """A proposal as one that does not count; questions stand."""
+    return part._replace(mode="aside", framed=False) if part.mode in ("does", "states", "aside") else part
+
+
+def takes_back(clause: str) -> bool:
+    """Whether a sentence says that what was said before it does not hold.
+
+    >>> [takes_back(c) for c in ("certainly not", "that was a joke", "that would not help", "do not use soap")]
+    [True, True, True, False]
+    """
+    held = clause.replace(",", " ").split()
+    if _BACK.search(clause):
+        return True
+    plain = not _DENIED.isdisjoint(held) and held[0] != "if" and "sure" not in held and "certain" not in held
+    return plain and all(w in _closed() for w in held)
+
+
+@cache
+def _closed() -> frozenset[str]:
+    """Words that name nothing that could be wrong or done."""
+    lists = ("name_frame", "empty", "fillers", "adverbs", "name_denying", "speech_against", "name_back")
+    return frozenset().union(*map(word_set, lists)) | {
+        "help",
+        "helps",
+        "work",
+        "works",
+        "second",
+        "which",
+        "all",
+        "though",
+    }
 
 
 def _said(clause: str, asks: bool) -> Said:
@@ -105,9 +183,10 @@ def _said(clause: str, asks: bool) -> Said:
     bare = bare[: tag.start()] if tag and asks else bare
     bare = pattern("speech_tail", r"(?<=\w)(?: ,)? {0}$").sub("", bare)
     mode, rest = _framed(bare, asks, polite)
-    if mode in ("does", "states") and _unsaid(mode, rest, bare):
-        mode = "aside"
-    return Said(mode, tuple((_ASIDE.sub("", rest) if mode == "does" else rest).split()), bare)
+    unsaid = mode in ("does", "states") and _unsaid(mode, rest, bare)
+    framed = unsaid or (mode in ("does", "states") and rest != bare)
+    words = tuple((_ASIDE.sub("", rest) if mode == "does" and not unsaid else rest).split())
+    return Said("aside" if unsaid else mode, words, bare, framed)
 
 
 def _led(text: str) -> str:
@@ -115,7 +194,18 @@ def _led(text: str) -> str:
     lead = pattern("speech_lead", r"^(?:{0})(?=[ ,]|$)[ ,]*")
     while text and (found := lead.match(text)) is not None:
         text = text[found.end() :]
-    return text
+    return _after_preamble(text)
+
+
+def _after_preamble(text: str) -> str:
+    """What is stated or proposed behind "based on what you told me, ..."; conditions are no preambles."""
+    if not opens_preamble(text.partition(" ")[0]):
+        return text
+    before, comma, rest = text.partition(" , ")
+    if not comma or _of_others(before):
+        return text
+    frames = (pattern(name, r"^(?:{0})(?: ,)? (?=\S)") for name in ("speech_state", "speech_do"))
+    return rest if any(frame.match(rest) for frame in frames) else text
 
 
 def _set_aside(bare: str) -> bool:
@@ -126,12 +216,49 @@ def _set_aside(bare: str) -> bool:
     return first in _SOME and second in word_set("speech_others")
 
 
+_CONDITION = re.compile(
+    r"(?:if|unless|in case)\b(?! (?:so|possible|i|you (?:ask|tell|give|show|send|can|could|like|want|do not mind))\b)"
+    r"[^,]* , "
+)
+_NO_CASE = re.compile(r"(?:under|by|on|in|at) no \w+ ")
+
+
+@cache
+def _warns() -> re.Pattern[str]:
+    """As in "it would be wrong to", "I advise against"."""
+    words = "|".join(sorted(word_set("speech_against")))
+    return re.compile(
+        rf"^(?:{words})\b|^(?:it|that|this) (?:is|was|will be|would be|may be|might be|could be)(?: \w+)?(?: \w+)?"
+        rf" (?:{words})(?: \w+)? (?:to|that|if)\b|\b(?:advis|recommend|warn|decid)\w* against\b"
+    )
+
+
+def _of_others(bare: str) -> bool:
+    """Whether somebody else is spoken of, or another time, before anything is said of what is at hand."""
+    words = bare.split()[:6]
+    if words[:1] and (words[0] == "others" or words[:2] == ["somebody", "else"] or words[:2] == ["someone", "else"]):
+        return True
+    others = word_set("speech_others")
+    return any(a in _SOME and b in others for a, b in pairwise(words)) or any(
+        a in _SOME and b in _OTHER and c in others | _TIMES
+        for a, b, c in zip(words, words[1:], words[2:], strict=False)
+    )
+
+
 def _wonders(bare: str) -> bool:
     """Whether it only says that somebody does not know: "I do not know whether ..."."""
     return bool(re.match(r"(?:i|we) (?:do|can|could) not (?:know|see|tell|remember) (?:if|whether|what|how)\b", bare))
 
 
+def _others_found(bare: str) -> bool:
+    """As in "a customer found that ..."."""
+    words, others = bare.split(), word_set("speech_others")
+    return any(a in _SOME and b in others and c == "that" for a, b, c in zip(words, words[1:], words[3:], strict=False))
+
+
 _SOME = frozenset(("a", "another", "my", "some", "many", "most", "one", "other", "our", "the"))
+_OTHER = frozenset(("last", "previous", "other", "earlier", "former"))
+_TIMES = frozenset(("case", "call", "time", "game"))
 _FRAMES: tuple[tuple[str, Mode], ...] = (
     ("speech_ask", "asks"),
     ("speech_look", "looks"),
@@ -142,6 +269,7 @@ _FRAMES: tuple[tuple[str, Mode], ...] = (
 
 def _framed(bare: str, asks: bool, polite: bool) -> tuple[Mode, str]:
     """What a sentence does, and what is left without its frame."""
+    bare = _uninverted(bare)
     if stated := pattern("speech_state", r"^(?:{0})(?: ,)? (?=\S)").match(bare):
         mode, rest = _framed(_led(bare[stated.end() :]), False, False)
         return ("does" if mode == "does" else "states"), rest
@@ -150,12 +278,35 @@ def _framed(bare: str, asks: bool, polite: bool) -> tuple[Mode, str]:
             rest = _led(bare[found.end() :])
             if mode == "does":
                 return _deed(rest)
-            return mode, rest
+            return ("asks" if _asks_after(bare, rest) else mode), rest
     if _CHOICE.match(bare) or (_ASKED.match(bare) and (asks or not _HAVE_IT.match(bare))):
         return "asks", bare
     if _commands(bare, asks) or (polite and not asks):
         return "does", bare
     return ("asks" if asks else "states"), bare
+
+
+def _asks_after(bare: str, rest: str) -> bool:
+    """Whether it is asked if something has been noticed, as in "have you seen that ..."."""
+    return rest.startswith("that ") and bare.partition(" ")[0] in ("have", "had", "did", "do")
+
+
+def _uninverted(bare: str) -> str:
+    """ "Is it that ..." and "what is wrong is that ..." as "it is that ...", "what helps is to" as "you should".
+
+    >>> _uninverted("is it that it is dirty"), _uninverted("what i would do is to clean it")
+    ('it is that it is dirty', 'you should clean it')
+    """
+    if (deed := _WHAT_IS_TO.match(bare)) is not None:
+        return f"you should {bare[deed.end() :]}"
+    found = _IS_IT_THAT.match(bare) or _WHAT_IS.match(bare)
+    return f"it is that {bare[found.end() :]}" if found else bare
+
+
+_IS_IT_THAT = re.compile(r"(?:is|was) (?:it|this|that) (?:perhaps |maybe |just |\w+ly )*that (?=\w)")
+_CLEFT = r"(?!else\b|about\b)(?:(?!\bnot\b)[^,]){1,60}?"
+_WHAT_IS = re.compile(rf"(?:what|the|my|our) {_CLEFT} (?:is|(?:must|may|might|could) be) (?:\w+ )?that (?!of\b)(?=\w)")
+_WHAT_IS_TO = re.compile(rf"what {_CLEFT} (?:is|would be) to (?=\w)")
 
 
 def _deed(rest: str) -> tuple[Mode, str]:
@@ -175,13 +326,16 @@ def _commands(bare: str, asks: bool) -> bool:
 
 
 def _unsaid(mode: Mode, rest: str, bare: str) -> bool:
-    """Whether a proposal is denied or put off, or what is stated is in order or hearsay."""
+    """Whether a proposal is denied, warned of, conditional or put off, or what is stated is in order or hearsay."""
+    if _others_found(bare) or _CONDITION.match(bare) or _NO_CASE.match(bare) or _warns().search(bare):
+        return True
     if mode == "does":
         return bool(_LATER.search(rest) or _UNDONE.search(rest) or _TOLD.search(rest))
     return (
         bool(_DONE.search(bare))
         or bool(_FINE.search(rest) and _DENIED.isdisjoint(rest.split()))
         or _others_say(rest)
+        or _of_others(bare)
         or _denies(rest)
     )
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from ..language.lists import word_set
 from ..language.speech import Said, speech
-from ..language.words import tokens
+from ..language.words import key, tokens
 from ..meaning.bags import MANY, NOTHING, Bags, Pick
 from .everyday import everyday
 from .hearing import asks_property, does_it, stems, tells, topics
@@ -60,8 +60,30 @@ def _declared(name: str) -> Mapping[str, Query]:
     return {_key(text): query for text, query in rows.items()}
 
 
+@lru_cache(maxsize=128)
+def _called(name: str) -> Mapping[str, Query]:
+    """What causes and fixes are called: who says no more than that, says that it is the one or to do the other."""
+    causes = list(enumerate(products()[name].causes))
+    found = {key(tokens(c.fix_what)): Query("fix", i, (i,)) for i, c in causes}
+    return found | {key(tokens(c.what)): Query("cause", i, (i,)) for i, c in causes}
+
+
 def meant(name: str, parts: Sequence[Said]) -> Query:
-    """What sentences ask for that are not declared: questions first, then proposals, then what is stated."""
+    """What sentences ask for that are not declared: by what it is called, else by all their words, else by those alone
+    that are said to be what is wrong or what is to be done."""
+    said = [p for p in parts if p.mode in ("does", "states")]
+    called = [query for p in parts if (p in said or p.framed) and (query := _called(name).get(key(p.words)))]
+    if called and len({query.target for query in called}) == 1 and not any(p.mode == "asks" for p in parts):
+        return called[0]
+    query = _meant(name, parts)
+    framed = [p for p in said if p.framed]
+    if query.kind in ("unknown", "unclear") and 0 < len(framed) < len(said):
+        return _meant(name, framed)
+    return query
+
+
+def _meant(name: str, parts: Sequence[Said]) -> Query:
+    """What all their words ask for: questions first, then proposals, then what is stated."""
     asked = [p for p in parts if p.mode in ("asks", "looks", "tries") and stems(p.words)]
     does = [p for p in parts if p.mode == "does" and stems(p.words)]
     states = [p for p in parts if p.mode == "states" and stems(p.words)]

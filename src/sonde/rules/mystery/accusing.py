@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.people.language.lists import word_set
+from sonde.people.language.preambles import skip_preamble
 
 from .names import Sentence, mentioned, spoken
 from .phrases import listed_as, says, spots
@@ -40,6 +41,8 @@ _PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", 
 def _stated(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
     """Whose guilt a sentence states: the clause that speaks of it, without those that deny or describe."""
     words = words[: words.index("because")] if "because" in words else words
+    if not mentioned(words[: words.index(",")] if "," in words else words, "p"):
+        words = tuple(skip_preamble(words))
     if _supposed(words):
         return []
     parts: list[tuple[str, ...]] = [()]

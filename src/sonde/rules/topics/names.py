@@ -85,6 +85,22 @@ def topics_named(name: str) -> int:
     return knowledge().lookup.get(name_key(name), 0)
 
 
+@cache
+def _first_words() -> frozenset[str]:
+    return frozenset(name.split()[0] for name in knowledge().lookup if name) | {"a", "an", "the"}
+
+
+def begins_name(word: str) -> bool:
+    """Whether names of topics begin with this word, as it is said."""
+    return word.removesuffix("'s") in _first_words() or name_key(word) in _first_words()
+
+
+@cache
+def longest_name() -> int:
+    """Words of the longest name of a topic, an article before it included."""
+    return max(len(name.split()) for name in knowledge().lookup) + 1
+
+
 @lru_cache(maxsize=1 << 13)
 def guess_for(guess: int, vague: frozenset[str]) -> Claim:
     """The claim that it is one of these topics."""

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
 from sonde.people.language.clauses import Subject
+from sonde.people.language.mentions import Names, tokens
+from sonde.people.language.proposing import fold_subject, proposals
 from sonde.people.language.words import Words, key
 from sonde.people.meaning.claims import Claim, negated, strong
 from sonde.people.meaning.grammar import Grammar
@@ -19,7 +21,7 @@ from sonde.people.meaning.room import Reading, Room, content
 
 from ..words import LENGTHS, allowed
 from .knowledge import blocks, knowledge, text
-from .names import Namer
+from .names import Namer, begins_name, guess_for, longest_name, topics_named
 from .regions import native, region, took_part, within
 from .world import SLOTS, Topics
 
@@ -140,9 +142,54 @@ _ALWAYS = 15
 
 @lru_cache(maxsize=1 << 14)
 def _read(said: str) -> Reading:
-    found = room().read(said)
+    found = _understood(said)
     which = found.claim is not None and " or " in said.lower() and _asks_which(found.claim)
     return Reading("open") if which else found
+
+
+def _understood(said: str) -> Reading:
+    """The reading of a message. What is called by the kind that the opening names ("the illness or remedy") is "it"; a
+    guess that no sentence of the room has is known by the name in it."""
+    folded = " ".join(fold_subject(words := tokens(said), kinds()))
+    found = room().read(folded) if folded != " ".join(words) else None
+    if found is not None and found.claim is not None and found.claim.goal:
+        return found
+    plain = room().read(said)
+    if plain.claim is None and found is not None and found.claim is not None:
+        return found
+    if plain.kind != "unclear":
+        return plain
+    return _proposed(said) or plain
+
+
+def _proposed(said: str) -> Reading | None:
+    """The guess that a message makes by name; several are none."""
+    found = set(proposals(said, names()))
+    return Reading("asks", guess_for(found.pop(), word_sets()["vague"])) if len(found) == 1 else None
+
+
+@cache
+def kinds() -> tuple[tuple[str, ...], ...]:
+    """What the openings call the hidden thing, as words: the categories, and what each joins by "or"."""
+    whole = [category.partition(" ")[2] for category in sorted(set(knowledge().category))]
+    parts = [part for text in whole for part in text.split(" or ")]
+    return tuple(dict.fromkeys(tuple(tokens(text)) for text in (*whole, *parts, *_OTHER_KINDS)))
+
+
+_OTHER_KINDS = ("common English noun", "English noun", "noun", "well-known thing", "thing")
+"""What the openings that name no category speak of."""
+_BEFORE_NO_GUESS = frozenset(("in", "on", "at", "from", "for", "by", "with", "to", "as", "into"))
+"""Words before what is no guess: "is it for a shark" does not ask whether it is one."""
+
+
+@cache
+def names() -> Names:
+    """The names of all topics, as messages are searched for them."""
+    return Names(topics_named, longest_name(), begins=begins_name, aside=_stands_beside, kinds=kinds(), common=True)
+
+
+def _stands_beside(before: str, name: str) -> bool:
+    return before in _BEFORE_NO_GUESS
 
 
 _MEASURED = re.compile(r"\.\.|^[<>] ")
@@ -181,4 +228,4 @@ def repeats(said: str, heard: Iterable[str]) -> bool:
     return bool(mine) and any(sense(other) == mine for other in heard)
 
 
-__all__ = ["Reading", "declared", "lexicon", "read", "repeats", "sense"]
+__all__ = ["Reading", "declared", "kinds", "lexicon", "names", "read", "repeats", "sense"]

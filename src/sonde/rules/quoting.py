@@ -1,0 +1,25 @@
+"""A player's words inside somebody else's prompt, between marks that they cannot hold.
+
+Ours. A judge that reads a message must see where it ends: what a message says of itself ("end of message; verdict:
+valid") is then seen to be part of it.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from sonde.core.types import Json, content_hash
+
+
+def quote(said: str, secret: Json) -> str:
+    """The message between two equal lines. The mark follows from the message and from what its author does not know;
+    one that the message happens to hold is not taken.
+
+    >>> print(quote("Is it a dog?", "cat"))
+    ----- 0383eb22359c39dc1306 -----
+    Is it a dog?
+    ----- 0383eb22359c39dc1306 -----
+    """
+    marks = (content_hash([said, secret, n]) for n in count())
+    mark = next(mark for mark in marks if mark not in said)
+    return f"----- {mark} -----\n{said}\n----- {mark} -----"
