@@ -1,8 +1,8 @@
 """Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
 
 HELPERS = (
-    *("attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint", "fetch", "heads", "hub"),
-    *("masking", "pool", "quiet", "reply", "requests", "retry", "saving", "score", "shipped"),
-    *("slots", "templates", "tokens", "tree", "weights"),
+    *("attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "encoding", "endpoint"),
+    *("fetch", "heads", "hub", "masking", "pool", "quiet", "rendering", "reply", "requests", "retry"),
+    *("saving", "score", "shipped", "slots", "templates", "tokens", "tree", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

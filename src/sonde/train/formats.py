@@ -27,7 +27,7 @@ from sonde.core import AGENT, EMPTY, Completion, Episode, Message, Trajectory, U
 from sonde.models.chat import Chat
 
 from .data import chained
-from .tokenise import end_of_message, spoken
+from .tokenise import spoken
 from .types import Pair, Row, Sample
 
 Columns = dict[str, Any]
@@ -200,10 +200,9 @@ def _read(n: int, chat: Chat, before: Sequence[Message], after: Sequence[Message
 
 def _calls(chat: Chat, before: Sequence[Message], after: Sequence[Message]) -> Iterator[Completion]:
     """What a model would have recorded, had it said this."""
-    end = end_of_message(chat)
     history = list(before)
     for message in after:
-        completion = spoken(chat, history, message.content, end) if message.role == "assistant" else None
+        completion = spoken(chat, history, message.content) if message.role == "assistant" else None
         if completion is not None:
             yield completion
         history.append(Message(message.role, message.content, completion))

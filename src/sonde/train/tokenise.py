@@ -18,8 +18,6 @@ from sonde.agents.llm import LLM, split_reasoning
 from sonde.core import AGENT, Action, Completion, Episode, Message, Trajectory, Usage, UserError, build
 from sonde.models.chat import Chat
 
-_MARK = "\ue000end\ue001"
-
 
 def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     """The same trajectory, with the completions that `policy` would have recorded had its model said these texts.
@@ -31,14 +29,13 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     """
     env = build(trajectory.env)
     Episode.replay(env, trajectory)
-    end = end_of_message(chat)
     ep = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
     for act in trajectory.acts:
         action = act.action
         if act.seat == AGENT:
             said, finish = _said(action)
             try:
-                completion = spoken(chat, policy.prompt(ep.view()), said, end, finish)
+                completion = spoken(chat, policy.prompt(ep.view()), said, finish)
             except UserError as e:
                 raise UserError(f"trajectory {trajectory.id}: turn {len(ep.turns)}: {e}") from e
             reasoning = split_reasoning(said)[0] or completion.reasoning
@@ -47,40 +44,25 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     return replace(trajectory, turns=ep.turns)
 
 
-def spoken(
-    chat: Chat, messages: Sequence[Message], text: str, end: int | None = None, finish: str = "stop"
-) -> Completion:
-    """The completion that a model would have recorded, had it said `text` to these messages."""
+def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "stop") -> Completion:
+    """The completion that a model would have recorded, had it said `text` to these messages: the ids that the template
+    has there (`Chat.reply`)."""
     prompt = chat.prompt(messages)
-    ids = chat.encode(text)[:]
-    if (back := chat.decode(ids)) != text:
-        raise UserError(
-            f"text: got {_shown(text)}, which the tokenizer of {chat.label!r} gives back as {_shown(back)}; allowed: "
-            "text that it keeps"
-        )
-    if finish != "length":
-        ids.append(end_of_message(chat) if end is None else end)
+    reply = chat.reply(messages, text, cut=finish == "length")
     return Completion(
-        text=text,
-        ids=ids,
+        text=reply.text,
+        ids=reply.ids,
         prompt_ids=prompt.ids[prompt.shared :],
         shared=prompt.shared,
         finish="length" if finish == "length" else "stop",
         model=chat.label,
-        usage=Usage(len(prompt.ids), len(ids)),
+        usage=Usage(len(prompt.ids), len(reply.ids)),
     )
 
 
 def end_of_message(chat: Chat) -> int:
     """The id that ends an assistant message: what the template puts there, else the tokenizer's end of text."""
-    told = chat.render([Message("user", "Hello"), Message("assistant", _MARK)], speak=False)
-    after = chat.encode(told.partition(_MARK)[2])
-    if after and after[0] in chat.ends:
-        return after[0]
-    end = chat.tokenizer.eos_token_id
-    if not isinstance(end, int):
-        raise UserError(f"model: got {chat.label!r}, whose messages have no end token; allowed: a chat model with one")
-    return end
+    return chat.end
 
 
 def _said(action: Action) -> tuple[str, str]:
@@ -90,7 +72,3 @@ def _said(action: Action) -> tuple[str, str]:
         if split_reasoning(c.text)[1] == action.text:
             return c.text, c.finish
     return action.text, "stop"
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:80] + "...")
