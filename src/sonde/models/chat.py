@@ -18,6 +18,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -80,6 +81,17 @@ class Chat:
     def encode(self) -> Callable[[str], array[int]]:
         """The ids of a text by itself, as the tokenizer gives them; nobody may change them."""
         return self._encoder.encode
+
+    @cached_property
+    def tokens(self) -> frozenset[int]:
+        """The ids that the tokenizer has. A model's vocabulary may be padded with more."""
+        return frozenset(self.tokenizer.get_vocab().values())
+
+    def holds_text(self, c: Completion) -> bool:
+        """Whether its ids can be those of its text, which a stop word may have cut, and which is without what the
+        template put around it."""
+        text, said = c.text.strip(), self.decode(c.ids).strip()
+        return self.tokens.issuperset(c.ids) and (said.startswith(text) or said.endswith(text))
 
     def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
         """The template's text; with `speak`, up to where the assistant's next message starts."""
@@ -194,8 +206,9 @@ class Chat:
         own = sampled[spans[-1].message].ids
         ids = self._joined(text, spans, sampled)
         start = len(self._joined(text[: spans[-1].start], spans[:-1], sampled, lead=self._lead(spans[-1].before)))
-        a, b = probe.bounds
         texts = [self.decode(own[:i]) for i in range(len(own) + 1)]  # one may end inside a character
+        before = max(0, texts[-1].find(probe.messages[-1].content))
+        a, b = (before + at for at in probe.bounds)
         places = [i for i, (x, y) in enumerate(pairwise(texts)) if max(len(x.rstrip("\ufffd")), a) < min(len(y), b)]
         if probe.ending:
             places.append(self._ending(ids, start + len(own) - (own[-1] in self.ends)) - start)
@@ -315,13 +328,14 @@ class Chat:
         self._ends_later = self._end is not None and not self._tail
 
     def _find_end(self, final: str, later: str, known: Set[int]) -> int | None:
-        """The token that ends a reply, of what the template puts behind the last message and behind earlier ones: one
-        that is known to, or else the first; of what is behind both, of the last, of the earlier."""
-        alike = next((i for i, (a, b) in enumerate(zip(final, later, strict=False)) if a != b), None)
-        for text in (final[:alike] if alike is not None else min(final, later, key=len), final, later):
-            ids = [i for _, _, i in self._encoder.leading(text)]
-            if ids:
-                return next((i for i in ids if i in known), ids[0])
+        """The token that ends a reply, of what the template puts behind the last message and behind earlier ones: the
+        last one of what is behind both; else the first behind the last message; else that behind earlier ones, which is
+        the mark of the next role. Before all of these one that is known to end messages."""
+        apart = next((i for i, (a, b) in enumerate(zip(final, later, strict=False)) if a != b), None)
+        both = min(final, later, key=len) if apart is None else final[:apart]
+        for text, place in ((both, -1), (final, 0), (later, 0)):
+            if ids := [i for _, _, i in self._encoder.leading(text)]:
+                return next((i for i in ids if i in known), ids[place])
         return None
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -36,18 +36,19 @@ class Encoded(NamedTuple):
 
 
 class Encoder:
-    """A tokenizer of transformers, for texts that may hold `CUT`."""
+    """A tokenizer of transformers, for texts that may hold `CUT`. `thoughts`: special tokens that mark what is thought,
+    which an assistant's text may hold as tokens, unless the template makes turns of them."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, thoughts: Collection[int] = ()) -> None:
         self.tokenizer = tokenizer
         added: dict[int, Any] = dict(tokenizer.added_tokens_decoder)
         special = [t for t in added.values() if t.special]
+        self._thoughts = frozenset(thoughts)
         self.ids: dict[str, int] = {t.content: i for i, t in added.items()}
         """Of tokens that were added to the vocabulary, special ones among them."""
         self.contents = {i: t.content for i, t in added.items()}
         self.special = frozenset(i for i, t in added.items() if t.special) | {*tokenizer.all_special_ids}
-        self._special = _any_of(t.content for t in special)
-        self._control = self._special
+        self._control = self._own_control = _any_of(t.content for t in special)
         self._parting = _any_of(t.content for t in special if not t.lstrip)
         self._folded = any(t.normalized for t in special) and _normalizer(tokenizer) is not None
         self._bare = False
@@ -62,21 +63,22 @@ class Encoder:
         """Tokens that the template writes are control tokens, if they are more than white space."""
         ordinary = _any_of(content for content, i in self.ids.items() if i not in self.special and content.strip())
         written = {found[0] for text in texts for found in ordinary.finditer(text)} if ordinary else set[str]()
-        special = (content for content, i in self.ids.items() if i in self.special)
-        self._control = _any_of([*special, *written])
+        special = {content for content, i in self.ids.items() if i in self.special}
+        self._control = _any_of({*special, *written})
+        structure = {found[0] for text in texts for found in self._control.finditer(text)} if self._control else set()
+        self._own_control = _any_of({c for c in special if c in structure or self.ids[c] not in self._thoughts})
         self.guard.cache_clear()
 
     def _guard(self, text: str, role: str) -> str:
         """The text of a message with `CUT` inside every control token. In what an assistant says only special ones are
-        control tokens: its thoughts may be marked by others, which the template may write too."""
+        that: its thoughts may be marked by others, which the template may write too."""
         text = text.replace(CUT, "\ufffd")
-        control = self._special if role == "assistant" else self._control
-        if control is not None:
-            at = 0
-            while found := control.search(text, at):
-                at = found.start() + 1
-                whole = len(found[0]) > 1
-                text = text[:at] + CUT + text[at:] if whole else text[: at - 1] + "\ufffd" + text[at:]
+        spelled = _spellings(self._own_control if role == "assistant" else self._control, text)
+        parts, at = list[str](), 0
+        for start, length in spelled:
+            parts.append(text[at : start + 1] + CUT if length > 1 else text[at:start] + "\ufffd")
+            at = start + 1
+        text = "".join([*parts, text[at:]])
         if self._folded and self._holds_special(text):  # of other characters, which the tokenizer takes for these
             return CUT.join(text.replace(CUT, ""))
         return text
@@ -168,6 +170,14 @@ def _any_of(texts: Iterable[str]) -> re.Pattern[str] | None:
     """A pattern for any of these, the longest first."""
     found = sorted(set(texts), key=lambda text: (-len(text), text))
     return re.compile("|".join(map(re.escape, found))) if found else None
+
+
+def _spellings(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[int, int]]:
+    """Where the pattern is found, overlaps included, and how long each finding is."""
+    at = 0
+    while pattern is not None and (found := pattern.search(text, at)):
+        yield found.start(), len(found[0])
+        at = found.start() + 1
 
 
 def _normalizer(tokenizer: Any) -> Any:
