@@ -60,7 +60,7 @@ def sampled(chat: Chat, prompt: Prompt, ids: Sequence[int], finish: Any = "stop"
 def test_what_is_taught_is_what_the_template_renders(name: str, scheme: str) -> None:
     kind, tok, chat = made(name, scheme)
     assert tok.convert_ids_to_tokens(end_of_message(chat)) == kind.end and end_of_message(chat) in chat.ends
-    for said in ("Yes.", "No, it is not. Your turn", "é 0427", "green\nthing"):
+    for said in ("Yes.", "No, it is not. Your turn", "é 0427", "green\nthing", "  Yes.", "4  2 "):
         history = opening(kind)
         taught = spoken(chat, history, said)
         whole = list(taught.prompt_ids + taught.ids)
@@ -98,6 +98,26 @@ def test_a_reply_that_was_cut_has_no_end_of_its_own(name: str) -> None:
     assert end_of_message(chat) not in cut.ids and list(whole.ids[: len(cut.ids)]) == list(cut.ids)
     history = (*opening(kind), Message("assistant", "Yes, it", cut), SO)
     assert list(chat.prompt(history).ids) == encoded(tok, chat.render(history))
+
+
+def test_an_empty_thought_that_history_drops_is_taught_and_begins_a_row() -> None:
+    """As Qwen3's template has it: before the last reply, and before no earlier one."""
+    kind = KINDS["marks_of_turns"]
+    shown = "{{ '<think></think>' if m.role == 'assistant' and loop.last and not add_generation_prompt else '' }}"
+    tok = tokenizer(Kind(kind.template.replace("{{ m.content }}", shown + "{{ m.content }}"), kind.tokens))
+    chat = Chat(tok, label="m", template={})
+    first = spoken(chat, (ASK,), "Yes.")
+    assert tok.decode(first.ids) == "<think></think>Yes.<|close|>" and first.text == "<think></think>Yes."
+    history = (ASK, Message("assistant", "Yes.", first), SO)
+    assert list(chat.prompt(history).ids) == encoded(tok, chat.render(history)) and "think" not in chat.render(history)
+    assert len(chained(enumerate([first, spoken(chat, history, "No.")]))) == 2
+
+
+def test_what_is_taught_is_nobody_elses_to_change() -> None:
+    """Ids are remembered: the end of one reply is not part of the next."""
+    _, _, chat = made("next_role")
+    (one, two) = (spoken(chat, (ASK,), "Yes.") for _ in range(2))
+    assert one.ids == two.ids and one.ids is not two.ids
 
 
 # --- what was sampled ------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from sonde.core.model import Probe
 from sonde.core.types import Completion, Json, Message
 
 from .encoding import CUT, Encoder
-from .rendering import Renderer, Said, Span, brief
+from .rendering import Renderer, Said, Span, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Prompt:
 
 
 class Reply(NamedTuple):
-    """The ids of a reply and its text, which is what was said, with what the template puts before it where history
-    shows the reply without that (an empty thought, say)."""
+    """The ids of a reply and its text: what was said, and before it what the template puts there, if history shows the
+    reply without that (an empty thought, say)."""
 
     ids: array[int]
     text: str
@@ -95,7 +95,7 @@ class Chat:
 
     def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
         """The template's text; with `speak`, up to where the assistant's next message starts."""
-        return self._renderer.render(self._said(messages), speak=speak).replace(CUT, "")
+        return self._renderer.render(self._guard(messages), speak=speak).replace(CUT, "")
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of sampled ids, special tokens left out."""
@@ -107,37 +107,44 @@ class Chat:
         """The ids that make the model speak next. `messages` ends with a user message."""
         if not messages or messages[-1].role != "user":
             raise invalid("messages", [m.role for m in messages], "a user message last")
-        said, sampled = self._said(messages), self._sampled(messages)
+        said, sampled = self._guard(messages), self._find_sampled(messages)
         text = self._renderer.render(said, speak=True)
-        spans = self._spans(said, text, sampled, speak=True)
-        ids = array("i", self.encode(text)) if spans is None else self._joined(text, spans, sampled)
+        spans = self._locate(said, text, sampled, speak=True)
+        ids = array("i", self.encode(text)) if spans is None else self._join(text, spans, sampled)
         previous = self._previous(messages)
         return Prompt(ids, common(ids, previous), len(previous), spans is None)
 
-    def reply(self, messages: Sequence[Message], text: str, *, cut: bool = False) -> Reply:
+    def encode_reply(self, messages: Sequence[Message], text: str, *, cut: bool = False) -> Reply:
         """The ids of an assistant's reply to these messages, its end included unless it was `cut`.
 
         They are those that the template's rendering has behind the prompt, with what it puts before and behind the
         reply, wherever it renders a reply behind its prompt and the tokenizer keeps the two apart. A text that the
         tokenizer does not give back is an error.
         """
-        said = self._said((*messages, Message("assistant", text)))
+        said = self._guard((*messages, Message("assistant", text)))
         spoken = said[-1][1]
-        if (back := self.decode(self.encode(spoken))) != text:
+        if (back := self._round_trip(spoken)) != text:
             raise UserError(
-                f"text: got {brief(text)}, which the tokenizer of {self.label!r} gives back as {brief(back)}; "
+                f"text: got {shorten(text)}, which the tokenizer of {self.label!r} gives back as {shorten(back)}; "
                 "allowed: text that it keeps"
             )
         whole, lead = self._renderer.render(said, speak=False), ""
-        spans = self._renderer.spans(said, whole, range(len(said)), speak=False)
+        spans = self._renderer.locate(said, whole, range(len(said)), speak=False)
         if spans and spans[-1].message == len(messages):
-            spoken, lead = whole[spans[-1].start : spans[-1].end], self._lead(spans[-1].before)
+            spoken, lead = whole[spans[-1].start : spans[-1].end], self._find_lead(spans[-1].before)
         asked, tail = self._renderer.render(said[:-1], speak=True), "" if cut else self._tail
-        ids = self._encoder.after(asked, lead + spoken + tail)
+        ids = self._encoder.encode_after(asked, lead + spoken + tail)[:]
         if not (cut or tail):
             ids.append(self.end)
         kept = not lead or lead == self._history_lead
         return Reply(ids, text if kept else (lead + spoken).replace(CUT, ""))
+
+    def _round_trip(self, spoken: str) -> str:
+        """The text of the ids of a text; where a space at its beginning gets lost by itself, of those in its place."""
+        back = self.decode(self.encode(spoken))
+        if spoken.startswith(" ") and back == spoken.replace(CUT, "")[1:]:
+            back = self.decode(self.encode("." + CUT + spoken)).removeprefix(".")
+        return back
 
     @property
     def end(self) -> int:
@@ -163,30 +170,30 @@ class Chat:
             raise UserError(
                 f"model: got {self.label!r}, whose tokenizer gives no offsets; allowed: a fast one, to score"
             )
-        said, last = self._said(probe.messages), len(probe.messages) - 1
-        sampled = self._sampled(probe.messages)
+        said, last = self._guard(probe.messages), len(probe.messages) - 1
+        sampled = self._find_sampled(probe.messages)
         text = self._renderer.render(said, speak=False)
-        spans = self._spans(said, text, {*sampled, last}, speak=False)
+        spans = self._locate(said, text, {*sampled, last}, speak=False)
         if spans is None:  # history is rewritten
             sampled = {i: c for i, c in sampled.items() if i == last}
-            spans = self._spans(said, text, {last}, speak=False)
+            spans = self._locate(said, text, {last}, speak=False)
         if spans is None or spans[-1].message != last:
             raise UserError(
                 f"probe: messages: the chat template of {self.label!r} does not show the last message as it is, "
                 f"{probe.messages[-1].content!r}; allowed: text that the template leaves as it is"
             )
         if last in sampled:
-            return self._scored_ids(probe, text, spans, sampled)
-        return self._scored_text(probe, text, spans, sampled)
+            return self._score_ids(probe, text, spans, sampled)
+        return self._score_text(probe, text, spans, sampled)
 
-    def _scored_text(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
+    def _score_text(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
         """Of a last message that is shown as a text."""
         *earlier, last = spans
-        before, rest = self._parted(text[: last.start], earlier, sampled)
+        before, rest = self._encode_to_last_special(text[: last.start], earlier, sampled)
         form = text[last.start : last.end]
-        encoded = self._encoder.with_offsets(rest + form + text[last.end :])
+        encoded = self._encoder.encode_with_offsets(rest + form + text[last.end :])
         start, end = len(rest), len(rest) + len(form)
-        a, b = (start + at for at in _shown_at(form, probe.messages[-1].content, probe.bounds))
+        a, b = (start + at for at in _find_places(form, probe.messages[-1].content, probe.bounds))
         places = [i for i, (left, right) in enumerate(encoded.offsets) if max(left, a) < min(right, b)]
         ids = encoded.ids
         if probe.ending:
@@ -194,18 +201,20 @@ class Chat:
             places.append(self._ending(ids, after))
         return self._cut(before + ids, [len(before) + i for i in places])
 
-    def _parted(self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> tuple[array[int], str]:
+    def _encode_to_last_special(
+        self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]
+    ) -> tuple[array[int], str]:
         """The ids of a text up to its last special token, and the rest."""
-        ids, rest = self._up_to_last(text, spans, sampled)
+        ids, rest = self._encode_up_to_last(text, spans, sampled)
         rest = CUT + rest if ids else rest  # it follows them
-        at = self._encoder.part(rest)
-        return ids + self._encoder.parted(rest[:at]), rest[at:]
+        at = self._encoder.find_last_special(rest)
+        return ids + self._encoder.encode_by_parts(rest[:at]), rest[at:]
 
-    def _scored_ids(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
+    def _score_ids(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
         """Of a last message that is this model's own, as the ids that it sampled."""
         own = sampled[spans[-1].message].ids
-        ids = self._joined(text, spans, sampled)
-        start = len(self._joined(text[: spans[-1].start], spans[:-1], sampled, lead=self._lead(spans[-1].before)))
+        ids = self._join(text, spans, sampled)
+        start = len(self._join(text[: spans[-1].start], spans[:-1], sampled, lead=self._find_lead(spans[-1].before)))
         texts = [self.decode(own[:i]) for i in range(len(own) + 1)]  # one may end inside a character
         before = max(0, texts[-1].find(probe.messages[-1].content))
         a, b = (before + at for at in probe.bounds)
@@ -235,52 +244,52 @@ class Chat:
 
     # --- messages in the text ----------------------------------------------------------------------------------------
 
-    def _said(self, messages: Sequence[Message]) -> Said:
+    def _guard(self, messages: Sequence[Message]) -> Said:
         guard = self._encoder.guard
         return tuple((m.role, guard(m.content, m.role)) for m in messages)
 
-    def _sampled(self, messages: Sequence[Message]) -> dict[int, Completion]:
+    def _find_sampled(self, messages: Sequence[Message]) -> dict[int, Completion]:
         """The completions behind messages that are this model's and say just what the message says."""
         found = ((i, m.completion, m.content) for i, m in enumerate(messages))
         return {i: c for i, c, text in found if c and c.ids and c.model == self.label and c.text == text}
 
-    def _spans(self, said: Said, text: str, needed: Collection[int], *, speak: bool) -> list[Span] | None:
+    def _locate(self, said: Said, text: str, needed: Collection[int], *, speak: bool) -> list[Span] | None:
         """Where the needed messages stand, found among all of them, or else alone."""
         if not needed:
             return []
-        spans = self._renderer.spans(said, text, range(len(said)), speak=speak)
+        spans = self._renderer.locate(said, text, range(len(said)), speak=speak)
         if spans is None:
-            return self._renderer.spans(said, text, needed, speak=speak)
+            return self._renderer.locate(said, text, needed, speak=speak)
         return [span for span in spans if span.message in needed]
 
-    def _lead(self, before: str) -> str:
+    def _find_lead(self, before: str) -> str:
         """What the template puts between the prompt that asks for a reply and the reply; it is the model's to say."""
         return before.removeprefix(self._opening) if before.startswith(self._opening) else ""
 
     # --- ids around what was sampled ---------------------------------------------------------------------------------
 
-    def _joined(
+    def _join(
         self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion], *, lead: str = ""
     ) -> array[int]:
         """The ids of a text, with those that were sampled where their messages stand, and without `lead` at its
         end."""
-        ids, rest = self._up_to_last(text, spans, sampled)
+        ids, rest = self._encode_up_to_last(text, spans, sampled)
         rest = rest.removesuffix(lead)
-        return ids + (self._encoder.inside(rest) if ids else self.encode(rest))
+        return ids + (self._encoder.encode_inside(rest) if ids else self.encode(rest))
 
-    def _up_to_last(
+    def _encode_up_to_last(
         self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]
     ) -> tuple[array[int], str]:
         """The ids of a text up to the last message that was sampled, and the text after it that has to be encoded."""
         ids, at = array("i"), 0
         for span in spans:
-            piece = text[at : span.start - len(self._lead(span.before))]
-            ids += self._encoder.inside(piece) if ids else self.encode(piece)
-            own, at = self._closed(sampled[span.message], text, span.end)
+            piece = text[at : span.start - len(self._find_lead(span.before))]
+            ids += self._encoder.encode_inside(piece) if ids else self.encode(piece)
+            own, at = self._close(sampled[span.message], text, span.end)
             ids += own
         return ids, text[at:]
 
-    def _closed(self, c: Completion, text: str, at: int) -> tuple[array[int], int]:
+    def _close(self, c: Completion, text: str, at: int) -> tuple[array[int], int]:
         """What stays of sampled ids before the template's text from `at` on, and where in it to go on. The token that
         ended them is the template's to write; where it writes another one, that is the one that history has."""
         ids, last = c.ids, c.ids[-1]
@@ -289,7 +298,7 @@ class Chat:
         content = self._encoder.contents.get(last)
         if content and text.startswith(content, at):
             return ids[:-1], at
-        told = list(self._encoder.leading(text, at))
+        told = list(self._encoder.find_leading(text, at))
         same = next((start for start, _, token in told if token == last), None)
         if same is not None:
             return ids[:-1], same
@@ -317,12 +326,12 @@ class Chat:
         self._opening = asked.pieces[-1] if asked else ""
         final = said.pieces[-1] if said else ""
         *_, before, later, _ = history.pieces if history and history.order == (0, 1, 2) else ("", final, "")
-        self._history_lead = self._lead(before)
+        self._history_lead = self._find_lead(before)
         self._end = self._find_end(final, later, known)
         """The id that the template puts behind an assistant message, None if there is none."""
         self.ends = frozenset(known if self._end is None else {*known, self._end})
         """Ids that end an assistant message."""
-        stops = (stop for _, stop, i in self._encoder.leading(final) if i == self._end)
+        stops = (stop for _, stop, i in self._encoder.find_leading(final) if i == self._end)
         self._tail = final[: next(stops, 0)]
         """What the template puts behind the last message, up to its end."""
         self._ends_later = self._end is not None and not self._tail
@@ -334,12 +343,12 @@ class Chat:
         apart = next((i for i, (a, b) in enumerate(zip(final, later, strict=False)) if a != b), None)
         both = min(final, later, key=len) if apart is None else final[:apart]
         for text, place in ((both, -1), (final, 0), (later, 0)):
-            if ids := [i for _, _, i in self._encoder.leading(text)]:
+            if ids := [i for _, _, i in self._encoder.find_leading(text)]:
                 return next((i for i in ids if i in known), ids[place])
         return None
 
 
-def _shown_at(form: str, content: str, bounds: tuple[int, int]) -> list[int]:
+def _find_places(form: str, content: str, bounds: tuple[int, int]) -> list[int]:
     """Where these characters of a message stand in the form in which it is shown: trimmed, or with cuts."""
     places = [i for i, c in enumerate(form) if c != CUT]
     skipped = max(0, content.find(form.replace(CUT, "")))

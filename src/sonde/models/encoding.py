@@ -53,9 +53,9 @@ class Encoder:
         self._folded = any(t.normalized for t in special) and _normalizer(tokenizer) is not None
         self._bare = False
         self.encode = lru_cache(maxsize=PIECES_KEPT)(self._encode)
-        self.inside = lru_cache(maxsize=PIECES_KEPT)(self._inside)
+        self.encode_inside = lru_cache(maxsize=PIECES_KEPT)(self._encode_inside)
         self.guard = lru_cache(maxsize=PIECES_KEPT)(self._guard)
-        self._bare = all(self._alone(text) == self.encode(text) for text in ("a", "Yes."))
+        self._bare = all(self._encode_alone(text) == self.encode(text) for text in ("a", "Yes."))
 
     # --- control tokens ----------------------------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class Encoder:
         unknown = {getattr(self.tokenizer, "unk_token_id", None)}
         return not (self.special - unknown).isdisjoint(self.encode(text))
 
-    def leading(self, text: str, at: int = 0) -> Iterator[tuple[int, int, int]]:
+    def find_leading(self, text: str, at: int = 0) -> Iterator[tuple[int, int, int]]:
         """The control tokens at the beginning of a template's text from `at` on, white space aside: where each begins
         and ends, and its id."""
         end = at
@@ -97,7 +97,7 @@ class Encoder:
             end = found.end()
             yield found.start(), end, self.ids[found[0]]
 
-    def part(self, text: str) -> int:
+    def find_last_special(self, text: str) -> int:
         """Where the last special token of a text begins, 0 if there is none. Nothing is merged across special
         tokens."""
         return max((found.start() for found in self._parting.finditer(text)), default=0) if self._parting else 0
@@ -106,25 +106,25 @@ class Encoder:
 
     def _encode(self, text: str) -> array[int]:
         first, *others = text.split(CUT)
-        ids = self._plain(first)
+        ids = self._encode_plain(first)
         for part in others:
-            ids += self._alone(part)
+            ids += self._encode_alone(part)
         return ids
 
-    def _inside(self, text: str) -> array[int]:
+    def _encode_inside(self, text: str) -> array[int]:
         """The ids of a text that follows others."""
         if self._bare or self._begins_special(text):
             return self.encode(text)
         return self._encode(CUT + text)
 
-    def after(self, before: str, text: str) -> array[int]:
+    def encode_after(self, before: str, text: str) -> array[int]:
         """The ids of a text that follows `before`, as the two are encoded in one. Where the tokenizer merges across the
         border: those of the text in some other place, since the ids of `before` stay."""
-        head = before[self.part(before) :]
+        head = before[self.find_last_special(before) :]
         first, whole = self.encode(head), self.encode(head + text)
-        return whole[len(first) :] if whole[: len(first)] == first else self.inside(text)
+        return whole[len(first) :] if whole[: len(first)] == first else self.encode_inside(text)
 
-    def parted(self, text: str) -> array[int]:
+    def encode_by_parts(self, text: str) -> array[int]:
         """The same as `encode`, for texts that grow: what stands between two special tokens is encoded once."""
         at = [found.start() for found in self._parting.finditer(text)] if self._parting else []
         ids = array("i")
@@ -132,37 +132,39 @@ class Encoder:
             ids += self.encode(text[a:b])
         return ids
 
-    def with_offsets(self, text: str) -> Encoded:
+    def encode_with_offsets(self, text: str) -> Encoded:
         """Ids and offsets; the tokenizer has to be a fast one."""
         ids, offsets, at = array("i"), list[tuple[int, int]](), 0
         for n, part in enumerate(text.split(CUT)):
-            before = self._place(part) if n else ""
+            before = self._find_place(part) if n else ""
             found = self.tokenizer(before + part, add_special_tokens=False, return_offsets_mapping=True)
-            skip, shift = len(self._plain(before)) if before else 0, at - len(before)
+            skip, shift = len(self._encode_plain(before)) if before else 0, at - len(before)
             ids += array("i", found["input_ids"][skip:])
             offsets += [(a + shift, b + shift) for a, b in found["offset_mapping"][skip:]]
             at += len(part) + 1
         return Encoded(ids, offsets)
 
-    def _alone(self, text: str) -> array[int]:
+    def _encode_alone(self, text: str) -> array[int]:
         """The ids of a text without marks that follows others."""
-        before = self._place(text)
-        return self._plain(before + text)[len(self._plain(before)) :] if before else self._plain(text)
+        before = self._find_place(text)
+        return (
+            self._encode_plain(before + text)[len(self._encode_plain(before)) :] if before else self._encode_plain(text)
+        )
 
-    def _place(self, text: str) -> str:
+    def _find_place(self, text: str) -> str:
         """What to encode a text behind, so that it is encoded as what follows others; "" where nothing does that."""
         if not text or self._bare:
             return ""
         for before in _BEFORE:
-            first = self._plain(before)
-            if self._plain(before + text)[: len(first)] == first:
+            first = self._encode_plain(before)
+            if self._encode_plain(before + text)[: len(first)] == first:
                 return before
         return ""
 
     def _begins_special(self, text: str) -> bool:
         return self._parting is not None and self._parting.match(text) is not None
 
-    def _plain(self, text: str) -> array[int]:
+    def _encode_plain(self, text: str) -> array[int]:
         return array("i", self.tokenizer.encode(text, add_special_tokens=False))
 
 

@@ -66,14 +66,14 @@ class Renderer:
             self._arguments["chat_template"] = self._training(arguments["training"])
         self._fix_day(arguments.get(CLOCK, DAY.isoformat()))
         self._in_parts, self._opening = False, ""
-        self._laid_out = lru_cache(maxsize=RENDERED_KEPT)(self._lay_out)
-        self._rendered = lru_cache(maxsize=4)(self._render)
+        self._layouts = lru_cache(maxsize=RENDERED_KEPT)(self._lay_out)
+        self._render_kept = lru_cache(maxsize=4)(self._render)
         self._settle_form()
         self._settle_opening()
 
     def render(self, said: Said, *, speak: bool) -> str:
         """The template's text; with `speak`, up to where the assistant's next message starts."""
-        text = self._rendered(said, speak=speak)
+        text = self._render_kept(said, speak=speak)
         shown = self._layout(said, range(len(said)), speak=speak)
         left_out = (
             sorted(set(range(len(said))).difference(shown.order)) if shown and len(shown.order) < len(said) else ()
@@ -81,12 +81,12 @@ class Renderer:
         for role, content in (said[i] for i in left_out):
             if content.strip() and content.strip() not in text:
                 raise UserError(
-                    f"messages: the chat template of {self.label!r} leaves out the {role} message {brief(content)}; "
+                    f"messages: the chat template of {self.label!r} leaves out the {role} message {shorten(content)}; "
                     "allowed: messages that it shows"
                 )
         return text
 
-    def spans(self, said: Said, text: str, marked: Collection[int], *, speak: bool) -> list[Span] | None:
+    def locate(self, said: Said, text: str, marked: Collection[int], *, speak: bool) -> list[Span] | None:
         """Where the messages numbered in `marked` stand in `text`, in the order in which they do; None where the
         template changes what messages say."""
         layout = self._layout(said, marked, speak=speak)
@@ -111,7 +111,7 @@ class Renderer:
 
     def _layout(self, said: Said, marked: Collection[int], *, speak: bool) -> Layout | None:
         if len(marked) == len(said):
-            return self._laid_out(tuple(role for role, _ in said), speak=speak)
+            return self._layouts(tuple(role for role, _ in said), speak=speak)
         held = frozenset(marked)
         return self._lay_out(tuple(role for role, _ in said), speak=speak, contents=said, held=held)
 
@@ -131,7 +131,7 @@ class Renderer:
     # --- text --------------------------------------------------------------------------------------------------------
 
     def _render(self, said: Said, *, speak: bool) -> str:
-        rows = [{"role": role, "content": self._formed(content)} for role, content in said]
+        rows = [{"role": role, "content": self._form_content(content)} for role, content in said]
         try:
             text = self.tokenizer.apply_chat_template(
                 rows, tokenize=False, add_generation_prompt=speak, **self._arguments
@@ -141,7 +141,7 @@ class Renderer:
             roles = [row["role"] for row in rows]
             raise UserError(f"messages: the chat template of {self.label!r} refuses roles {roles}: {error}") from error
 
-    def _formed(self, content: str) -> str | list[dict[str, str]]:
+    def _form_content(self, content: str) -> str | list[dict[str, str]]:
         return [{"type": "text", "text": content}] if self._in_parts else content
 
     def _settle_form(self) -> None:
@@ -169,8 +169,8 @@ class Renderer:
         if asked and asked == heard and said and said.order == (0, 1) and said.pieces[1].startswith(asked.pieces[1]):
             opening = said.pieces[1].removeprefix(asked.pieces[1])
             self._opening = opening.rstrip(" ") if opening.strip() else ""
-            self._laid_out.cache_clear()
-            self._rendered.cache_clear()
+            self._layouts.cache_clear()
+            self._render_kept.cache_clear()
 
     def _fix_day(self, given: Json) -> None:
         """Put a clock that stands still in front of a template that asks for the day."""
@@ -182,7 +182,7 @@ class Renderer:
         if isinstance(template, Mapping):  # several, of which transformers takes this one
             template = template.get("default", "")
         if isinstance(template, str) and CLOCK in template:
-            self._arguments["chat_template"] = _stopped_clock(day) + template
+            self._arguments["chat_template"] = _stop_clock(day) + template
 
     def _training(self, name: Json) -> str:
         """The template of that name, which has to say one turn just as the tokenizer's own does."""
@@ -209,7 +209,7 @@ def _forms(content: str) -> tuple[str, ...]:
     return (content, content.strip(), content.rstrip(), content.lstrip())
 
 
-def brief(content: str) -> str:
+def shorten(content: str) -> str:
     """A message as an error shows it."""
     return repr(content if len(content) <= 80 else content[:80] + "...")
 
@@ -218,7 +218,7 @@ _DIRECTIVES = "aAwdbBmyYHIMSpjUWfzZcxX"
 _FLAGS = ("", "-", "_", "0", "^", "#")  # of the C library; where it has none, the directive stands for itself
 
 
-def _stopped_clock(day: date) -> str:
+def _stop_clock(day: date) -> str:
     """A macro in place of the function that tells the time: midnight of this day, in every format."""
     midnight = datetime(day.year, day.month, day.day)
     told = {flag + letter: midnight.strftime(f"%{flag}{letter}") for flag in _FLAGS for letter in _DIRECTIVES}

@@ -46,9 +46,9 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
 
 def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "stop") -> Completion:
     """The completion that a model would have recorded, had it said `text` to these messages: the ids that the template
-    has there (`Chat.reply`)."""
+    has there (`Chat.encode_reply`)."""
     prompt = chat.prompt(messages)
-    reply = chat.reply(messages, text, cut=finish == "length")
+    reply = chat.encode_reply(messages, text, cut=finish == "length")
     return Completion(
         text=reply.text,
         ids=reply.ids,
