@@ -76,7 +76,7 @@ def test_a_longer_conversation_extends_the_shorter_one(tmp_path: Path, name: str
             chat = said(chat, c, "Is it green?")
         longer = sequences(found)
         extends = [b[: len(a)] == a for a, b in pairwise(longer)]
-        assert all(extends) if more else not any(extends)
+        assert all(extends) if more or (name, system) == ("mistral", False) else not any(extends)
         rewritten.append(hf.stats.rewritten)
         run(hf.close())
     assert rewritten[1] == 0

@@ -103,6 +103,22 @@ def test_tokens_of_another_tokenizer_are_refused(model: str) -> None:
     assert prepare("sft", episodes, shuffled, Learning(encode=True)).items
 
 
+def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str) -> None:
+    """The text ends before the stop word, the ids do not."""
+    backend = {"name": "models:hf", "model": model}
+    agent = {"name": "agents:llm", "model": backend, "temperature": 1.0, "min_p": 0.0, "max_new_tokens": 4}
+    stops = {"stop": list(WORDS.split() if isinstance(WORDS, str) else WORDS)[:4]}
+    episodes = collect(ENV, {AGENT: build({**agent, **stops})}, ENV.tasks("train"), Plan(k=8))
+    chat = Chat(load_model(model)[1], label=model, template={})
+    calls = [c for t in episodes for act in t.acts for c in act.action.completions]
+    assert any(chat.decode(c.ids) != c.text for c in calls)
+    found = prepare("kto", episodes, chat)
+    assert found.rows.agent_tokens == sum(
+        len(c.ids) for t in episodes if t.outcome and t.outcome.kind not in ("error", "format")
+        for act in t.acts for c in act.action.completions
+    )  # fmt: skip
+
+
 def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
     with pytest.raises(UserError, match="train sft: nothing to learn from among what was played: tasks "):

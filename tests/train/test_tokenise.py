@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,7 +33,9 @@ class FakeTokenizer:
     chat_template = "as in models:fake"
     eos_token_id = fake.END
     all_special_ids = (fake.END, *fake.ROLES.values())
-    added_tokens_decoder: Mapping[int, Any] = {}
+    added_tokens_decoder: Mapping[int, Any] = {
+        i: SimpleNamespace(content=mark, special=True, lstrip=False, normalized=False) for mark, i in MARKS.items()
+    }
 
     def __init__(self, lossy: str = "") -> None:
         self.lossy = lossy

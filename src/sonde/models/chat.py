@@ -1,34 +1,36 @@
 """Chat messages to token ids, token-in token-out: what a model sampled is fed back as sampled, never encoded again.
 
-The template is rendered twice: once with the messages as they are, and once with a mark in place of every assistant
-message whose ids are known. The text between marks is encoded piece by piece (each piece once, then remembered), and
-the sampled ids go where the marks are. If putting the texts back does not give the first rendering, the template has
-rewritten history (some drop earlier reasoning), and the whole rendering is encoded instead; `Prompt.rewritten` says so.
+The template is rendered (`rendering.py`), the text between messages that were sampled is encoded piece by piece (each
+piece once, then remembered, `encoding.py`), and the sampled ids go where these messages stand: right behind the prompt
+that they answered. Where the template shows them otherwise it has rewritten history (some drop earlier reasoning), and
+the whole rendering is encoded instead; `Prompt.rewritten` says so.
+
+The end of a turn is what the template puts behind an assistant's message: its end token, or the mark of the next role
+(GLM). A reply ends by it once: it is not put behind one that was sampled. Where a turn was ended by another token than
+history shows (`<|return|>` and `<|end|>` of gpt-oss), history has its own, and the prompt parts from what was sampled
+there: a new row in training.
 
 Source: ours; the trap it avoids (ids trained != ids sampled) is described in many training frameworks.
 """
 
 from __future__ import annotations
 
-import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sonde.core.errors import UserError, invalid, unknown
+from sonde.core.errors import UserError, invalid
 from sonde.core.model import Probe
-from sonde.core.types import Json, Message
+from sonde.core.types import Completion, Json, Message
 
+from .encoding import CUT, Encoder
 from .reasoning import decode_reply, find_open_mark, special_marks
-from .templates import TRAINING
-
-PIECES_KEPT = 8192
-RENDERED_KEPT = 64
+from .rendering import Renderer, Said, Span, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,14 @@ class Prompt:
     open_mark: str = ""
 
 
+class Reply(NamedTuple):
+    """The ids of a reply and its text: what was said, and before it what the template puts there, if history shows the
+    reply without that (an empty thought, say)."""
+
+    ids: array[int]
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Token ids of a conversation up to the assistant's message at its end, and the places of those to score."""
@@ -56,109 +66,176 @@ class Scored:
 
 
 class Chat:
-    """A tokenizer with its chat template, or with the one of `templates.py` that `template["training"]` names; the rest
-    of `template` are its arguments. `label` names the model: only its own completions are fed back as ids."""
+    """A tokenizer with its chat template; `template` holds the template's arguments, among them those of
+    `rendering.py`. `label` names the model: only its own completions are fed back as ids. `ends`: ids that end a
+    message beside those that tokenizer and template tell of."""
 
     def __init__(self, tokenizer: Any, *, label: str, template: Mapping[str, Json], ends: Sequence[int] = ()) -> None:
         if not getattr(tokenizer, "chat_template", None):
             raise UserError(f"model: got {label!r}, which has no chat template; allowed: a chat model")
         self.tokenizer = tokenizer
         self.label = label
-        self.template = {name: value for name, value in template.items() if name != "training"}
-        if "training" in template:
-            self.template["chat_template"] = self._training(template["training"])
-        self.encode = lru_cache(maxsize=PIECES_KEPT)(self._encode)
-        self._marked = lru_cache(maxsize=RENDERED_KEPT)(self._render)
-        special = [t.content for t in tokenizer.added_tokens_decoder.values() if t.special and not t.lstrip]
-        self._special = re.compile("|".join(map(re.escape, special))) if special else None
         self._reasoning = special_marks(tokenizer)
-        self.ends = frozenset({*ends, *self._own_ends()})
-        """Ids that end an assistant message."""
+        self._encoder = Encoder(tokenizer)
+        self._renderer = Renderer(tokenizer, label=label, arguments=template)
+        self._settle_structure({*ends, *([eos] if isinstance(eos := tokenizer.eos_token_id, int) else [])})
+
+    @property
+    def encode(self) -> Callable[[str], array[int]]:
+        """The ids of a text by itself, as the tokenizer gives them; nobody may change them."""
+        return self._encoder.encode
+
+    @cached_property
+    def tokens(self) -> frozenset[int]:
+        """The ids that the tokenizer has. A model's vocabulary may be padded with more."""
+        return frozenset(self.tokenizer.get_vocab().values())
+
+    def holds_text(self, c: Completion) -> bool:
+        """Whether its ids can be those of its text, which a stop word may have cut, and which is without what the
+        template put around it."""
+        text, said = c.text.strip(), self.decode(c.ids).strip()
+        return self.tokens.issuperset(c.ids) and (said.startswith(text) or said.endswith(text))
+
+    def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
+        """The template's text; with `speak`, up to where the assistant's next message starts."""
+        return self._renderer.render(self._guard(messages), speak=speak).replace(CUT, "")
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of sampled ids, special tokens left out but for the marks of reasoning (`reasoning.py`)."""
+        return decode_reply(self.tokenizer, ids, self._reasoning - self.ends)
+
+    # --- prompts -----------------------------------------------------------------------------------------------------
 
     def prompt(self, messages: Sequence[Message]) -> Prompt:
         """The ids that make the model speak next. `messages` ends with a user message."""
         if not messages or messages[-1].role != "user":
             raise invalid("messages", [m.role for m in messages], "a user message last")
-        sampled = {i: m.completion.ids for i, m in enumerate(messages) if m.completion and self._is_own(m)}
-        plain = self.render(messages)
-        found = self._pieces(messages, sampled, plain, speak=True)
-        ids = self._join(map(self.encode, found[0]), sampled.values()) if found else array("i", self.encode(plain))
+        said, sampled = self._guard(messages), self._find_sampled(messages)
+        text = self._renderer.render(said, speak=True)
+        spans = self._locate(said, text, sampled, speak=True)
+        ids = array("i", self.encode(text)) if spans is None else self._join(text, spans, sampled)
         previous = self._previous(messages)
-        return Prompt(ids, common(ids, previous), len(previous), found is None, find_open_mark(plain))
+        return Prompt(ids, common(ids, previous), len(previous), spans is None, find_open_mark(text.replace(CUT, "")))
+
+    def encode_reply(self, messages: Sequence[Message], text: str, *, cut: bool = False) -> Reply:
+        """The ids of an assistant's reply to these messages, its end included unless it was `cut`.
+
+        They are those that the template's rendering has behind the prompt, with what it puts before and behind the
+        reply, wherever it renders a reply behind its prompt and the tokenizer keeps the two apart. A text that the
+        tokenizer does not give back is an error.
+        """
+        said = self._guard((*messages, Message("assistant", text)))
+        spoken = said[-1][1]
+        if (back := self._round_trip(spoken)) != text:
+            raise UserError(
+                f"text: got {shorten(text)}, which the tokenizer of {self.label!r} gives back as {shorten(back)}; "
+                "allowed: text that it keeps"
+            )
+        whole, lead = self._renderer.render(said, speak=False), ""
+        spans = self._renderer.locate(said, whole, range(len(said)), speak=False)
+        if spans and spans[-1].message == len(messages):
+            spoken, lead = whole[spans[-1].start : spans[-1].end], self._find_lead(spans[-1].before)
+        asked, tail = self._renderer.render(said[:-1], speak=True), "" if cut else self._tail
+        ids = self._encoder.encode_after(asked, lead + spoken + tail)[:]
+        if not (cut or tail):
+            ids.append(self.end)
+        kept = not lead or lead == self._history_lead
+        return Reply(ids, text if kept else (lead + spoken).replace(CUT, ""))
+
+    def _round_trip(self, spoken: str) -> str:
+        """The text of the ids of a text; where a space at its beginning gets lost by itself, of those in its place."""
+        back = self.decode(self.encode(spoken))
+        if spoken.startswith(" ") and back == spoken.replace(CUT, "")[1:]:
+            back = self.decode(self.encode("." + CUT + spoken)).removeprefix(".")
+        return back
+
+    @property
+    def end(self) -> int:
+        """The id that ends an assistant's message: what the template puts there, else the tokenizer's end of text."""
+        if self._end is not None:
+            return self._end
+        end = self.tokenizer.eos_token_id
+        if not isinstance(end, int):
+            raise UserError(
+                f"model: got {self.label!r}, whose messages have no end token; allowed: a chat model with one"
+            )
+        return end
+
+    # --- scores ------------------------------------------------------------------------------------------------------
 
     def scored(self, probe: Probe) -> Scored:
         """The ids of a probe's messages, up to its last token that counts.
 
-        The last message is encoded together with the template's text around it, unless it was sampled. Its place is
-        where a mark stood; the offsets that the tokenizer gives say which tokens overlap the span.
+        The last message is encoded together with the template's text around it, unless it was sampled. The offsets that
+        the tokenizer gives say which tokens overlap the span.
         """
         if not self.tokenizer.is_fast:
             raise UserError(
                 f"model: got {self.label!r}, whose tokenizer gives no offsets; allowed: a fast one, to score"
             )
-        messages, last = probe.messages, len(probe.messages) - 1
-        sampled = {i: m.completion.ids for i, m in enumerate(messages) if m.completion and self._is_own(m)}
-        plain = self.render(messages, speak=False)
-        found = self._pieces(messages, {**sampled, last: None}, plain, speak=False)
-        if found is None:  # history is rewritten
-            sampled = {i: ids for i, ids in sampled.items() if i == last}
-            found = self._pieces(messages, (last,), plain, speak=False)
-        if found is None:
+        said, last = self._guard(probe.messages), len(probe.messages) - 1
+        sampled = self._find_sampled(probe.messages)
+        text = self._renderer.render(said, speak=False)
+        spans = self._locate(said, text, {*sampled, last}, speak=False)
+        if spans is None:  # history is rewritten
+            sampled = {i: c for i, c in sampled.items() if i == last}
+            spans = self._locate(said, text, {last}, speak=False)
+        if spans is None or spans[-1].message != last:
             raise UserError(
                 f"probe: messages: the chat template of {self.label!r} does not show the last message as it is, "
-                f"{messages[-1].content!r}; allowed: text that the template leaves as it is"
+                f"{probe.messages[-1].content!r}; allowed: text that the template leaves as it is"
             )
-        pieces, forms = found
-        own = sampled.pop(last, None)
-        if own is None:
-            return self._spoken(probe, pieces, forms[-1], list(sampled.values()))
-        return self._sampled(probe, pieces, own, list(sampled.values()))
+        if last in sampled:
+            return self._score_ids(probe, text, spans, sampled)
+        return self._score_text(probe, text, spans, sampled)
 
-    def _spoken(self, probe: Probe, pieces: Sequence[str], form: str, sampled: Sequence[array[int]]) -> Scored:
-        """Of a last message that is shown as `form`."""
-        head, tail = pieces[-2:]
-        before, head = self._told(head)
-        encoded = self.tokenizer(head + form + tail, add_special_tokens=False, return_offsets_mapping=True)
-        piece = before + array("i", encoded["input_ids"])
-        ids = self._join([*map(self.encode, pieces[:-2]), piece], sampled)
-        start, end = len(head), len(head) + len(form)
-        shift = start - probe.messages[-1].content.find(form)
-        a, b = (min(max(start, at + shift), end) for at in probe.bounds)
-        offsets: list[tuple[int, int]] = encoded["offset_mapping"]
-        places = [i for i, (left, right) in enumerate(offsets) if max(left, a) < min(right, b)]
+    def _score_text(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
+        """Of a last message that is shown as a text."""
+        *earlier, last = spans
+        before, rest = self._encode_to_last_special(text[: last.start], earlier, sampled)
+        form = text[last.start : last.end]
+        encoded = self._encoder.encode_with_offsets(rest + form + text[last.end :])
+        start, end = len(rest), len(rest) + len(form)
+        a, b = (start + at for at in _find_places(form, probe.messages[-1].content, probe.bounds))
+        places = [i for i, (left, right) in enumerate(encoded.offsets) if max(left, a) < min(right, b)]
+        ids = encoded.ids
         if probe.ending:
-            after = next((i for i, at in enumerate(offsets) if at[0] >= end), len(offsets))
-            places.append(self._ending(encoded["input_ids"], after))
-        first = len(ids) - len(offsets)
-        return self._cut(ids, [first + i for i in places])
+            after = next((i for i, at in enumerate(encoded.offsets) if at[0] >= end), len(ids))
+            places.append(self._ending(ids, after))
+        return self._cut(before + ids, [len(before) + i for i in places])
 
-    def _told(self, text: str) -> tuple[array[int], str]:
-        """The ids of a text up to its last special token, and the rest. Nothing is merged across special tokens, so
-        what stands between two is encoded once, whatever follows."""
-        at = [found.start() for found in self._special.finditer(text)] if self._special else []
-        ids = array("i")
-        for a, b in pairwise([0, *at]):
-            ids += self.encode(text[a:b])
-        return ids, text[at[-1] :] if at else text
+    def _encode_to_last_special(
+        self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]
+    ) -> tuple[array[int], str]:
+        """The ids of a text up to its last special token, and the rest."""
+        ids, rest = self._encode_up_to_last(text, spans, sampled)
+        rest = CUT + rest if ids else rest  # it follows them
+        at = self._encoder.find_last_special(rest)
+        return ids + self._encoder.encode_by_parts(rest[:at]), rest[at:]
 
-    def _sampled(self, probe: Probe, pieces: Sequence[str], own: array[int], sampled: Sequence[array[int]]) -> Scored:
+    def _score_ids(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
         """Of a last message that is this model's own, as the ids that it sampled."""
-        before = self._join(map(self.encode, pieces[:-1]), sampled)
-        ids = self._join(map(self.encode, pieces), [*sampled, own])
-        a, b = probe.bounds
+        own = sampled[spans[-1].message].ids
+        ids = self._join(text, spans, sampled)
+        start = len(self._join(text[: spans[-1].start], spans[:-1], sampled, lead=self._find_lead(spans[-1].before)))
         texts = [self.decode(own[:i]) for i in range(len(own) + 1)]  # one may end inside a character
+        before = max(0, texts[-1].find(probe.messages[-1].content))
+        a, b = (before + at for at in probe.bounds)
         places = [i for i, (x, y) in enumerate(pairwise(texts)) if max(len(x.rstrip("\ufffd")), a) < min(len(y), b)]
         if probe.ending:
-            places.append(self._ending(ids[len(before) :], len(own) - (own[-1] in self.ends)))
-        return self._cut(ids, [len(before) + i for i in places])
+            places.append(self._ending(ids, start + len(own) - (own[-1] in self.ends)) - start)
+        return self._cut(ids, [start + i for i in places])
 
-    def _ending(self, ids: Sequence[int], at: int) -> int:
-        """The place `at`, if an assistant message ends there."""
-        if at >= len(ids) or ids[at] not in self.ends:
+    def _ending(self, ids: array[int], at: int) -> int:
+        """The place from `at` on where the last message ends. The mark of a next role is put there."""
+        if self._ends_later and at == len(ids):
+            ids.append(self.end)
+        found = next((i for i in range(at, len(ids)) if ids[i] in self.ends), None)
+        if found is None:
             raise UserError(
                 f"probe: ending: got True, but the chat template of {self.label!r} ends no message by a token"
             )
-        return at
+        return found
 
     def _cut(self, ids: array[int], places: list[int]) -> Scored:
         """What comes after the last place decides nothing, and nothing comes before the first token."""
@@ -168,80 +245,67 @@ class Chat:
             )
         return Scored(ids[: max(places, default=-1) + 1], array("i", places))
 
-    def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
-        """The template's text; with `speak`, up to where the assistant's next message starts."""
-        return self._render(tuple((m.role, m.content) for m in messages), speak=speak)
+    # --- messages in the text ----------------------------------------------------------------------------------------
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of sampled ids, special tokens left out but for the marks of reasoning (`reasoning.py`)."""
-        return decode_reply(self.tokenizer, ids, self._reasoning - self.ends)
+    def _guard(self, messages: Sequence[Message]) -> Said:
+        guard = self._encoder.guard
+        return tuple((m.role, guard(m.content, m.role)) for m in messages)
 
-    def _training(self, name: Json) -> str:
-        """The template of that name, which has to say one turn just as the tokenizer's own does."""
-        if name not in TRAINING:
-            raise unknown("template: training", name, TRAINING)
-        system, user = {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}
-        for rows in ([user], [system, user]):
-            ours, own = (
-                self.tokenizer.apply_chat_template(
-                    rows, tokenize=False, add_generation_prompt=True, **{**self.template, **which}
-                )
-                for which in ({"chat_template": TRAINING[name]}, {})
-            )
-            if ours != own:
-                raise UserError(
-                    f"template: training: got {name!r}, which says one turn of {self.label!r} as {ours!r}; allowed: "
-                    f"one that says it as the model's own template does, {own!r}"
-                )
-        return TRAINING[name]
+    def _find_sampled(self, messages: Sequence[Message]) -> dict[int, Completion]:
+        """The completions behind messages that are this model's and say just what the message says."""
+        found = ((i, m.completion, m.content) for i, m in enumerate(messages))
+        return {i: c for i, c, text in found if c and c.ids and c.model == self.label and c.text == text}
 
-    def _render(self, said: tuple[tuple[str, str], ...], *, speak: bool) -> str:
-        rows = [{"role": role, "content": content} for role, content in said]
-        try:
-            return self.tokenizer.apply_chat_template(
-                rows, tokenize=False, add_generation_prompt=speak, **self.template
-            )
-        except Exception as error:  # templates are programs of others; whatever they raise is about these messages
-            roles = [row["role"] for row in rows]
-            raise UserError(f"messages: the chat template of {self.label!r} refuses roles {roles}: {error}") from error
+    def _locate(self, said: Said, text: str, needed: Collection[int], *, speak: bool) -> list[Span] | None:
+        """Where the needed messages stand, found among all of them, or else alone."""
+        if not needed:
+            return []
+        spans = self._renderer.locate(said, text, range(len(said)), speak=speak)
+        if spans is None:
+            return self._renderer.locate(said, text, needed, speak=speak)
+        return [span for span in spans if span.message in needed]
 
-    def _encode(self, text: str) -> array[int]:
-        return array("i", self.tokenizer.encode(text, add_special_tokens=False))
+    def _find_lead(self, before: str) -> str:
+        """What the template puts between the prompt that asks for a reply and the reply; it is the model's to say."""
+        return before.removeprefix(self._opening) if before.startswith(self._opening) else ""
 
-    def _is_own(self, message: Message) -> bool:
-        """Whether the completion behind `message` is this model's and says just what the message says."""
-        c = message.completion
-        return c is not None and bool(c.ids) and c.model == self.label and c.text == message.content
+    # --- ids around what was sampled ---------------------------------------------------------------------------------
 
-    def _pieces(
-        self, messages: Sequence[Message], marked: Iterable[int], plain: str, *, speak: bool
-    ) -> tuple[list[str], list[str]] | None:
-        """The texts around the messages numbered in `marked`, and how these are shown; None if the template changes
-        what messages say."""
-        marks = {i: f"\ue000{i}\ue001" for i in marked}
-        rows = tuple((m.role, marks.get(i, m.content)) for i, m in enumerate(messages))
-        rest = self._marked(rows, speak=speak) if marks else plain
-        pieces: list[str] = []
-        forms: list[str] = []
-        at = 0
-        for i, mark in marks.items():
-            piece, found, rest = rest.partition(mark)
-            said = next((s for s in _forms(messages[i].content) if plain.startswith(piece + s, at)), None)
-            if not found or said is None:
-                return None
-            pieces.append(piece)
-            forms.append(said)
-            at += len(piece) + len(said)
-        return ([*pieces, rest], forms) if plain[at:] == rest else None
+    def _join(
+        self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion], *, lead: str = ""
+    ) -> array[int]:
+        """The ids of a text, with those that were sampled where their messages stand, and without `lead` at its
+        end."""
+        ids, rest = self._encode_up_to_last(text, spans, sampled)
+        rest = rest.removesuffix(lead)
+        return ids + (self._encoder.encode_inside(rest) if ids else self.encode(rest))
 
-    def _join(self, pieces: Iterable[array[int]], sampled: Iterable[array[int]]) -> array[int]:
-        first, *others = pieces
-        ids = array("i", first)
-        for own, after in zip(sampled, others, strict=True):
-            ends_itself = own[-1] in self.ends and after[:1] == own[-1:]
+    def _encode_up_to_last(
+        self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]
+    ) -> tuple[array[int], str]:
+        """The ids of a text up to the last message that was sampled, and the text after it that has to be encoded."""
+        ids, at = array("i"), 0
+        for span in spans:
+            piece = text[at : span.start - len(self._find_lead(span.before))]
+            ids += self._encoder.encode_inside(piece) if ids else self.encode(piece)
+            own, at = self._close(sampled[span.message], text, span.end)
             ids += own
-            ids += after[1:] if ends_itself else after
-        return ids
+        return ids, text[at:]
+
+    def _close(self, c: Completion, text: str, at: int) -> tuple[array[int], int]:
+        """What stays of sampled ids before the template's text from `at` on, and where in it to go on. The token that
+        ended them is the template's to write; where it writes another one, that is the one that history has."""
+        ids, last = c.ids, c.ids[-1]
+        if last not in self.ends and not (c.finish == "stop" and last in self._encoder.special):
+            return ids, at
+        content = self._encoder.contents.get(last)
+        if content and text.startswith(content, at):
+            return ids[:-1], at
+        told = list(self._encoder.find_leading(text, at))
+        same = next((start for start, _, token in told if token == last), None)
+        if same is not None:
+            return ids[:-1], same
+        return (ids[:-1] if told else ids), at
 
     def _previous(self, messages: Sequence[Message]) -> array[int]:
         """Prompt and completion of the latest completion, rebuilt along the chain; empty where its start is missing, or
@@ -254,22 +318,44 @@ class Chat:
             ids += c.ids
         return ids if known else array("i")
 
-    def _own_ends(self) -> set[int]:
-        """The tokenizer's end id and the special token that this template puts after an assistant message."""
-        ends = set[int]()
-        if isinstance(self.tokenizer.eos_token_id, int):
-            ends.add(self.tokenizer.eos_token_id)
-        mark = "\ue000end\ue001"
-        text = self.render([Message("user", "Hello"), Message("assistant", mark)], speak=False)
-        after = self.encode(text.partition(mark)[2])
-        if after and after[0] in self.tokenizer.all_special_ids:
-            ends.add(after[0])
-        return ends
+    # --- the template's own tokens -----------------------------------------------------------------------------------
+
+    def _settle_structure(self, known: Set[int]) -> None:
+        """How the template asks for a reply and how it ends one. `known` are ids that end messages in any case."""
+        layout = self._renderer.layout
+        asked, said = layout("user", speak=True), layout("user", "assistant", speak=False)
+        history, instructed = layout("user", "assistant", "user", speak=False), layout("system", "user", speak=False)
+        self._encoder.mark_structure([text for found in (said, history, instructed) if found for text in found.pieces])
+        self._opening = asked.pieces[-1] if asked else ""
+        final = said.pieces[-1] if said else ""
+        *_, before, later, _ = history.pieces if history and history.order == (0, 1, 2) else ("", final, "")
+        self._history_lead = self._find_lead(before)
+        self._end = self._find_end(final, later, known)
+        """The id that the template puts behind an assistant message, None if there is none."""
+        self.ends = frozenset(known if self._end is None else {*known, self._end})
+        """Ids that end an assistant message."""
+        stops = (stop for _, stop, i in self._encoder.find_leading(final) if i == self._end)
+        self._tail = final[: next(stops, 0)]
+        """What the template puts behind the last message, up to its end."""
+        self._ends_later = self._end is not None and not self._tail
+
+    def _find_end(self, final: str, later: str, known: Set[int]) -> int | None:
+        """The token that ends a reply, of what the template puts behind the last message and behind earlier ones: the
+        last one of what is behind both; else the first behind the last message; else that behind earlier ones, which is
+        the mark of the next role. Before all of these one that is known to end messages."""
+        apart = next((i for i, (a, b) in enumerate(zip(final, later, strict=False)) if a != b), None)
+        both = min(final, later, key=len) if apart is None else final[:apart]
+        for text, place in ((both, -1), (final, 0), (later, 0)):
+            if ids := [i for _, _, i in self._encoder.find_leading(text)]:
+                return next((i for i in ids if i in known), ids[place])
+        return None
 
 
-def _forms(content: str) -> tuple[str, ...]:
-    """The forms in which a faithful template may show a message: as it is, or trimmed."""
-    return (content, content.strip(), content.rstrip(), content.lstrip())
+def _find_places(form: str, content: str, bounds: tuple[int, int]) -> list[int]:
+    """Where these characters of a message stand in the form in which it is shown: trimmed, or with cuts."""
+    places = [i for i, c in enumerate(form) if c != CUT]
+    skipped = max(0, content.find(form.replace(CUT, "")))
+    return [[*places, len(form)][min(max(at - skipped, 0), len(places))] for at in bounds]
 
 
 def common(a: array[int], b: array[int]) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
@@ -64,7 +64,8 @@ class _Row:
 class Engine:
     """A loaded model that serves `Generate` and `Score` requests from a `Batcher`.
 
-    `context` is the most tokens the model can hold; `ends` are the ids that end a message; `decode` gives their text.
+    `context` is the most tokens the model can hold; `ends` are the ids that end a message; `decode` gives their text;
+    `tokens` are the ids that there are: a model may have more, which are never drawn.
     `lock_step`: whoever waits when serving begins is served together, and nobody joins in between. `beside`: a model
     of the same tokens that reads along, whose hidden states `steer` is given instead. `rank`, as `steer`: what `Score`
     requests that are `valued` are told. `backend`: of `torch.compile`, which then compiles the pass of a decoded token:
@@ -79,6 +80,7 @@ class Engine:
         context: int,
         ends: frozenset[int],
         decode: Callable[[Sequence[int]], str],
+        tokens: Collection[int],
         max_batch: int,
         kv_bytes: int,
         steer: Steer | None = None,
@@ -90,6 +92,7 @@ class Engine:
         self.model, self.lock_step = model if beside is None else Beside(model, beside), lock_step
         self.stepped = compiled(self.model, backend) if backend else self.model
         self.context, self.ends, self.decode, self.max_batch = context, ends, decode, max_batch
+        self.tokens = tokens
         self.stats = Stats()
         self.steer = steer
         self.slots = Slots(kv_bytes)
@@ -104,6 +107,8 @@ class Engine:
         self._most = max_batch  # rows at once, less where memory did not suffice for more
         self._again: list[Ticket[Any, Any]] = []  # those that did not fit
         self._wave: list[Ticket[Any, Any]] = []  # in lock-step: those that waited when serving began, without a row yet
+        self._absent_V: Tensor | None = None
+        self._all_tokens = False
         self._hidden: Tensor | None = None
         if steer is not None:
             valuer.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
@@ -273,13 +278,23 @@ class Engine:
         rows = self.rows[first:]
         if self.steer is not None:
             logits_BV = self.steer(cast("Tensor", self._hidden), logits_BV)
-        tokens, logprobs = draw(logits_BV, [r.request.sampling for r in rows], [len(r.out.ids) for r in rows])
+        samplings, positions = [r.request.sampling for r in rows], [len(r.out.ids) for r in rows]
+        tokens, logprobs = draw(logits_BV, samplings, positions, absent_V=self._absent(logits_BV))
         for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
             row.out.ids.append(token)
             row.out.logprobs.append(logprob)
         for i in reversed(range(first, len(self.rows))):
             if self._ended(self.rows[i]):
                 self._leave(i)
+
+    def _absent(self, logits_BV: Tensor) -> Tensor | None:
+        """Which ids are no tokens; None where all are."""
+        if self._absent_V is None:
+            self._absent_V = torch.ones(logits_BV.shape[-1], dtype=torch.bool)
+            self._absent_V[[i for i in self.tokens if i < len(self._absent_V)]] = False
+            self._absent_V = self._absent_V.to(logits_BV.device)
+            self._all_tokens = not self._absent_V.any()
+        return None if self._all_tokens else self._absent_V
 
     def _ended(self, row: _Row) -> bool:
         """Whether a row is finished; its text and reason are then set."""

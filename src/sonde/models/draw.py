@@ -3,7 +3,8 @@
 After division by the temperature a token stays if p >= min_p * max p and if it belongs to the smallest set of most
 likely tokens whose probabilities reach top_p; among those that stay, the inverse of the cumulative distribution in
 order of token id picks one from a number in [0, 1). Id order, unlike an order by probability, cannot flip two tokens
-that rounding makes swap places. Temperature 0 takes the most likely token.
+that rounding makes swap places. Temperature 0 takes the most likely token. Ids that are no token (a vocabulary may be
+padded) are never drawn; log-probabilities are those of the model as it is, which gives such ids next to nothing.
 
 Sources: min-p, arXiv 2407.01082; top-p (nucleus), arXiv 1904.09751.
 """
@@ -34,28 +35,35 @@ def put(values: Sequence[object], device: torch.device, dtype: torch.dtype) -> T
 
 
 def draw(
-    logits_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int], *, top: int = NUCLEUS
+    logits_BV: Tensor,
+    samplings: Sequence[Sampling],
+    positions: Sequence[int],
+    *,
+    absent_V: Tensor | None = None,
+    top: int = NUCLEUS,
 ) -> tuple[list[int], list[float]]:
     """Token ids and their natural log-probabilities before truncation, one of each per row: at the row's temperature,
-    or at 1 where that is 0. Where there is a nucleus, the `top` most likely tokens are looked at first.
+    or at 1 where that is 0. `absent_V` is true for ids that may not be drawn. Where there is a nucleus, the `top` most
+    likely tokens are looked at first.
 
     A GPU is waited for once, for all that it has to tell.
     """
     device = logits_BV.device
     warm = [s.temperature > 0 for s in samplings]
     logprobs_BV = torch.log_softmax(_warmed(logits_BV.float(), samplings), -1)
+    drawn_BV = logprobs_BV if absent_V is None else logprobs_BV.masked_fill(absent_V, -torch.inf)
     tokens_B = enough_B = None
     if any(warm):
-        tokens_B, enough_B = _pick(logprobs_BV, samplings, positions, top)
+        tokens_B, enough_B = _pick(drawn_BV, samplings, positions, top)
     if not all(warm):
-        most_B = logprobs_BV.argmax(-1)
+        most_B = drawn_BV.argmax(-1)
         tokens_B = most_B if tokens_B is None else torch.where(put(warm, device, torch.bool), tokens_B, most_B)
     assert tokens_B is not None
     chosen_B = logprobs_BV.gather(-1, tokens_B[:, None])[:, 0]
     told = [tokens_B, chosen_B] if enough_B is None else [tokens_B, chosen_B, enough_B]
     tokens, logprobs, *enough = torch.stack([t.double() for t in told]).tolist()  # exact: ids are below 2^53
     if enough and not all(enough[0]) and top < logits_BV.shape[-1]:
-        return draw(logits_BV, samplings, positions, top=logits_BV.shape[-1])
+        return draw(logits_BV, samplings, positions, absent_V=absent_V, top=logits_BV.shape[-1])
     return [int(token) for token in tokens], logprobs
 
 

@@ -362,6 +362,7 @@ def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool
         context=int(getattr(config, "max_position_embeddings", 0) or tokenizer.model_max_length),
         ends=chat.ends,
         decode=chat.decode,
+        tokens=chat.tokens,
         max_batch=hf.max_batch,
         kv_bytes=hf.kv_bytes,
         steer=steer,

@@ -3,7 +3,7 @@
 A template that writes an earlier turn otherwise than when it was asked for makes every turn of an episode a row of its
 own in training, and makes play compute all of it again. Qwen3 with thinking off puts an empty thought in front of the
 reply that is asked for, and leaves it out of earlier ones. Mistral (version 3 of its format) moves the system message
-to the last user message, and puts a space before earlier replies that is not there when a reply is asked for.
+to the last user message. (It also puts a space before earlier replies; that one is the model's to say, `chat.py`.)
 
 These are chosen by name: `template={"training": "qwen3", "enable_thinking": False}`, wherever a template is given (in
 play, training and evaluation alike; a saved model keeps its own). For one turn they give the very text of the

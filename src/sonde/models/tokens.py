@@ -35,6 +35,7 @@ from sonde.core import (
     Sampling,
     Usage,
     UserError,
+    WorldError,
     freeze,
 )
 from sonde.core.extras import need
@@ -144,6 +145,7 @@ class TokenEndpoint(Endpoint):
         chat, adapter, version = self.chat, self.served.adapter, self.served.version
         prompt = chat.prompt(messages)
         said = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
+        check_known(chat, said.ids)
         text, stopped = _text(chat, said.ids, sampling.stop)
         return Completion(
             text=text,
@@ -294,6 +296,16 @@ def numbers(value: object, what: str) -> array[int]:
 def lacking(capability: str, what: str, how: str) -> CapabilityError:
     """The error for a server whose reply lacks something."""
     return CapabilityError(f"{what}; {how}; backends with {capability}: {', '.join(CAPABILITIES[capability])}")
+
+
+def check_known(chat: Chat, ids: array[int]) -> None:
+    """Raise `WorldError` where a server sampled what the tokenizer has no token for: its vocabulary is padded, and the
+    next prompt, which would hold these ids, would be refused."""
+    if strange := sorted(set(ids) - chat.tokens):
+        raise WorldError(
+            f"token_ids: the server sampled {strange[:3]}, which are no tokens of {chat.label!r}'s tokenizer: the "
+            "model's vocabulary is padded; a logit_bias of -100 in extra forbids them"
+        )
 
 
 def _text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:

@@ -40,7 +40,7 @@ from sonde.core import (
 from sonde.models.chat import Chat
 
 from .data import chained
-from .tokenise import end_of_message, spoken
+from .tokenise import spoken
 from .types import Pair, Row, Sample
 
 Columns = dict[str, Any]
@@ -235,10 +235,9 @@ def _read(n: int, chat: Chat, before: Sequence[_Said], after: Sequence[_Said], *
 
 def _calls(chat: Chat, conversation: Sequence[_Said]) -> Iterator[Completion]:
     """What a model would have recorded, had it said what is trained on."""
-    end = end_of_message(chat)
     history: list[Message] = []
     for message, trained in conversation:
-        completion = spoken(chat, history, message.content, end) if trained else None
+        completion = spoken(chat, history, message.content) if trained else None
         if completion is not None:
             yield completion
         history.append(message._replace(completion=completion))

@@ -194,7 +194,7 @@ def _with_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learning
 def _check_tokens(t: Trajectory, chat: Chat) -> None:
     """Whether the ids of its completions are this tokenizer's."""
     for c in (c for act in t.acts for c in act.action.completions if c.ids):
-        if max(c.ids) >= len(chat.tokenizer) or chat.decode(c.ids) != c.text:
+        if not chat.holds_text(c):
             raise UserError(
                 f"trajectory {t.id}: its token ids are those of {c.model!r}, whose tokenizer is not that of "
                 f"{chat.label!r}; encode the texts again (Learning.encode, --encode)"

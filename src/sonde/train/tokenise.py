@@ -19,8 +19,6 @@ from sonde.core import AGENT, Action, Completion, Episode, Message, Trajectory, 
 from sonde.models.chat import Chat
 from sonde.models.reasoning import split_completion
 
-_MARK = "\ue000end\ue001"
-
 
 def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     """The same trajectory, with the completions that `policy` would have recorded had its model said these texts.
@@ -32,14 +30,13 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     """
     env = build_recorded(trajectory.env)
     Episode.replay(env, trajectory)
-    end = end_of_message(chat)
     ep = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
     for act in trajectory.acts:
         action = act.action
         if act.seat == AGENT:
             said = _said(action)
             try:
-                completion = spoken(chat, policy.prompt(ep.view()), said.text, end, said.finish)
+                completion = spoken(chat, policy.prompt(ep.view()), said.text, said.finish)
             except UserError as e:
                 raise UserError(f"trajectory {trajectory.id}: turn {len(ep.turns)}: {e}") from e
             thought = replace(completion, reasoning=split_completion(said)[0].reasoning, open_mark=said.open_mark)
@@ -48,40 +45,25 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     return replace(trajectory, turns=ep.turns)
 
 
-def spoken(
-    chat: Chat, messages: Sequence[Message], text: str, end: int | None = None, finish: str = "stop"
-) -> Completion:
-    """The completion that a model would have recorded, had it said `text` to these messages."""
+def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "stop") -> Completion:
+    """The completion that a model would have recorded, had it said `text` to these messages: the ids that the template
+    has there (`Chat.encode_reply`)."""
     prompt = chat.prompt(messages)
-    ids = chat.encode(text)[:]
-    if (back := chat.decode(ids)) != text:
-        raise UserError(
-            f"text: got {_shown(text)}, which the tokenizer of {chat.label!r} gives back as {_shown(back)}; allowed: "
-            "text that it keeps"
-        )
-    if finish != "length":
-        ids.append(end_of_message(chat) if end is None else end)
+    reply = chat.encode_reply(messages, text, cut=finish == "length")
     return Completion(
-        text=text,
-        ids=ids,
+        text=reply.text,
+        ids=reply.ids,
         prompt_ids=prompt.ids[prompt.shared :],
         shared=prompt.shared,
         finish="length" if finish == "length" else "stop",
         model=chat.label,
-        usage=Usage(len(prompt.ids), len(ids)),
+        usage=Usage(len(prompt.ids), len(reply.ids)),
     )
 
 
 def end_of_message(chat: Chat) -> int:
     """The id that ends an assistant message: what the template puts there, else the tokenizer's end of text."""
-    told = chat.render([Message("user", "Hello"), Message("assistant", _MARK)], speak=False)
-    after = chat.encode(told.partition(_MARK)[2])
-    if after and after[0] in chat.ends:
-        return after[0]
-    end = chat.tokenizer.eos_token_id
-    if not isinstance(end, int):
-        raise UserError(f"model: got {chat.label!r}, whose messages have no end token; allowed: a chat model with one")
-    return end
+    return chat.end
 
 
 def _said(action: Action) -> Completion:
@@ -91,7 +73,3 @@ def _said(action: Action) -> Completion:
         if split_completion(c)[1] == action.text:
             return replace(c, reasoning="")
     return Completion(text=action.text)
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:80] + "...")
