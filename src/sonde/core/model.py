@@ -125,7 +125,7 @@ class Model(Configured, ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "generate" in vars(cls):
-            cls.generate = _completing(cls.generate)
+            cls.generate = _completing(cls.generate)  # pyright: ignore[reportAttributeAccessIssue]
 
     @abstractmethod
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
