@@ -72,7 +72,7 @@ def test_limit_cuts_even_inside_a_character() -> None:
 
 
 def test_stop_string_ends_the_reply() -> None:
-    c = ask(Fake(script=("first</Answer> second STOP",)), stop=("STOP", "</Answer>", ""))
+    c = ask(Fake(script=("first</Answer> second STOP",)), stop=("STOP", "</Answer>"))
     assert (c.text, c.finish) == ("first", "stop")
 
 

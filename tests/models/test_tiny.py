@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.core import AGENT, Episode, Message, UserError
+from sonde.core import AGENT, Episode, Message, UserError, build
 from sonde.curves import called
 from sonde.metrics import Estimate
 from sonde.models.fetch import fetch
@@ -63,7 +63,7 @@ def test_folder_is_complete_and_small(model: Shipped) -> None:
     }  # fmt: skip
     assert sum(files.values()) < 2_000_000 and model.size == files["model.safetensors"]
     facts = json.loads((model.folder / "training.json").read_text())
-    assert facts["env"] == env_of(model).config and facts["context"] == model.context
+    assert build(facts["env"]) == env_of(model) and facts["context"] == model.context
     assert 300_000 < facts["parameters"] < 500_000
 
 
