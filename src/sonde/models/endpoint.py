@@ -93,23 +93,23 @@ class Endpoint(Model):
         return self.base_url.rstrip("/") + path
 
     async def ask(
-        self, url: str, body: Mapping[str, Any], read: Callable[[bytes, str], T], *, most: Callable[[int], int],
+        self, url: str, body: Mapping[str, Any] | None, read: Callable[[bytes, str], T], *, most: Callable[[int], int],
         seed: int = 0,
     ) -> T:  # fmt: skip
-        """What `read` finds in the reply to this request, given the key, which the reply may repeat; a `ValueError` of
-        `read` is a reply that cannot be read. `most` bounds its bytes, given those of the request; `seed` is of the
-        call, for the jitter of waits."""
-        sent = _dumps(body)
+        """What `read` finds in the reply to this request (a GET where `body` is None), given the key, which the reply
+        may repeat; a `ValueError` of `read` is a reply that cannot be read. `most` bounds its bytes, given those of the
+        request; `seed` is of the call, for the jitter of waits."""
+        sent = None if body is None else _dumps(body)
         pool = await self._pool()
         async with pool.slots:
             return await retrying(
-                lambda: self._post(pool, url, sent, most(len(sent)), read),
+                lambda: self._attempt(pool, url, sent, most(len(sent or b"")), read),
                 Backoff(self.retries, self.backoff, self.max_wait),
                 seed,
                 self.stats,
             )
 
-    async def _post(self, pool: Pool, url: str, body: bytes, most: int, read: Callable[[bytes, str], T]) -> T:
+    async def _attempt(self, pool: Pool, url: str, body: bytes | None, most: int, read: Callable[[bytes, str], T]) -> T:
         """One attempt."""
         await pool.pace()
         key, path = _key(self.api_key_env, self.base_url), urlsplit(url).path
