@@ -159,7 +159,11 @@ def test_nothing_that_decides_a_draw_is_left_to_the_server() -> None:
 @pytest.mark.parametrize(
     ("kind", "drop", "message"),
     [
-        ("vllm", "token_ids", r"token_ids: the endpoint returns none.*vLLM 0\.33 does.*ids: fake, hf, vllm, sglang"),
+        (
+            "vllm",
+            "token_ids",
+            r"token_ids: the endpoint returns none.*vLLM 0\.32 and later do.*ids: fake, hf, vllm, sglang",
+        ),
         ("vllm", "logprobs", r"logprobs: the endpoint returns none.*--max-logprobs.*logprobs: fake, hf"),
         ("sglang", "output_token_logprobs", r"output_token_logprobs: the endpoint returns none.*/generate does"),
     ],

@@ -18,10 +18,12 @@ from rich.text import Text
 from sonde import believed
 from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import Summary, split
-from sonde.core import AGENT, Env, Trajectory, UserError, build, invalid, run_sync
+from sonde.core import AGENT, Env, Trajectory, UserError, build, invalid, run_sync, unknown
 from sonde.core.types import Json
 from sonde.elicit import Elicitation
 from sonde.metrics import Estimate
+from sonde.models.imprint import kept_imprint, served_models, tie
+from sonde.run import assigned, override
 from sonde.store import BY_KEY, Run, TrajectoryDataset
 
 from .options import agent_config
@@ -56,6 +58,9 @@ def elicit(
     aggregate: Annotated[str, typer.Option(help="sum or mean over the tokens of a candidate.")] = "sum",
     context: ContextOpt = None,
     examples: ExamplesOpt = None,
+    overrides: Annotated[
+        list[str], typer.Option("--set", "-o", help="KEY=VALUE of the model, such as model.prompt_logprobs=true.")
+    ] = [],  # noqa: B006
     fresh: Annotated[bool, typer.Option(help="Begin anew: remove the beliefs that the run folder holds.")] = False,
     as_json: JsonOpt = False,
 ) -> None:
@@ -67,6 +72,8 @@ def elicit(
     run = _Episodes(Run.load(folder))
     how = Elicitation(template=template, candidates=_candidates(candidates), aggregate=cast("Any", aggregate))
     config = agent_config("llm", model, base_url, known=run.agent, context=context, examples=examples)
+    for assignment in overrides:
+        config = override(config, _of_model(assignment))
     seat: LLM = build(config)
     seat.model.require("score")  # before anything is removed
     if fresh:
@@ -77,6 +84,7 @@ def elicit(
         async def work() -> None:
             shown = {name: seat.config[name] for name in SHOWN}
             try:
+                await _check_player(run, seat)
                 found = believed.believed(folder, run.env, run, seat.model, how, prompt=seat.prompt, shown=shown)
                 async with aclosing(found):
                     async for _ in found:
@@ -125,6 +133,22 @@ class _Episodes:
         """The configuration of the agent that played, as far as a seat is made of it."""
         config = dict(next(iter(self)).policies.get(AGENT, {}))
         return {k: v for k, v in config.items() if k != "fingerprint"}
+
+
+def _of_model(assignment: str) -> str:
+    """An option of the model: how a game is shown has options of its own, and the rest would change nothing."""
+    (first, *rest), _ = assigned(assignment)
+    if first != "model" or not rest:
+        raise unknown("-o", first, ["model.KEY"])
+    return assignment
+
+
+async def _check_player(run: _Episodes, seat: LLM) -> None:
+    """Raise `UserError` where the model is the one that played, on a server that holds other weights by now."""
+    saved: Mapping[str, Json] = run.agent.get("model", {})
+    for _, served in served_models(seat.model):
+        if (saved.get("name"), saved.get("model")) == (f"models:{seat.model.name}", served.model):
+            await tie(served, kept_imprint(run.agent, ("model",)), str(run.run.folder))
 
 
 def _candidates(given: str | None) -> str | int | tuple[str, ...]:

@@ -37,8 +37,8 @@ Weights that others shard (FSDP by accelerate, DeepSpeed) are refused.
 With `server` (`models:vllm`, `models:sglang`) the episodes are played there: before a rollout it gets the weights as
 they are (`train.player`), a probe shows that it plays with them, and every completion names them. `engine_ratio` and
 `engine_kl` say how far the policy at the start of a rollout's steps is from what sampled, and `lag` how many steps old
-that was (`train.drift`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the server plays the next rollout
-meanwhile: a rollout is learned from one rollout later, no more. Rewarders ask the model that is here.
+that was (`train.drift`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the next rollout is played there
+meanwhile, and learned from one rollout later. Rewarders ask the model that is here.
 """
 
 from __future__ import annotations

@@ -191,8 +191,8 @@ def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer
 
 
 def as_served(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSettings:
-    """The settings with which this server can play: it makes its batches itself, so nothing goes in lock step there. That
-    this is given up is said, since it is on in the settings of small models."""
+    """The settings with which this server can play: it makes its batches itself, so nothing goes in lock step there.
+    That this is given up is said, since it is on in the settings of small models."""
     if server is None or not online.lock_step:
         return online
     warnings.warn(
