@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import sonde
 from sonde import Completion, Message, Probe, Sampling
-from sonde.core import SondeError, WorldError
+from sonde.core import SondeError, UserError, WorldError
 from sonde.models.chat import Scored
 from sonde.models.hf import HF
 from sonde.models.imprint import mean_distance, probe_of
@@ -161,7 +161,7 @@ async def _published(model: TokenEndpoint, folder: Path | None, *, adapter: bool
     if folder is None:
         return "not checked", f"--{'adapter' if adapter else 'weights'} FOLDER"
     probe = probe_of(model.chat.tokenizer)
-    before, wanted = await model.score_ids(probe), await _here(folder, probe)
+    before, wanted = await model.score_ids(probe), await _here(folder, model, probe)
     begun = time.perf_counter()
     await model.publish(folder, "check-1", adapter=adapter)
     took, after = time.perf_counter() - begun, await model.score_ids(probe)
@@ -175,9 +175,15 @@ async def _published(model: TokenEndpoint, folder: Path | None, *, adapter: bool
     return verdict(left < CLOSE, said, how)
 
 
-async def _here(folder: Path, probe: Scored) -> list[float]:
+async def _here(folder: Path, model: TokenEndpoint, probe: Scored) -> list[float]:
     """What the weights of a folder say of these tokens."""
-    hf = HF(model=str(folder))
+    from transformers import AutoModelForCausalLM
+
+    try:
+        module: Any = AutoModelForCausalLM.from_pretrained(folder, dtype="auto").eval()
+    except (OSError, ValueError) as e:
+        raise UserError(f"{folder}: no weights that can be loaded here: {' '.join(str(e).split())[:200]}") from e
+    hf = HF.around(module, model.chat.tokenizer, model=str(folder))
     try:
         return await hf.score_ids(probe)
     finally:

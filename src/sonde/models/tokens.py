@@ -61,6 +61,7 @@ from .retry import TroubleWarning
 from .weights import fingerprint
 
 _NO_MODEL = re.compile(r"model .{1,200} does not exist", re.IGNORECASE)
+_NO_SUCH_REQUEST = {404, 405, 422, 501}
 SEED_BITS = (1 << 63) - 1
 """Servers take seeds as signed 64-bit numbers."""
 
@@ -163,14 +164,14 @@ class TokenEndpoint(Endpoint):
     def _refusal(self, status: int, line: str, after: float | None) -> UserError | WorldError:
         """A command that fails inside the server fails again, and what to change is another thing: a folder, a flag."""
         if status == 500 and not self._is_for_tokens(status, line):
-            return self._wrong(status, line)
+            return UserError(f"server: {line}")
         return super()._refusal(status, line, after)
 
     def _wrong(self, status: int, line: str) -> UserError:
         if status in (404, 405) and not self._is_for_tokens(status, line):
             return _NotThere(f"base_url: {line}")
         error = super()._wrong(status, line)
-        if not self._is_for_tokens(status, line) or _NO_MODEL.search(line):
+        if status not in _NO_SUCH_REQUEST or _NO_MODEL.search(line):
             return error
         return UserError(f"{error}; models:http asks servers that take no token ids")
 

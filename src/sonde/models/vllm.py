@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from sonde.core import Sampling, UserError
+from sonde.core import Sampling, SondeError, UserError
 
 from .reply import mapping, usage
 from .tokens import SEED_BITS, Adapters, Echoed, Sampled, TokenEndpoint, lacking, numbers
@@ -156,6 +156,9 @@ class Vllm(TokenEndpoint):
             if emptied.get("success") is False:
                 raise UserError("reset_prefix_cache: the server keeps what older weights computed: something holds it")
             await self.command("/update_weight_version", {"new_version": version}, DEV)
+        except SondeError:
+            await self.close()  # after an error the server hangs up, and on that connection it would stay paused
+            raise
         finally:
             await self.command("/resume", {}, DEV)
 

@@ -31,6 +31,10 @@ TIMES = 4.0
 """How many times as far as at first the two may be later: logits grow while a model learns, and their rounding too."""
 
 
+class EngineWarning(UserWarning):
+    """A server plays otherwise than the settings of a training, or its weights, would have it."""
+
+
 @dataclass
 class Agreement:
     """See the module. `first` is the distance of the first publish, None before it; it is kept in the folder, for when

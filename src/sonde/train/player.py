@@ -27,11 +27,10 @@ from sonde.core import Model, Sampling, Trajectory, invalid, run_sync
 from sonde.models.chat import Scored
 from sonde.models.hf import HF
 from sonde.models.imprint import probe_of
-from sonde.models.retry import TroubleWarning
 from sonde.models.tokens import TokenEndpoint
 
 from . import lora
-from .agreement import Agreement
+from .agreement import Agreement, EngineWarning
 from .curriculum import Choice, State
 from .groups import Chosen, OnlineSettings, Sums
 from .sharded import is_sharded, weights
@@ -156,7 +155,7 @@ class There:
 
     def check_drift(self, noted: Sums) -> None:
         if self.main and (said := self.agreement.warning(noted)):
-            warnings.warn(said, TroubleWarning, stacklevel=2)
+            warnings.warn(said, EngineWarning, stacklevel=2)
 
     def release(self) -> None:
         """It has memory of its own."""
@@ -197,7 +196,7 @@ def as_served(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSet
         return online
     warnings.warn(
         "online: lock_step is off: a server makes its batches itself, so two equal runs differ in their rounding",
-        TroubleWarning,
+        EngineWarning,
         stacklevel=3,
     )
     return replace(online, lock_step=False)
