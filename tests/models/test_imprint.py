@@ -130,7 +130,7 @@ def test_beliefs_are_of_the_weights_that_played_and_of_one_kind(tmp_path: Path) 
         play(prepare(config_from({"env": env, "seats": {AGENT: agent}, "n_tasks": 2, "k": 1})), folder)
         command = (
             "elicit", str(folder), "--model", f"vllm:{double.name}", "--base-url", double.url, "--template", "answer",
-            "-o", f"model.tokenizer={tokenizer}", "-o", "model.api_key_env=",
+            "-o", f"model.tokenizer={tokenizer}", "-o", "model.api_key_env=''",
         )  # fmt: skip
         assert "ln b" in run(*command)
         weaken(double)
