@@ -18,7 +18,7 @@ from rich.text import Text
 from sonde import believed
 from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import Summary, split
-from sonde.core import AGENT, Env, Trajectory, UserError, build, invalid, run_sync, unknown
+from sonde.core import AGENT, Env, Trajectory, UserError, build, invalid, run_sync
 from sonde.core.types import Json
 from sonde.elicit import Elicitation
 from sonde.metrics import Estimate
@@ -139,7 +139,7 @@ def _of_model(assignment: str) -> str:
     """An option of the model: how a game is shown has options of its own, and the rest would change nothing."""
     (first, *rest), _ = assigned(assignment)
     if first != "model" or not rest:
-        raise unknown("-o", first, ["model.KEY"])
+        raise invalid("-o", assignment, "model.KEY=VALUE, such as model.prompt_logprobs=true")
     return assignment
 
 
