@@ -18,13 +18,13 @@ import threading
 import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import Model, Sampling, Trajectory, invalid, run_sync
-from sonde.models.chat import Scored
 from sonde.models.hf import HF
 from sonde.models.imprint import probe_of
 from sonde.models.tokens import TokenEndpoint
@@ -87,8 +87,8 @@ class Here:
 @dataclass(frozen=True)
 class There:
     """Plays on `server`, which loads what `module` is from `folder`. `main` is whether this process is the one that
-    tells the server, `meet` waits for all of them, `score` says here what the server says of a probe, and `agreement`
-    whether the two agree."""
+    tells the server, `meet` waits for all of them. `hf` is that module here, which is whole and in evaluation mode
+    within `playing`; `agreement` is about what the two say of a probe."""
 
     server: TokenEndpoint
     online: OnlineSettings
@@ -97,7 +97,8 @@ class There:
     folder: Path
     main: bool
     meet: Callable[[], None]
-    score: Callable[[Scored], list[float]]
+    hf: HF
+    playing: Callable[[], AbstractContextManager[Any]]
     agreement: Agreement
     _before: list[Path] = field(default_factory=list[Path])
 
@@ -106,16 +107,8 @@ class There:
         """For a trainer, of which the first process tells the server."""
         module, wait = trainer.accelerator.unwrap_model(trainer.model), trainer.accelerator.wait_for_everyone
         main = trainer.is_world_process_zero()
-
-        def score(probe: Scored) -> list[float]:
-            trainer.hf.renew(weights="probed")
-            with trainer.playing():
-                found = run_sync(trainer.hf.score_ids(probe))
-            trainer.hf.release()
-            return found
-
         return cls(
-            server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait, score,
+            server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait, trainer.hf, trainer.playing,
             Agreement(trainer.folder),
         )  # fmt: skip
 
@@ -145,7 +138,10 @@ class There:
     def _compare(self, version: str) -> None:
         """Raise `UserError` where the server plays with others than are here."""
         probe = probe_of(self.tokenizer)
-        here = self.score(probe)
+        self.hf.renew(weights=version)
+        with self.playing():
+            here = run_sync(self.hf.score_ids(probe))
+        self.hf.release()
         if self.main:
             self.agreement.check(version, here, run_sync(self.server.score_ids(probe)))
 
