@@ -7,7 +7,7 @@ import xllamacpp
 
 params = xllamacpp.CommonParams()
 params.model.path = sys.argv[1]
-params.hostname = "127.0.0.1"
+params.hostnames = ["127.0.0.1"]
 params.port = int(sys.argv[2])
 params.use_jinja = True  # the model's own chat template
 params.n_parallel = 4
