@@ -2,7 +2,7 @@
 
 HELPERS = (
     *("attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "endpoint", "fetch", "heads", "hub"),
-    *("masking", "pool", "quiet", "reply", "requests", "retry", "saving", "score", "shipped"),
+    *("imprint", "masking", "pool", "quiet", "reply", "requests", "retry", "saving", "score", "shipped"),
     *("slots", "templates", "tokens", "tree", "weights"),
 )
 """Files beside the backends that are not backends themselves."""
