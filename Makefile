@@ -6,6 +6,7 @@
 #   make lint      also: types, layers
 #   make test-core what needs no extra, on another Python    CORE_PYTHON=python3.13 names it
 #   make test-hosts  the adapters whose hosts want other versions than constraints.txt, in an environment of their own
+#   make test-engines  the backends of servers with real ones: vLLM on the processor, llama.cpp
 #   make clean     removes .venv and everything built; run folders stay
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer), JOBS the number of test processes.
 
@@ -31,7 +32,11 @@ HOSTS := .venv-hosts
 HOST_EXTRAS := chess,gymnasium,openenv,skyrl-gym,test,textarena,verifiers
 HOST_TESTS := $(patsubst %,tests/interop/test_%.py,openenv verifiers inward)
 
-.PHONY: demo test test-thorough test-all test-core test-hosts hosts ci lint types layers docs install dev clean
+# vLLM wants a torch of its own, and is a server: the tests run in $(VENV), and start what is here.
+ENGINES := .venv-engines
+ENGINES_PYTHON ?= $(BIN)/python
+
+.PHONY: demo test test-thorough test-all test-core test-hosts test-engines hosts engines ci lint types layers docs install dev clean
 .DEFAULT_GOAL := demo
 
 demo: install
@@ -53,6 +58,10 @@ test-core: $(CORE)/installed
 test-hosts: hosts
 	$(HOSTS)/bin/python -m pytest -m "not slow" -n $(JOBS) $(HOST_TESTS)
 
+# Each file starts servers of its own.
+test-engines: dev engines
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests/engines
+
 ci:
 	.ci/run
 
@@ -72,9 +81,10 @@ docs: dev
 install: $(VENV)/installed
 dev: $(VENV)/installed-dev
 hosts: $(HOSTS)/installed
+engines: $(ENGINES)/installed
 
 clean:
-	rm -rf $(VENV) $(CORE) $(HOSTS) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(CORE) $(HOSTS) $(ENGINES) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
@@ -94,6 +104,10 @@ $(HOSTS)/installed: $(BIN)/python pyproject.toml constraints-hosts.txt
 	else echo "GEM and Reasoning Gym are left out: they want a C compiler and Python 3.12.0 at most"; fi; \
 	$(HOSTS)/bin/python -m pip install --quiet --no-compile -c constraints-hosts.txt -e ".[$$extras]" && \
 	    touch $@ && echo "set-up with other hosts: $$(( $$(date +%s) - start )) s"
+
+$(ENGINES)/installed: $(BIN)/python constraints-engines.txt tests/engines/install.sh
+	@start=$$(date +%s); tests/engines/install.sh $(ENGINES) $(ENGINES_PYTHON) constraints-engines.txt && \
+	    touch $@ && echo "set-up with engines: $$(( $$(date +%s) - start )) s"
 
 # Missing, or dangling since the interpreter it pointed to was removed: either way what is left of the old one goes first.
 $(BIN)/python:

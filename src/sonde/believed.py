@@ -3,7 +3,8 @@
 A run folder keeps annotations called `elicited`. A note of turn t is the belief before turn t, so that of turn 0 is
 b_0, and one at the number of turns is the last: `{"target": ln b, "candidates": {text: ln b} or null, "outside": mass
 or null}`. The note of the whole trajectory, written last, says how many there are, how many tokens the target has, and
-all that decides the numbers: model, what it was shown, template, candidates, aggregate. A folder keeps the beliefs of
+all that decides the numbers: model (of a server with the imprint of its weights), what it was shown, template,
+candidates, aggregate. A folder keeps the beliefs of
 one such setting; another one is an error, unless what is there is removed first (`forget`).
 """
 
@@ -19,12 +20,14 @@ import numpy as np
 
 from .beliefs import Course, normalised
 from .core import Env, Episode, Model, Trajectory, UserError, by_rules, content_hash, identity
+from .core.frozen import thaw
 from .core.types import Json
 from .elicit import Elicitation, Elicited, Prompt, elicit, seen, words
+from .models.imprint import served_models, tie
 from .scoring import as_assumed
 from .store import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
 
-NAME, PRODUCER = "elicited", "sonde.elicit"
+NAME, PRODUCER, IMPRINT = "elicited", "sonde.elicit", "imprint"
 DURABLE = 5.0
 """Seconds of work that an interruption may lose."""
 
@@ -61,16 +64,26 @@ async def believed(
     mine = setting(model, how, shown)
     known = read(folder)
     check(folder, known, mine)
+    weights = await _tied(folder, known, model)
     missing = (t for t in trajectories if t.id not in known.beliefs)
     flushed = time.monotonic()
     with Annotator.open(folder, NAME, producer=PRODUCER, version=_version(env, mine)) as notes:
         async with aclosing(elicit(model, env, missing, how, prompt=prompt)) as found:
             async for trajectory, beliefs in found:
-                _keep(notes, trajectory, beliefs, mine)
+                _keep(notes, trajectory, beliefs, {**mine, **weights})
                 if time.monotonic() - flushed > DURABLE:
                     notes.flush()
                     flushed = time.monotonic()
                 yield trajectory
+
+
+async def _tied(folder: Path, known: Notes, model: Model) -> dict[str, Json]:
+    """What a server's weights are known by, as a part of the note: they have to be those of the beliefs kept so far."""
+    found: dict[str, Json] = {}
+    for _, served in served_models(model):
+        await tie(served, known.setting.get(IMPRINT, {}), f"{folder}: eliciting")
+        found[IMPRINT] = thaw(served.imprint)
+    return found
 
 
 def keep(

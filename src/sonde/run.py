@@ -5,7 +5,8 @@
     RUN/evaluation.json       the numbers, written when the run is complete
 
 The same configuration continues the same folder: finished episodes are never played again. The weights of a local
-model belong to the configuration, so one that was trained in between is another run's, though its path is the same.
+model belong to the configuration, so one that was trained in between is another run's, though its path is the same. Of
+a server's weights an imprint is kept, and a server that holds others does not continue the run (`models.imprint`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from .core import (
     content_hash,
     identity,
     invalid,
+    run_sync,
 )
 from .core.checked import Checked, checked
 from .core.folders import write_atomically
@@ -46,6 +48,7 @@ from .core.types import Json
 from .core.workers import Local, Workers, divided
 from .evaluate import Evaluation, rows_of, summarise
 from .labels import label
+from .models.imprint import kept_imprint, served_models, tie
 from .rollout import Key, OnDone, Plan, record, seated
 from .store import Run, discard, discard_unplayed, scoring
 from .store.index import WRITERS
@@ -184,6 +187,7 @@ def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
     the record without its acts."""
     found = _workers(run.config)
     if found is None:
+        _tie_to_weights(run, folder)
         return record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
     n, workers = found
     parts = [(part, folder.absolute()) for part in run.config.parts(n)]
@@ -196,6 +200,23 @@ def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
         discard_unplayed(folder)
         raise
     return Run.load(folder)
+
+
+def _tie_to_weights(run: Prepared, folder: Path) -> None:
+    """Ask servers which weights they hold, where something is to be played: those that the folder was begun with, if it
+    was."""
+    models = list(served_models(dict(run.policies)))
+    if not models:
+        return
+    begun = (folder / "config.json").is_file()
+    saved = Run.load(folder).config.get("seats", {}) if begun else {}
+    ask = missing(run, folder) > 0
+
+    async def all_of_them() -> None:
+        for path, model in models:
+            await tie(model, kept_imprint(saved, path), str(folder), ask=ask)
+
+    run_sync(all_of_them())
 
 
 def _workers(config: RunConfig) -> tuple[int, Workers] | None:

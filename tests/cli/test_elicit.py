@@ -68,3 +68,12 @@ def test_mistakes_are_told() -> None:
     assert "aggregate: got 'most', allowed: sum, mean" in failure("elicit", "runs", *model, "--aggregate", "most")
     assert "not a run folder" in failure("elicit", "nothing", *model)
     assert "got 'none', allowed" in failure("elicit", "runs", "--model", "none")
+
+
+def test_options_of_the_model_are_set_and_others_are_not() -> None:
+    """An endpoint that scores prompts is one by an option (`models:http`)."""
+    http = ("elicit", "runs", "--model", "http:m", "--base-url", "http://127.0.0.1:9/v1")
+    assert "model 'http' cannot score" in failure(*http)
+    said = failure(*http, "-o", "model.prompt_logprobs=true", "-o", "model.api_key_env=''", "-o", "model.retries=0")
+    assert "nothing answers at http://127.0.0.1:9/v1" in said
+    assert "-o: got 'context=render', allowed: model.KEY=VALUE" in failure(*http, "-o", "context=render")

@@ -1,6 +1,7 @@
 """Doubles of a vLLM and an SGLang server: strict about requests, in the servers' own form, with a real model behind.
 
-What they take and answer is written from the protocol files of vLLM 0.33.0 and SGLang 0.5.23. A field that is not
+What they take and answer is written from the protocol files of vLLM 0.33.0 and SGLang 0.5.23. Without `names` a vLLM
+is as 0.32.0 is, whose replies do not name the weights. A field that is not
 theirs, or of another type, is refused (the servers ignore some). Tokens and log-probabilities are those of `models:hf`,
 so that what comes through the protocol can be compared number for number.
 """
@@ -60,7 +61,7 @@ class Double:
     """A server in a thread of its own. `mode` is `--logprobs-mode`; `lora`, `dev` and `details` are what a vLLM is
     started with for adapters, weights and cached tokens; `drop` names fields left out of replies; `shift` is added to
     every log-probability of a sampled token, as another engine's arithmetic would; `deaf` to seeds; `room` is how many
-    tokens prompt and reply may have, which it keeps to itself."""
+    tokens prompt and reply may have, which it keeps to itself; `names` the weights in its replies."""
 
     folder: str
     mode: str = "raw_logprobs"
@@ -71,6 +72,7 @@ class Double:
     shift: float = 0.0
     deaf: bool = False
     room: int = 1 << 30
+    names: bool = True
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     version: str = "default"
     name: str = "served"
@@ -98,6 +100,7 @@ class Double:
         self.models: dict[str, HF] = {self.name: self._loaded(self.folder)}
         app = web.Application()
         app.router.add_post("/{path:.*}", self._answer)
+        app.router.add_get("/{path:.*}", self._tell)
         self._runner = web.AppRunner(app)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -165,8 +168,17 @@ class Double:
             return web.json_response({"detail": "Not Found"}, status=404)
         return await handler(body)
 
+    async def _tell(self, request: web.Request) -> web.Response:
+        if request.match_info["path"] not in self.tells():
+            return web.json_response({"detail": "Not Found"}, status=404)
+        return web.json_response({"weight_version": self.version})
+
     def paths(self) -> frozenset[str]:
         """Those that it answers at."""
+        raise NotImplementedError
+
+    def tells(self) -> frozenset[str]:
+        """Those at which it says which weights it holds."""
         raise NotImplementedError
 
 
@@ -175,6 +187,9 @@ class VllmDouble(Double):
         lora = {"v1/load_lora_adapter", "v1/unload_lora_adapter"} if self.lora else set[str]()
         dev = {"pause", "resume", "collective_rpc", "reset_prefix_cache", "update_weight_version"} if self.dev else ()
         return frozenset({"v1/completions", *lora, *dev})
+
+    def tells(self) -> frozenset[str]:
+        return frozenset({"weight_info"} if self.dev else ())
 
     async def _v1_completions(self, body: dict[str, Any]) -> web.Response:
         if wrong := _wrong(body, COMPLETIONS):
@@ -206,7 +221,7 @@ class VllmDouble(Double):
             rows = zip(ids[1:], found, strict=True)
             told = [{str(i): {"logprob": p, "rank": 1, "decoded_token": "?"}} for i, p in rows]
             choice["prompt_logprobs"] = [None, *told]
-        if body.get("return_weight_versions"):
+        if body.get("return_weight_versions") and self.names:
             choice["weight_versions"] = [{"version": self.version, "start": 0, "end": len(out.ids)}]
         usage = {"prompt_tokens": len(ids), "completion_tokens": len(out.ids), "total_tokens": len(ids) + len(out.ids),
                  "prompt_tokens_details": {"cached_tokens": cached} if self.details else None}  # fmt: skip
@@ -241,6 +256,9 @@ class VllmDouble(Double):
 
     async def _collective_rpc(self, body: dict[str, Any]) -> web.Response:
         assert self._paused and body["method"] == "reload_weights" and set(body["kwargs"]) == {"weights_path"}
+        if not _is_folder(body["kwargs"]["weights_path"]):
+            said = f"Worker failed with error 'Repo id must be in the form ...: {body['kwargs']['weights_path']!r}'"
+            return web.json_response({"error": {"message": said, "code": 500}}, status=500)
         await self.models[self.name].close()
         self.models[self.name] = self._loaded(body["kwargs"]["weights_path"])
         return web.json_response({"results": [None]})
@@ -261,6 +279,9 @@ class SglangDouble(Double):
 
     def paths(self) -> frozenset[str]:
         return frozenset({"generate", "update_weights_from_disk", "load_lora_adapter", "unload_lora_adapter"})
+
+    def tells(self) -> frozenset[str]:
+        return frozenset({"model_info"})
 
     async def _generate(self, body: dict[str, Any]) -> web.Response:
         drawn = body.get("sampling_params", {})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 pytest.importorskip("torch")
 pytest.importorskip("peft")
@@ -15,7 +16,7 @@ pytest.importorskip("peft")
 from sonde.models.shipped import SHIPPED
 
 from .engines import Double, SglangDouble, VllmDouble
-from .test_engines import KINDS, MAZE, adapter
+from .test_engines import KINDS, MAZE, adapter, changed_model
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "engine_check.py"
 main = runpy.run_path(str(SCRIPT))["main"]
@@ -31,9 +32,9 @@ def checked(double: Double, kind: str, capsys: pytest.CaptureFixture[str], *more
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_a_server_that_does_what_is_needed(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = adapter(tmp_path / "adapter", 2)
+    folder, changed = adapter(tmp_path / "adapter", 2), changed_model(tmp_path / "changed")
     with KINDS[kind](MAZE) as double:
-        code, found = checked(double, kind, capsys, "--adapter", str(folder), "--weights", MAZE)
+        code, found = checked(double, kind, capsys, "--adapter", str(folder), "--weights", str(changed))
     assert {name: row["said"] for name, row in found.items() if row["verdict"] != "ok"} == {}
     assert code == 0 and len(found) == 11
 
@@ -54,6 +55,55 @@ def test_a_server_without_token_ids_fails_every_line_that_needs_them(capsys: pyt
     with VllmDouble(MAZE, drop=frozenset({"token_ids"})) as double:
         code, found = checked(double, "vllm", capsys)
     assert code == 1 and "token_ids: the endpoint returns none" in found["token ids"]["said"]
+
+
+class Stubborn(VllmDouble):
+    """Takes weights, says that it has them, and plays with those of before."""
+
+    async def _collective_rpc(self, body: dict[str, Any]) -> Any:
+        return await super()._collective_rpc({**body, "kwargs": {"weights_path": self.folder}})
+
+
+def test_weights_are_compared_with_the_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that the server repeats is no proof; nor are weights that it had before."""
+    changed = changed_model(tmp_path / "changed")
+    with Stubborn(MAZE) as double:
+        code, found = checked(double, "vllm", capsys, "--weights", str(changed))
+        assert code == 1 and "it does not play with them" in found["weights"]["said"]
+        code, found = checked(double, "vllm", capsys, "--weights", MAZE)
+    assert code == 0 and found["weights"]["verdict"] == "not checked", found["weights"]
+    assert "these are nearly the weights it had" in found["weights"]["said"]
+
+
+def test_weights_that_the_server_does_not_name_are_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Silent(VllmDouble):
+        def tells(self) -> frozenset[str]:
+            return frozenset()
+
+    with Silent(MAZE, names=False) as double:
+        _, found = checked(double, "vllm", capsys, "--weights", str(changed_model(tmp_path / "changed")))
+    assert found["weights"]["verdict"] == "fails" and "nowhere which weights" in found["weights"]["said"]
+
+
+@pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+def test_a_server_that_dies_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    class Mortal(VllmDouble):
+        alive = True
+
+        async def _v1_completions(self, body: dict[str, Any]) -> Any:
+            self.alive = self.alive and body["temperature"] != 2.0
+            if not self.alive:
+                return web.json_response({"error": {"message": "EngineCore encountered an issue"}}, status=500)
+            return await super()._v1_completions(body)
+
+    with Mortal(MAZE) as double:
+        code, found = checked(double, "vllm", capsys)
+    assert code == 1 and found["temperature"]["verdict"] == "fails"
+    later = list(found)[list(found).index("temperature") + 1 :]
+    assert {found[name]["verdict"] for name in later} == {"not checked"}
+    assert {found[name]["said"] for name in later} == {"the server no longer answers since 'temperature'"}
 
 
 def test_the_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sonde import CapabilityError, Completion, Message, Probe, Sampling, UserErr
 from sonde.core import ContextFull, Outage
 from sonde.models.hf import HF
 from sonde.models.shipped import SHIPPED
-from sonde.models.tokens import TokenEndpoint
+from sonde.models.tokens import AGREED, TokenEndpoint
 from sonde.rollout import Plan, collect
 from sonde.train.data import samples
 
@@ -160,7 +161,11 @@ def test_nothing_that_decides_a_draw_is_left_to_the_server() -> None:
 @pytest.mark.parametrize(
     ("kind", "drop", "message"),
     [
-        ("vllm", "token_ids", r"token_ids: the endpoint returns none.*vLLM 0\.33 does.*ids: fake, hf, vllm, sglang"),
+        (
+            "vllm",
+            "token_ids",
+            r"token_ids: the endpoint returns none.*vLLM 0\.32 and later do.*ids: fake, hf, vllm, sglang",
+        ),
         ("vllm", "logprobs", r"logprobs: the endpoint returns none.*--max-logprobs.*logprobs: fake, hf"),
         ("sglang", "output_token_logprobs", r"output_token_logprobs: the endpoint returns none.*/generate does"),
     ],
@@ -191,6 +196,38 @@ def test_a_proxy_that_encodes_prompts_again_is_noticed() -> None:
 def test_probabilities_that_are_no_numbers_are_a_failure_of_the_world(kind: str) -> None:
     with KINDS[kind](MAZE, shift=float("nan")) as double, pytest.raises(Outage, match="log-probabilities, or some"):
         spoken(model(double, kind), 1)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_the_text_of_another_vocabulary_is_noticed(kind: str) -> None:
+    """The server decodes what it sampled; by another model's tokenizer the same ids say something else. Once enough was
+    the same it is compared no more."""
+    with KINDS[kind](str(SHIPPED["sonde-tiny-twenty_questions"].folder)) as double:
+        m = model(double, kind)
+        with pytest.raises(UserError, match=r"tokenizer: got '.*maze', by which the ids .* say .*; the server says"):
+            spoken(m, 1)
+        m.served.agreed = AGREED
+        spoken(m, 1)
+    with KINDS[kind](MAZE) as double:
+        m = model(double, kind)
+        (said,) = spoken(m, 1)
+        assert m.served.agreed == len(said.ids)
+
+
+def test_the_address_may_end_with_v1() -> None:
+    with VllmDouble(MAZE) as double:
+        m = model(double, "vllm")
+        (a,), (b,) = (spoken(replace(m, base_url=url), 1) for url in (double.url, double.url.removesuffix("/v1")))
+    assert a.ids == b.ids
+
+
+def test_a_folder_that_the_server_does_not_see_is_no_passing_failure(tmp_path: Path) -> None:
+    message = r"server: 500 from /collective_rpc.*from a folder that it sees under the same path: /nowhere/step-0"
+    with VllmDouble(MAZE) as double:
+        m = model(double, "vllm")
+        with pytest.raises(UserError, match=message):
+            asyncio.run(m.publish(Path("/nowhere/step-0"), "step-0", adapter=False))
+        assert double._paused is False and m.stats.retries == 0
 
 
 def test_bad_settings() -> None:

@@ -123,6 +123,19 @@ def test_an_address_without_its_version_is_mended(served: tuple[str, str]) -> No
         assert asyncio.run(once()).usage.completion > 0
 
 
+def test_greedy_games_are_those_of_the_same_weights_here(served: tuple[str, str]) -> None:
+    folder, url = served
+    env = sonde.make("maze", preset="pairs", max_turns=4)
+    there = sonde.make("models:http", base_url=url, model=folder, api_key_env="", omit=("seed",))
+    games = list[list[list[str]]]()
+    for model in (there, HF(model=folder, dtype="float32", threads=1)):
+        agent = sonde.make("agents:llm", model=model, temperature=0.0, min_p=0.0, max_new_tokens=8)
+        played = collect(env, {"agent": agent}, env.tasks("train")[:3], Plan(k=1))
+        in_order = sorted(played, key=lambda t: t.task.id)
+        games.append([[act.action.text.strip() for act in t.acts] for t in in_order])
+    assert games[0] == games[1] and all(games[0])
+
+
 def test_it_takes_no_token_ids_and_the_error_says_what_does(served: tuple[str, str]) -> None:
     folder, url = served
     model = sonde.make("models:vllm", base_url=url, model=folder, api_key_env="")

@@ -16,9 +16,10 @@ pytest.importorskip("transformers")
 import torch
 
 import sonde
-from sonde.core import UserError
+from sonde.core import CapabilityError, UserError
 from sonde.models.tokens import TokenEndpoint
 from sonde.store import Run
+from sonde.train.agreement import EngineWarning
 from sonde.train.algos.grpo import GRPO
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings
@@ -93,6 +94,7 @@ def test_a_server_plays_with_the_weights_of_every_step(
     assert [f.name for f in (tmp_path / "served").iterdir()] == ["step-2"], "folders do not pile up"
 
 
+@pytest.mark.filterwarnings("ignore::sonde.train.agreement.EngineWarning")
 def test_other_arithmetic_is_measured_and_weighed(tmp_path: Path, folder: Path) -> None:
     """A server whose log-probabilities are .3 too high: tokens are e^-.3 times as likely here as it says."""
     ratio = math.exp(-0.3)
@@ -107,6 +109,12 @@ def test_other_arithmetic_is_measured_and_weighed(tmp_path: Path, folder: Path) 
     assert told(capped, "ratio") == pytest.approx([1.0], abs=1e-5), "or about the policy here, and tokens are weighted"
     assert (told(capped, "capped"), told(tight, "capped")) == ([0.0], [1.0])
     assert tight[0]["grad_norm"] == pytest.approx(capped[0]["grad_norm"] * 0.5 / ratio, rel=1e-3)
+
+
+def test_other_arithmetic_is_said_once(tmp_path: Path, folder: Path) -> None:
+    with VllmDouble(str(folder), shift=0.01) as double, pytest.warns(EngineWarning, match="engine_kl is 5e-05") as said:
+        trainer(tmp_path, double).train()
+    assert len(said) == 1
 
 
 @pytest.fixture
@@ -187,8 +195,6 @@ def test_what_cannot_be_learned_from_is_refused_before_anything_is_played(tmp_pa
     with VllmDouble(str(folder)) as double:
         with pytest.raises(UserError, match=r"online: temperature: got 0\.5, allowed.*--logprobs-mode processed_log"):
             trainer(tmp_path / "a", double, online={"temperature": 0.5})
-        with pytest.raises(UserError, match="online: lock_step: got True, allowed: false with a server"):
-            trainer(tmp_path / "b", double, online={"lock_step": True})
         assert double.requests == []
     tokenizer = tiny_tokenizer(WORDS)
     with pytest.raises(UserError, match="online: overlap: got True, allowed: false without a server"):
@@ -207,18 +213,92 @@ def test_at_another_temperature_a_server_that_says_so_plays(tmp_path: Path, fold
 
 
 class Forgetful(VllmDouble):
-    """Takes weights and says that it has others, as one that was started anew, or is used by two trainings."""
+    """Has other weights after some replies: it was started anew, or another training uses it."""
 
-    async def _update_weight_version(self, body: dict[str, Any]) -> Any:
-        return await super()._update_weight_version({"new_version": "default"})
+    replies = 0
+
+    async def _v1_completions(self, body: dict[str, Any]) -> Any:
+        self.replies += "seed" in body
+        if self.replies == 3:
+            self.version = "default"
+        return await super()._v1_completions(body)
 
 
+@pytest.mark.parametrize("names", [True, False])
 def test_a_server_that_plays_with_other_weights_is_noticed_and_what_was_played_is_kept(
-    tmp_path: Path, folder: Path
+    tmp_path: Path, folder: Path, names: bool
 ) -> None:
-    with Forgetful(str(folder)) as double, pytest.raises(UserError, match="weights 'default' sampled at step 0"):
+    """Also one of which the replies do not name the weights: it is asked afterwards."""
+    message = r"the server holds weights 'default', allowed: 'step-0-.*does another training use this server"
+    with Forgetful(str(folder), names=names) as double, pytest.raises(UserError, match=message):
         trainer(tmp_path, double).train()
     assert len(versions(tmp_path)) == 8
+
+
+def test_two_trainings_that_are_at_the_same_step_are_told_apart(tmp_path: Path, folder: Path) -> None:
+    """Both call their weights step-1; what is in them decides what the server calls them."""
+    with VllmDouble(str(folder), names=False) as double:
+        mine, other = trainer(tmp_path / "a", double), trainer(tmp_path / "b", double, lr=1e-2)
+        play, steps = mine.play, list[int]()
+
+        def interrupted(chosen: Any) -> Any:
+            played = play(chosen)
+            if len(steps) == 1:  # after one step, while step-1 plays
+                other.train()
+            steps.append(1)
+            return played
+
+        mine.play = interrupted  # type: ignore[method-assign]
+        with pytest.raises(UserError, match=r"holds weights 'step-2-.*', allowed: 'step-1-.*does another training"):
+            mine.train()
+
+
+class Silent(VllmDouble):
+    """Takes weights, and says nowhere which it has."""
+
+    def tells(self) -> frozenset[str]:
+        return frozenset()
+
+
+def test_where_nothing_can_be_known_nothing_is_learned(tmp_path: Path, folder: Path) -> None:
+    with Silent(str(folder), names=False) as double, pytest.raises(CapabilityError, match="nowhere which weights"):
+        trainer(tmp_path / "whole", double).train()
+    with Silent(str(folder), names=False) as double:  # adapters have names
+        trainer(tmp_path / "adapter", double, lora=LoraSettings(r=4), max_steps=1).train()
+
+
+class Stubborn(VllmDouble):
+    """Takes weights, says that it has them, and plays with those of before."""
+
+    async def _collective_rpc(self, body: dict[str, Any]) -> Any:
+        return await super()._collective_rpc({**body, "kwargs": {"weights_path": self.folder}})
+
+
+def test_a_server_that_keeps_old_weights_is_noticed_before_it_plays(tmp_path: Path, folder: Path) -> None:
+    message = r"after 'step-1' was published, its log-probabilities of a fixed probe are .* does not play with the weig"
+    with Stubborn(str(folder)) as double:
+        with pytest.raises(UserError, match=message):
+            trainer(tmp_path, double, save_steps=1).train()
+        assert len(versions(tmp_path)) == 8
+        resumed = trainer(tmp_path, double, save_steps=1)
+        with pytest.raises(UserError, match=message):  # what it was at first is remembered
+            resumed.train(resume=True)
+
+
+def test_another_model_is_noticed_before_anything_is_played(tmp_path: Path, folder: Path) -> None:
+    """An adapter on a server of which another training has left the base with other weights."""
+    with VllmDouble(str(folder)) as double:
+        trainer(tmp_path / "a", double, lr=3e-2).train()
+        with pytest.raises(UserError, match=r"after 'step-0' was published.*is its model the one that is trained"):
+            trainer(tmp_path / "b", double, lora=LoraSettings(r=4)).train()
+    assert not (tmp_path / "b" / "episodes").exists()
+
+
+def test_lock_step_is_left_and_that_is_said(tmp_path: Path, folder: Path) -> None:
+    with VllmDouble(str(folder)) as double:
+        with pytest.warns(EngineWarning, match="online: lock_step is off: a server makes its batches itself"):
+            made = trainer(tmp_path, double, online={"lock_step": True}, max_steps=1)
+        made.train()
 
 
 def test_what_a_server_learns_is_what_is_learned_here(tmp_path: Path, folder: Path) -> None:

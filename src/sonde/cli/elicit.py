@@ -24,6 +24,8 @@ from sonde.core.texts import read_text
 from sonde.core.types import Json
 from sonde.elicit import Elicitation
 from sonde.metrics import Estimate
+from sonde.models.imprint import kept_imprint, served_models, tie
+from sonde.run import assigned, override
 from sonde.store import BY_KEY, Run, TrajectoryDataset
 
 from .options import agent_config
@@ -58,6 +60,9 @@ def elicit(
     aggregate: Annotated[str, typer.Option(help="sum or mean over the tokens of a candidate.")] = "sum",
     context: ContextOpt = None,
     examples: ExamplesOpt = None,
+    overrides: Annotated[
+        list[str], typer.Option("--set", "-o", help="KEY=VALUE of the model, such as model.prompt_logprobs=true.")
+    ] = [],  # noqa: B006
     fresh: Annotated[bool, typer.Option(help="Begin anew: remove the beliefs that the run folder holds.")] = False,
     trusted: TrustOpt = False,
     as_json: JsonOpt = False,
@@ -71,6 +76,8 @@ def elicit(
     run = _Episodes(Run.load(folder))
     how = Elicitation(template=template, candidates=_candidates(candidates), aggregate=cast("Any", aggregate))
     config = agent_config("llm", model, base_url, known=run.agent, context=context, examples=examples)
+    for assignment in overrides:
+        config = override(config, _of_model(assignment))
     seat: LLM = build(config)
     seat.model.require("score")  # before anything is removed
     if fresh:
@@ -81,6 +88,7 @@ def elicit(
         async def work() -> None:
             shown = {name: seat.config[name] for name in SHOWN}
             try:
+                await _check_player(run, seat)
                 found = believed.believed(folder, run.env, run, seat.model, how, prompt=seat.prompt, shown=shown)
                 async with aclosing(found):
                     async for _ in found:
@@ -130,6 +138,22 @@ class _Episodes:
         config = dict(next(iter(self)).policies.get(AGENT, {}))
         check_recorded([value for name, value in config.items() if name != "model"])
         return {k: v for k, v in config.items() if k != "fingerprint"}
+
+
+def _of_model(assignment: str) -> str:
+    """An option of the model: how a game is shown has options of its own, and the rest would change nothing."""
+    (first, *rest), _ = assigned(assignment)
+    if first != "model" or not rest:
+        raise invalid("-o", assignment, "model.KEY=VALUE, such as model.prompt_logprobs=true")
+    return assignment
+
+
+async def _check_player(run: _Episodes, seat: LLM) -> None:
+    """Raise `UserError` where the model is the one that played, on a server that holds other weights by now."""
+    saved: Mapping[str, Json] = run.agent.get("model", {})
+    for _, served in served_models(seat.model):
+        if (saved.get("name"), saved.get("model")) == (f"models:{seat.model.name}", served.model):
+            await tie(served, kept_imprint(run.agent, ("model",)), str(run.run.folder))
 
 
 def _candidates(given: str | None) -> str | int | tuple[str, ...]:

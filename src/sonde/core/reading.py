@@ -40,7 +40,7 @@ def _reader(hint: Any) -> Reader:
         return _read_items(args[0] if args else Any)
     if origin in (dict, Mapping):
         return _read_mapping(args[1], hint)
-    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
+    if hasattr(hint, "_fields") or dataclasses.is_dataclass(hint):
         return _read_fields(hint)
     return lambda value, where: check_value(where, hint, value)
 
@@ -75,7 +75,7 @@ def _read_mapping(item: Any, hint: Any) -> Reader:
     return mapping
 
 
-def _read_fields(cls: type) -> Reader:
+def _read_fields(cls: Any) -> Reader:
     """Of a dataclass or named tuple; the latter also stands in JSON as a list of its fields."""
     names: Sequence[str] = getattr(cls, "_fields", ()) or [f.name for f in dataclasses.fields(cls) if f.init]
     hints = {name: hints_of(cls)[name] for name in names}
@@ -85,18 +85,18 @@ def _read_fields(cls: type) -> Reader:
         if isinstance(value, list) and hasattr(cls, "_fields") and len(cast("list[Any]", value)) == len(names):
             value = dict(zip(names, cast("list[Any]", value), strict=True))
         if not isinstance(value, Mapping):
-            raise invalid(where, value, f"a mapping with {', '.join(names)}")
+            raise invalid(where, cast("object", value), f"a mapping with {', '.join(names)}")
         rows = cast("Mapping[Any, Any]", value)
         if missing := [name for name in names if name in required and name not in rows]:
             raise UserError(f"{where}: missing {', '.join(missing)}")
         if not rows.keys() <= hints.keys():
-            raise unknown(where, next(name for name in rows if name not in hints), names)
+            raise unknown(where, next(str(name) for name in rows if name not in hints), names)
         return cls(**{name: _reader(hints[name])(one, f"{where}.{name}") for name, one in rows.items()})
 
     return read
 
 
-def _required(cls: type) -> frozenset[str]:
+def _required(cls: Any) -> frozenset[str]:
     if hasattr(cls, "_fields"):
         return frozenset(set(getattr(cls, "_fields", ())) - set(getattr(cls, "_field_defaults", {})))
     absent = dataclasses.MISSING

@@ -7,9 +7,9 @@ states, views and posteriors are not, because `Episode.replay` restores them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from .checked import check_arguments, check_value
 from .errors import ReplayError, UserError, invalid, unknown
@@ -147,7 +147,7 @@ class _Field(NamedTuple):
     def fits(self, value: Any) -> bool:
         if type(value) not in self.exact:
             return False
-        inner = value.values() if type(value) is dict else value
+        inner = cast("Iterable[object]", value.values() if isinstance(value, dict) else value)
         return not self.within or all(type(one) in self.within for one in inner)
 
 
@@ -160,8 +160,8 @@ def _check_row(where: str, row: Any, fields: Mapping[str, _Field]) -> None:
                 raise UserError(f"{where}: missing {name}")
         elif not field.fits(row[name]):
             check_value(f"{where}: {name}", field.hint, row[name])
-    if not row.keys() <= fields.keys():
-        raise unknown(where, next(name for name in row if name not in fields), fields)
+    if other := set(cast("Mapping[str, Any]", row)) - set(fields):
+        raise unknown(where, min(other), fields)
 
 
 _Rows = tuple[Mapping[str, Any], ...]
@@ -233,5 +233,6 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
 
 
 def _completion_from_json(row: Mapping[str, Any]) -> Completion:
-    packed = {name: array(code, row[name]) for name, code in _PACKED.items()}
-    return Completion(**{**row, **packed, "usage": Usage(*row["usage"]), "unsent": tuple(row.get("unsent", ()))})
+    packed: dict[str, Any] = {name: array(code, row[name]) for name, code in _PACKED.items()}
+    packed |= {"usage": Usage(*row["usage"]), "unsent": tuple(row.get("unsent", ()))}
+    return Completion(**{**row, **packed})

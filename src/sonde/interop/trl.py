@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,13 @@ from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, derive, invalid, unknown
 from sonde.core.extras import lacking
 from sonde.models.tokens import TokenEndpoint
+from sonde.train.agreement import Agreement
 from sonde.train.critic import GAE
 from sonde.train.drift import VERSION
 from sonde.train.formats import to_dataset
 from sonde.train.gather import Game
 from sonde.train.groups import Brought, Chosen, OnlineSettings, credited, measured, play_groups
-from sonde.train.player import Here, Player, There, around, check_server
+from sonde.train.player import Here, Player, There, around, as_served, check_server
 from sonde.train.rewarders import Weights
 from sonde.train.rewards import named_rewards
 from sonde.train.types import Row, Sample
@@ -63,7 +64,7 @@ class Play:
         server: TokenEndpoint | None = None,
         seed: int = 0,
     ) -> None:
-        self.games, self.online = {game.name: game for game in games}, online or OnlineSettings()
+        self.games, self.online = {game.name: game for game in games}, as_served(online or OnlineSettings(), server)
         self.policies, self.server, self.seed = policies, server, seed
         self.played: list[list[Trajectory]] = []
         self._worlds: Counter[int] = Counter()
@@ -93,6 +94,7 @@ class Play:
         try:
             player.publish(version)
             self.played = play_groups(chosen, player.agent, self.policies, k)
+            player.confirm()
             player.release()
             asked = _asking(here, version)
             brought, _ = measured(self.online.rewarders, self.games.values(), chosen, self.played, asked)
@@ -137,7 +139,11 @@ class Play:
             return here, here
         folder, meet = Path(trainer.args.output_dir), trainer.accelerator.wait_for_everyone
         main = trainer.is_world_process_zero()
-        return There(server, self.online, model, tokenizer, folder.absolute(), main, meet), here
+        folder = folder.absolute()
+        there = There(
+            server, self.online, model, tokenizer, folder, main, meet, here.hf, nullcontext, Agreement(folder)
+        )  # fmt: skip
+        return there, here
 
 
 ALONE = ("updates_per_rollout", "drop_flat", "keep", "by", "bandit", "replacement", "on", "overlap", "save_episodes")

@@ -2,8 +2,8 @@
 
 HELPERS = (
     *("adapting", "address", "attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "encoding"),
-    *("endpoint", "fetch", "heads", "hub", "keys", "masking", "pool", "providers", "quiet", "reasoning", "refusals"),
-    *("rendering", "reply", "requests", "retry", "saving", "score", "shipped", "slots", "template_check"),
+    *("endpoint", "fetch", "heads", "hub", "imprint", "keys", "masking", "pool", "providers", "quiet", "reasoning"),
+    *("refusals", "rendering", "reply", "requests", "retry", "saving", "score", "shipped", "slots", "template_check"),
     *("templates", "tokens", "tree", "verdicts", "weights"),
 )
 """Files beside the backends that are not backends themselves."""

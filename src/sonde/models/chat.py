@@ -76,7 +76,7 @@ class Chat:
         self.tokenizer = tokenizer
         self.label = label
         self._reasoning = special_marks(tokenizer)
-        self._encoder = Encoder(tokenizer)
+        self._encoder = Encoder(tokenizer, thoughts=self._reasoning)
         self._renderer = Renderer(tokenizer, label=label, arguments=template)
         self._settle_structure({*ends, *([eos] if isinstance(eos := tokenizer.eos_token_id, int) else [])})
 

@@ -99,11 +99,15 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
     if they do not.
 
     White space of `said` may be missing, since templates trim and some decoders drop the space before a word; a token
-    in parts of characters covers what lies between its neighbours.
+    in parts of characters covers what lies between its neighbours. Some decoders give a character in parts as its last
+    token, and the others as nothing: as many as its bytes may do so.
 
     >>> places_of(["<|im_start|>", "a pro", "be ", "s\ufffd", "\ufffd"], "probe sé")
     [(0, 0), (0, 3), (3, 6), (6, 8), (6, 8)]
+    >>> places_of(["<|im_start|>", "", "", "", "🐳", "!"], "🐳!")
+    [(0, 0), (0, 1), (0, 1), (0, 1), (0, 1), (1, 2)]
     """
+    parts = len(said[:1].encode("utf-8", "surrogatepass")) - 1
     places: list[tuple[int, int]] = []
     broken: list[str] = []  # tokens after the one at hand that are parts of characters
     at = len(said)
@@ -111,7 +115,9 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
         if at and BROKEN in text:
             broken.append(text)
         elif not text or not at:
-            places.append((at, min(at + 1, len(said))) if at else (0, 0))  # part of the character that follows
+            parts = 0 if text else parts - (not at)
+            within = at or (not text and parts >= 0)
+            places.append((at, min(at + 1, len(said))) if within else (0, 0))  # part of the character that follows
         else:
             end = _end(text, said, at, broken)
             if end is None:

@@ -98,17 +98,18 @@ class Endpoint(Model):
         return self.base_url + path
 
     async def ask(
-        self, url: str, body: Mapping[str, Any], read: Callable[[bytes, Keys], T], *, most: Callable[[int], int],
+        self, url: str, body: Mapping[str, Any] | None, read: Callable[[bytes, Keys], T], *, most: Callable[[int], int],
         seed: int = 0,
     ) -> T:  # fmt: skip
-        """What `read` finds in the reply to this request, given the keys, which the reply may repeat; a `ValueError` of
-        `read` is a reply that cannot be read. `most` bounds its bytes, given those of the request; `seed` is of the
-        call, for the jitter of waits."""
+        """What `read` finds in the reply to this request (a GET where `body` is None), given the keys, which the reply
+        may repeat; a `ValueError` of `read` is a reply that cannot be read. `most` bounds its bytes, given those of the
+        request; `seed` is of the call, for the jitter of waits."""
         pool = await self._pool()
 
-        async def send(body: Mapping[str, Any], read: Callable[[bytes, Keys], R]) -> R:
-            sent, backoff = _dumps(body), Backoff(self.retries, self.backoff, self.max_wait)
-            return await retrying(lambda: self._post(pool, url, sent, most(len(sent)), read), backoff, seed, self.stats)
+        async def send(body: Mapping[str, Any] | None, read: Callable[[bytes, Keys], R]) -> R:
+            sent, backoff = None if body is None else _dumps(body), Backoff(self.retries, self.backoff, self.max_wait)
+            bound = most(len(sent or b""))
+            return await retrying(lambda: self._attempt(pool, url, sent, bound, read), backoff, seed, self.stats)
 
         async def takes(body: Mapping[str, Any]) -> bool:
             try:
@@ -120,7 +121,7 @@ class Endpoint(Model):
             try:
                 found = await send(body, read)
             except Refused as refusal:
-                raise await self._judged(refusal, body, takes) from None
+                raise (refusal.error if body is None else await self._judged(refusal, body, takes)) from None
         self.experience.taken = True
         return found
 
@@ -141,7 +142,9 @@ class Endpoint(Model):
             return self._unwanted(refusal.line)
         return refusal.error
 
-    async def _post(self, pool: Pool, url: str, body: bytes, most: int, read: Callable[[bytes, Keys], T]) -> T:
+    async def _attempt(
+        self, pool: Pool, url: str, body: bytes | None, most: int, read: Callable[[bytes, Keys], T]
+    ) -> T:
         """One attempt."""
         await pool.pace()
         keys, path = read_keys(self.api_key_env, self.headers, self.base_url, pool.proxy), urlsplit(url).path

@@ -41,7 +41,7 @@ from .requests import Generate, Score, Stats, mark
 from .weights import weights_of
 
 if TYPE_CHECKING:
-    from .chat import Chat
+    from .chat import Chat, Scored
     from .decode import Engine, Steer
     from .requests import Feed, Generated
 
@@ -199,6 +199,12 @@ class HF(Model):
         loaded, feed = await self._ready()
         request = Score(tuple(loaded.chat.scored(probe) for probe in probes))
         return cast("list[list[float]]", await feed.submit(request))
+
+    async def score_ids(self, scored: Scored) -> list[float]:
+        """The log-probabilities of the tokens at these places, as `score` has them."""
+        _, feed = await self._ready()
+        [found] = cast("list[list[float]]", await feed.submit(Score((scored,))))
+        return found
 
     async def rank(self, probes: Sequence[Probe]) -> list[float]:
         if not self.heads:

@@ -57,12 +57,13 @@ class Pool:
             await asyncio.sleep(start - now)
 
     async def post(
-        self, url: str, body: bytes, headers: Mapping[str, str], most: int
+        self, url: str, body: bytes | None, headers: Mapping[str, str], most: int
     ) -> tuple[int, float | None, bytes]:
-        """Status, seconds asked for by `Retry-After`, and body of the reply: of a completion `most` bytes or fewer, of
-        anything else what `ROOM` holds."""
-        async with self.session.post(
-            url, params=self._query, data=body, headers=headers, allow_redirects=False, proxy=self.proxy
+        """Status, seconds asked for by `Retry-After`, and body of the reply to a POST, or to a GET where there is no
+        `body`: of a completion `most` bytes or fewer, of anything else what `ROOM` holds."""
+        method = "GET" if body is None else "POST"
+        async with self.session.request(
+            method, url, params=self._query, data=body, headers=headers, allow_redirects=False, proxy=self.proxy
         ) as response:
             self.answered, reply = True, bytearray()
             after = retry_after(response.headers.get("Retry-After"), time.time())

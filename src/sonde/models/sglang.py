@@ -40,6 +40,7 @@ class Sglang(TokenEndpoint):
     """
 
     adapters: ClassVar[Adapters] = ADAPTERS
+    says_weights: ClassVar[str] = "SGLang says so in its replies and at /model_info"
     taken: ClassVar[frozenset[str]] = frozenset({
         *("max_new_tokens", "temperature", "top_p", "min_p", "top_k", "sampling_seed", "stop", "stop_token_ids", "n"),
         *("repetition_penalty", "presence_penalty", "frequency_penalty"),
@@ -86,7 +87,15 @@ class Sglang(TokenEndpoint):
         if isinstance(reply.get("output_ids"), list) and numbers(reply["output_ids"], "output_ids") != said:
             raise ValueError("output_ids that are not those of output_token_logprobs")
         weights = meta.get("weight_version")
-        return Sampled(said, logprobs, finish == "length", weights if isinstance(weights, str) else "", _usage(meta))
+        text = reply.get("text")
+        return Sampled(
+            ids=said,
+            logprobs=logprobs,
+            limit=finish == "length",
+            weights=weights if isinstance(weights, str) else "",
+            usage=_usage(meta),
+            text=text if isinstance(text, str) else None,
+        )
 
     def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed:
         meta = mapping(reply.get("meta_info"))
@@ -97,9 +106,13 @@ class Sglang(TokenEndpoint):
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
+    async def held(self) -> str:
+        said = (await self.inquire("/model_info")).get("weight_version")
+        return said if isinstance(said, str) else ""
+
     async def load_weights(self, folder: Path, version: str) -> None:
         body = {"model_path": str(folder), "weight_version": version, "flush_cache": True}
-        await self.command("/update_weights_from_disk", body, DISK)
+        await self.command("/update_weights_from_disk", body, f"{DISK}: {folder}")
 
 
 def _pairs(meta: Mapping[str, Any], name: str, capability: str) -> tuple[array[int], array[float]]:

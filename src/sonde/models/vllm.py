@@ -11,10 +11,13 @@ that is cut off carries none. Those of greedy draws are at temperature 1 in eith
 
 Adapters are loaded by `/v1/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, in the environment
 `VLLM_ALLOW_RUNTIME_LORA_UPDATING=1`); whole weights by `/collective_rpc` with `reload_weights`, between `/pause` and
-`/resume`, whereupon the prefix cache is emptied (`VLLM_SERVER_DEV_MODE=1`).
+`/resume`, whereupon the prefix cache is emptied (`VLLM_SERVER_DEV_MODE=1`). On a CPU, vLLM 0.32 keeps the old output
+head where a model's embeddings are tied; a training that publishes such weights finds that out (`train.agreement`).
 
-Source: the protocol files of vLLM 0.33.0. Departure: its own process has not been run with this (it needs a GPU);
-`benchmarks/engine_check.py` tells in a minute whether a server does what is said here.
+Which weights it holds it says at `/weight_info` (`VLLM_SERVER_DEV_MODE=1`). Replies of 0.32 do not name them.
+
+Source: the protocol files of vLLM 0.32.0 and 0.33.0. The tests of `tests/engines` run 0.32.0 on a CPU; on a GPU it has
+not been run with this, and `benchmarks/engine_check.py` tells in a minute whether a server does what is said here.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from sonde.core import Sampling, UserError
+from sonde.core import Sampling, SondeError, UserError
 
 from .reply import mapping, usage
 from .tokens import SEED_BITS, Adapters, Echoed, Sampled, TokenEndpoint, lacking, numbers
@@ -35,15 +38,15 @@ ADAPTERS = Adapters(
     known="already been loaded",
     needs="adapters are loaded by a vLLM started with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1",
 )
-DEV = "weights are loaded by a vLLM started with VLLM_SERVER_DEV_MODE=1"
+DEV = "weights are loaded by a vLLM started with VLLM_SERVER_DEV_MODE=1, from a folder that it sees under the same path"
 PLAIN: Mapping[str, float] = {"top_k": 0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
 """What is said although it is usual: a model's generation_config.json may say otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vllm(TokenEndpoint):
-    """The model called `model` on a vLLM server; `base_url` ends with `/v1`. `logprobs_mode` is what the server was
-    started with. For the rest see `TokenEndpoint` and `Endpoint`.
+    """The model called `model` on a vLLM server; `base_url` is its address, with or without `/v1`. `logprobs_mode` is
+    what the server was started with. For the rest see `TokenEndpoint` and `Endpoint`.
 
     >>> Vllm(base_url="http://localhost:8000/v1", model="Qwen/Qwen3-8B").capabilities.ids
     True
@@ -52,6 +55,7 @@ class Vllm(TokenEndpoint):
     logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] = "raw_logprobs"
 
     adapters: ClassVar[Adapters] = ADAPTERS
+    says_weights: ClassVar[str] = "vLLM 0.32 says so with VLLM_SERVER_DEV_MODE=1, 0.33 in its replies too"
     taken: ClassVar[frozenset[str]] = frozenset({
         *("model", "prompt", "max_tokens", "temperature", "top_p", "min_p", "seed", "stop", "stop_token_ids", "stream"),
         *("logprobs", "prompt_logprobs", "return_token_ids", "return_weight_versions", "add_special_tokens", "echo"),
@@ -60,7 +64,7 @@ class Vllm(TokenEndpoint):
 
     @property
     def where(self) -> str:
-        return self.url("/completions")
+        return f"{self.root}/v1/completions"
 
     def measures(self, sampling: Sampling) -> bool:
         if self.logprobs_mode == "processed_logprobs":
@@ -107,6 +111,7 @@ class Vllm(TokenEndpoint):
             limit=choice.get("finish_reason") == "length",
             weights=oldest if isinstance(oldest, str) else "",
             usage=usage(mapping(reply.get("usage"))),
+            text=text if isinstance(text := choice.get("text"), str) else None,
         )
 
     def _ids(self, choice: Mapping[str, Any], ids: array[int]) -> array[int]:
@@ -115,7 +120,7 @@ class Vllm(TokenEndpoint):
             raise lacking(
                 "ids",
                 "token_ids: the endpoint returns none, though return_token_ids asks for them",
-                "vLLM 0.33 does; models:http does without",
+                "vLLM 0.32 and later do; models:http does without",
             )
         if numbers(choice.get("prompt_token_ids"), "prompt_token_ids") != ids:
             raise UserError(
@@ -138,16 +143,22 @@ class Vllm(TokenEndpoint):
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
+    async def held(self) -> str:
+        said = (await self.inquire("/weight_info")).get("weight_version")
+        return said if isinstance(said, str) else ""
+
     async def load_weights(self, folder: Path, version: str) -> None:
         await self.command("/pause?mode=wait", {}, DEV)
         try:
-            await self.command(
-                "/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}, DEV
-            )
+            load = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
+            await self.command("/collective_rpc", load, f"{DEV}: {folder}")
             emptied = await self.command("/reset_prefix_cache", {}, DEV)
             if emptied.get("success") is False:
                 raise UserError("reset_prefix_cache: the server keeps what older weights computed: something holds it")
             await self.command("/update_weight_version", {"new_version": version}, DEV)
+        except SondeError:
+            await self.close()  # after an error the server hangs up, and on that connection it would stay paused
+            raise
         finally:
             await self.command("/resume", {}, DEV)
 

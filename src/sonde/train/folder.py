@@ -24,12 +24,14 @@ LOCK, ORIGIN, COMMAND = ".lock", "origin.json", "command.txt"
 DATA, EPISODES, HISTORY, REFERENCE, SETTINGS = (
     "data.json", "episodes", "history.jsonl", "reference.npz", "settings.json",
 )  # fmt: skip
+AGREEMENT = "agreement.json"
+"""How far a server and this process were apart when it was first published to (`agreement.py`)."""
 MODEL, ADAPTER = "model", "adapter"
 """Folders of what was trained, in the run's folder."""
 
 _MARKS = (SETTINGS, ORIGIN)
 """Removed last, so that what is left of a folder is known for what it was."""
-_LEFT = ("checkpoint-*", MODEL, ADAPTER, HISTORY, REFERENCE, COMMAND, *_MARKS)
+_LEFT = ("checkpoint-*", MODEL, ADAPTER, HISTORY, REFERENCE, COMMAND, AGREEMENT, *_MARKS)
 _WORDS = {"weights": "another base model", "items": "other training data", "reference": "another reference model"}
 _REMEDIES = "to begin anew (--fresh), or another folder"
 

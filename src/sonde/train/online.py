@@ -35,10 +35,10 @@ With `settings.shard` they share the weights too, which are whole in each of the
 Weights that others shard (FSDP by accelerate, DeepSpeed) are refused.
 
 With `server` (`models:vllm`, `models:sglang`) the episodes are played there: before a rollout it gets the weights as
-they are (`train.player`), and every completion names them. `engine_ratio` and `engine_kl` say how far the policy at the
-start of a rollout's steps is from what sampled, and `lag` how many steps old that was (`train.drift`); GRPO's `cap`
-corrects for it. With `OnlineSettings.overlap` the server plays the next rollout meanwhile: a rollout is learned from
-one rollout later, no more. Rewarders ask the model that is here.
+they are (`train.player`), a probe shows that it plays with them, and every completion names them. `engine_ratio` and
+`engine_kl` say how far the policy at the start of a rollout's steps is from what sampled, and `lag` how many steps old
+that was (`train.drift`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the next rollout is played there
+meanwhile, and learned from one rollout later. Rewarders ask the model that is here.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ from .groups import (
     Chosen,
     Group,
     OnlineSettings,
+    Sums,
     Taken,
     best,
     chosen_tasks,
@@ -82,7 +83,7 @@ from .groups import (
 )  # fmt: skip
 from .kept import Kept
 from .origin import items_digest
-from .player import Ahead, Here, Rollout, There, around, check_server, seated
+from .player import Ahead, Here, Rollout, There, around, as_served, check_server, seated
 from .progress import PROGRESS, Progress, check_objective, check_processes, check_sizes, tasks_of
 from .reference import Referee
 from .rewarders import Weights
@@ -115,7 +116,7 @@ class OnlineTrainer(SondeTrainer):
         if bool(self.shown) != (getattr(objective, "bc", 0) > 0):
             allowed = "demonstrations where objective.bc is above 0 (ppo), and none elsewhere"
             raise invalid("online: shown", f"{len(self.shown)} episodes", allowed)
-        self.online, self.games, self.policies = online or OnlineSettings(), tuple(games), policies
+        self.online, self.games, self.policies = as_served(online or OnlineSettings(), server), tuple(games), policies
         check_sizes(settings, self.online)
         check_objective(objective, self.online)
         if AGENT in policies:
@@ -141,6 +142,7 @@ class OnlineTrainer(SondeTrainer):
         self.hf = around(self._bare, self.tokenizer, self.online)
         self._player = Here(self.hf, self.online) if server is None else There.of(self, server)
         self._next: Rollout | None = None
+        self._lag = Sums()
         self._measures = server is not None or "proximal" in objective.needs
         self._versions = self._asked_for()
 
@@ -275,7 +277,9 @@ class OnlineTrainer(SondeTrainer):
         if self.online.save_episodes:
             self._record(mine, played)
         most = self.online.updates_per_rollout if self.online.overlap else 0
-        self._note(lag([s for group in groups for s in group.samples], self.state.global_step, most))
+        self._player.confirm()
+        self._lag = lag([s for group in groups for s in group.samples], self.state.global_step, most)
+        self._note(self._lag)
         for group in groups:
             self._note(group.sums)
         self._note({"seconds_playing": (time.perf_counter() - begun, 1.0)})
@@ -304,7 +308,9 @@ class OnlineTrainer(SondeTrainer):
         if self._measures:
             with self.playing():
                 samples = cast("list[Sample]", self._as_now(samples, "proximal"))
-            self._note(drift(samples))
+            moved = drift(samples)
+            self._note(moved)
+            self._player.check_drift({**moved, **self._lag})
         if self._reference is not None:
             off = self.settings.reference == "adapter_off"
             referee = replace(self._as_now, off=off, tempered="sampled" in self.objective.needs)

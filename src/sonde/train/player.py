@@ -2,9 +2,11 @@
 
     player.publish("step-3")                 # the weights as they are now are those that play
     player.agent                             # the policy for the agent's seat
+    player.confirm()                         # and they were those that played
     player.release()                         # nobody plays until the next publish: memory is for training
 
 A server gets the weights in a folder that it sees under the same path: an adapter where there is one, or all of them.
+Whether it plays with them is seen by a probe (`agreement.py`); whether it still does after a rollout, it is asked.
 Every completion names the version that sampled it. `Ahead` plays in a thread while this one trains.
 """
 
@@ -13,20 +15,24 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
+import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import Model, Sampling, Trajectory, invalid, run_sync
 from sonde.models.hf import HF
+from sonde.models.imprint import probe_of
 from sonde.models.tokens import TokenEndpoint
 
 from . import lora
+from .agreement import Agreement, EngineWarning
 from .curriculum import Choice, State
-from .groups import Chosen, OnlineSettings
+from .groups import Chosen, OnlineSettings, Sums
 from .sharded import is_sharded, weights
 
 SERVED = "served"
@@ -42,6 +48,14 @@ class Player(Protocol):
     def agent(self) -> LLM: ...
 
     def publish(self, version: str) -> None: ...
+
+    def confirm(self) -> None:
+        """Raise `UserError` where others than the published weights may have played."""
+        ...
+
+    def check_drift(self, noted: Sums) -> None:
+        """Warn where what was played, with the weights of this step, is not what they say here."""
+        ...
 
     def release(self) -> None: ...
 
@@ -60,6 +74,12 @@ class Here:
     def publish(self, version: str) -> None:
         self.hf.renew(weights=version)
 
+    def confirm(self) -> None:
+        """Nobody else can change them."""
+
+    def check_drift(self, noted: Sums) -> None:
+        """The same arithmetic, but for the shapes of batches."""
+
     def release(self) -> None:
         self.hf.release()
 
@@ -67,7 +87,8 @@ class Here:
 @dataclass(frozen=True)
 class There:
     """Plays on `server`, which loads what `module` is from `folder`. `main` is whether this process is the one that
-    tells the server, `meet` waits for all of them."""
+    tells the server, `meet` waits for all of them. `hf` is that module here, which is whole and in evaluation mode
+    within `playing`; `agreement` is about what the two say of a probe."""
 
     server: TokenEndpoint
     online: OnlineSettings
@@ -76,6 +97,9 @@ class There:
     folder: Path
     main: bool
     meet: Callable[[], None]
+    hf: HF
+    playing: Callable[[], AbstractContextManager[Any]]
+    agreement: Agreement
     _before: list[Path] = field(default_factory=list[Path])
 
     @classmethod
@@ -83,7 +107,10 @@ class There:
         """For a trainer, of which the first process tells the server."""
         module, wait = trainer.accelerator.unwrap_model(trainer.model), trainer.accelerator.wait_for_everyone
         main = trainer.is_world_process_zero()
-        return cls(server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait)
+        return cls(
+            server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait, trainer.hf, trainer.playing,
+            Agreement(trainer.folder),
+        )  # fmt: skip
 
     @property
     def agent(self) -> LLM:
@@ -99,12 +126,32 @@ class There:
             lora.save(self.module, self.tokenizer, folder, tensors)
             run_sync(self.server.publish(folder, version, adapter=adapter))
         self.meet()
-        self.server.follow(folder, version, adapter=adapter)
+        if not self.main:
+            self.server.follow(folder, version, adapter=adapter)
+        self._compare(version)
         self.meet()
         for old in self._before:
             if self.main:
                 shutil.rmtree(old, ignore_errors=True)
         self._before[:] = [folder]
+
+    def _compare(self, version: str) -> None:
+        """Raise `UserError` where the server plays with others than are here."""
+        probe = probe_of(self.tokenizer)
+        self.hf.renew(weights=version)
+        with self.playing():
+            here = run_sync(self.hf.score_ids(probe))
+        self.hf.release()
+        if self.main:
+            self.agreement.check(version, here, run_sync(self.server.score_ids(probe)))
+
+    def confirm(self) -> None:
+        if self.main:
+            run_sync(self.server.confirm(played=True))
+
+    def check_drift(self, noted: Sums) -> None:
+        if self.main and (said := self.agreement.warning(noted)):
+            warnings.warn(said, EngineWarning, stacklevel=2)
 
     def release(self) -> None:
         """It has memory of its own."""
@@ -135,9 +182,20 @@ def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer
             'that of the log-probabilities which the server gives: 1, or any with logprobs_mode "processed_logprobs" '
             "here and --logprobs-mode processed_logprobs there",
         )  # fmt: skip
-    if online.lock_step:
-        raise invalid("online: lock_step", True, "false with a server, which makes its batches itself")
     return server.speaking(tokenizer, online.template)
+
+
+def as_served(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSettings:
+    """The settings with which this server can play: it makes its batches itself, so nothing goes in lock step there.
+    That this is given up is said, since it is on in the settings of small models."""
+    if server is None or not online.lock_step:
+        return online
+    warnings.warn(
+        "online: lock_step is off: a server makes its batches itself, so two equal runs differ in their rounding",
+        EngineWarning,
+        stacklevel=3,
+    )
+    return replace(online, lock_step=False)
 
 
 class Rollout(NamedTuple):
