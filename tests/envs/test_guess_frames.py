@@ -251,6 +251,12 @@ def test_right_guesses_win_and_wrong_ones_do_not_of_all_there_are(name: str, pre
         ("twenty_questions", "smallpox", "Is the illness or remedy smallpox?", "Goal reached."),
         ("twenty_questions", "Lara Croft", "I think the fictional character is Lara Croft.", "Goal reached."),
         ("twenty_questions", "sumo", "Is the sport or hobby you have in mind sumo?", "Goal reached."),
+        (
+            "twenty_questions",
+            "smallpox",
+            "Question 9: Is it smallpox?\n9/20. If I'm right, that was quick!",
+            "Goal reached.",
+        ),
         ("twenty_questions", "smallpox", "Is the illness or remedy that you are thinking of aspirin?", "No."),
         ("twenty_questions", "Lara Croft", "Does the fictional character carry a weapon?", "Yes."),
         ("guess_my_city", {"city": "Lisbon", "country": "Portugal"}, PARAGRAPH + "the city is Lisbon.", "Goal reached"),
