@@ -73,7 +73,8 @@ def test_a_dry_run_counts_every_seat() -> None:
 
 
 def test_judges_are_counted() -> None:
-    said, made = asked({"agent": says("Is it a dog?"), "user": says("Goal reached"), "judge": says("<NOTVALID>")})
+    riddle = says("Surely it is that friend of every campfire!")
+    said, made = asked({"agent": riddle, "user": says("Goal reached"), "judge": says("<NOTVALID>")})
     assert made == {"agent": 3, "user": 3, "judge": 3}
     assert {seat: s["calls"] for seat, s in said["seats"].items()} == {"agent": 60, "user": 60, "judge": 3}
 

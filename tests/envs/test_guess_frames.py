@@ -233,18 +233,11 @@ def test_right_guesses_win_and_wrong_ones_do_not(name: str, preset: str) -> None
     check(name, preset, islice(make(preset, step), QUICK))
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(("name", "preset"), GAMES)
-def test_right_guesses_win_and_wrong_ones_do_not_in_a_large_sample(name: str, preset: str) -> None:
-    make, step = GAMES[name, preset]
-    check(name, preset, make(preset, max(step // 6, 1)))
-
-
 PARTS = [(name, preset, i) for name, preset in GAMES for i in range(6 if name == "twenty_questions" else 1)]
-"""Everything, in parts that take a minute or two each."""
+"""Everything, in parts that take seconds."""
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "preset", "part"), PARTS)
 def test_right_guesses_win_and_wrong_ones_do_not_of_all_there_are(name: str, preset: str, part: int) -> None:
     make, _ = GAMES[name, preset]
@@ -258,6 +251,12 @@ def test_right_guesses_win_and_wrong_ones_do_not_of_all_there_are(name: str, pre
         ("twenty_questions", "smallpox", "Is the illness or remedy smallpox?", "Goal reached."),
         ("twenty_questions", "Lara Croft", "I think the fictional character is Lara Croft.", "Goal reached."),
         ("twenty_questions", "sumo", "Is the sport or hobby you have in mind sumo?", "Goal reached."),
+        (
+            "twenty_questions",
+            "smallpox",
+            "Question 9: Is it smallpox?\n9/20. If I'm right, that was quick!",
+            "Goal reached.",
+        ),
         ("twenty_questions", "smallpox", "Is the illness or remedy that you are thinking of aspirin?", "No."),
         ("twenty_questions", "Lara Croft", "Does the fictional character carry a weapon?", "Yes."),
         ("guess_my_city", {"city": "Lisbon", "country": "Portugal"}, PARAGRAPH + "the city is Lisbon.", "Goal reached"),

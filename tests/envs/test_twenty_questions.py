@@ -193,7 +193,8 @@ def test_a_false_claim_is_a_loss() -> None:
 
 def test_a_seated_judge_has_the_last_word() -> None:
     env = TwentyQuestions(judge="seat")
-    ep = said(["Goal reached"], "Is it big?", env=env)
+    assert said(["Goal reached"], "Is it big?", env=env).to_act == "user", "a question that proposes nothing"
+    ep = said(["Goal reached"], "Surely it is that friend of every campfire!", env=env)
     assert ep.to_act == "judge"
     assert ep.step("<NOTVALID>").outcome.kind == "loss"  # type: ignore[union-attr]
     assert ep.step("<VALID>").outcome.kind == "win"  # type: ignore[union-attr]

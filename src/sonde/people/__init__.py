@@ -4,8 +4,9 @@ Ours. Rule users (twenty questions, cities, ...) share one reader of English. A 
 and how one asks for it; it has no parser of its own. Below `users` and `envs`, above nothing but `core`.
 
     language/   letters, words (inflection), lists (english.txt), numbers, times, slips, acts (sentences, speech acts),
-                clauses (subject, negation), naming (judges: what a message proposes), speech (what an adviser's
-                sentences do: ask, propose, state)
+                clauses (subject, negation), mentions and proposing (which names count, and which are guesses), naming
+                (judges), preambles, speech (what an adviser's sentences do: ask, propose, state), disguises (what is
+                hidden in letters)
     meaning/    claims (three-valued logic on bit masks), columns (numbers, lists, sets), lexicon (declared phrasings),
                 joins (and, or), nouns, forms and grammar (predicates), room (a message in, a reading out), bags (the
                 one topic that a text's words name)

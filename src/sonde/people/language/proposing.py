@@ -194,8 +194,8 @@ def _is_bare(piece: _Piece) -> bool:
 
 
 def _says_nothing(piece: _Piece) -> bool:
-    """Whether a part has nothing but words around a guess, or only denies another name."""
-    return is_frame([w for w in piece.words if w not in ("", "not")])
+    """Whether a part has nothing but words around a guess, such as "question 17", or only denies another name."""
+    return is_frame([w for w in piece.words if w not in ("", "not") and not w.isdigit()])
 
 
 def _is_announced(piece: _Piece, pieces: Sequence[_Piece]) -> bool:
