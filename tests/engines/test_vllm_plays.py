@@ -210,20 +210,6 @@ def test_another_models_tokenizer_is_noticed(plays_tied: Server) -> None:
         run(_one_reply(served(plays_tied, Path("sonde-tiny-maze"))))
 
 
-def test_a_folder_that_the_server_cannot_see_is_named_at_once(plays_tied: Server, tied: Path) -> None:
-    async def publish() -> None:
-        model = served(plays_tied, tied)
-        try:
-            await model.publish(Path("/nowhere/step-1"), "step-1", adapter=False)
-        finally:
-            await model.close()
-            assert model.stats.retries == 0
-
-    message = "500 from /collective_rpc.*from a folder that it sees under the same path: /nowhere/step-1"
-    with pytest.raises(UserError, match=message):
-        run(publish())
-
-
 @pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
 def test_a_server_that_was_killed_ends_the_run_and_one_begun_anew_completes_it(
     plays_tied: Server, tied: Path, tmp_path: Path
@@ -244,6 +230,7 @@ def test_a_server_that_was_killed_ends_the_run_and_one_begun_anew_completes_it(
         stored = Run.load(tmp_path / "run")
         assert len(stored) == 96 and not any(t.error for t in stored)
         _check_that_other_weights_are_noticed(plays_tied, tied, tmp_path)
+        _check_that_an_unseen_folder_is_named_at_once(plays_tied, tied)
 
 
 def _check_that_other_weights_are_noticed(server: Server, tied: Path, tmp_path: Path) -> None:
@@ -262,6 +249,22 @@ def _check_that_other_weights_are_noticed(server: Server, tied: Path, tmp_path: 
     command = ("elicit", str(tmp_path / "run"), "--model", f"vllm:{NAME}", "--base-url", server.url)
     said = failure(*command, "-o", f"model.tokenizer={tied}")
     assert "the server plays with weights 'check-1-" in said
+
+
+def _check_that_an_unseen_folder_is_named_at_once(server: Server, tied: Path) -> None:
+    """The last that is asked of a server: vLLM 0.32 does not survive it, and answers the next request with 500."""
+
+    async def publish() -> None:
+        model = served(server, tied)
+        try:
+            await model.publish(Path("/nowhere/step-1"), "step-1", adapter=False)
+        finally:
+            await model.close()
+            assert model.stats.retries == 0
+
+    message = "500 from /collective_rpc.*from a folder that it sees under the same path: /nowhere/step-1"
+    with pytest.raises(UserError, match=message):
+        run(publish())
 
 
 def checks(arguments: list[str]) -> dict[str, dict[str, str]]:

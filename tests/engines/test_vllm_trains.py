@@ -21,7 +21,12 @@ from .asking import run, served, sonde_command
 from .servers import NAME, Server, vllm
 from .test_vllm_plays import changed_model
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sonde.train.agreement.EngineWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::sonde.train.agreement.EngineWarning"),
+    # The server hangs up after five idle seconds; the request that meets this is made again.
+    pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning"),
+]
 
 
 def train(model: Path, server: Server, folder: Path, *changes: str, settings: str = "tiny_grpo") -> tuple[str, ...]:
