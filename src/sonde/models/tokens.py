@@ -158,8 +158,8 @@ class TokenEndpoint(Endpoint):
         return made
 
     def _refusal(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
-        """A command that fails inside the server fails again, and what to change is another thing: a folder, a flag. One
-        that a server does not have is not there."""
+        """A command that fails inside the server fails again, and what to change is another thing: a folder, a flag.
+        One that a server does not have is not there."""
         if status == 500 and not self._is_for_tokens(status, line):
             return UserError(f"server: {line}")
         if status in (404, 405) and not self._is_for_tokens(status, line):
