@@ -69,7 +69,7 @@ def test_a_fingerprint_follows_version_configuration_and_policies() -> None:
     before = fingerprint(env)
     assert before == fingerprint(sonde.make("mastermind"))
     found = {before, fingerprint(sonde.make("mastermind", max_turns=11))}
-    for change in ({"version": "2"}, {"reference": "random"}, {"floor": "entropy"}):
+    for change in ({"version": "another"}, {"reference": "random"}, {"floor": "entropy"}):
         changed = sonde.make("mastermind")
         changed.__dict__["spec"] = replace(env.spec, **change)
         found.add(fingerprint(changed))

@@ -41,7 +41,7 @@ def test_scenarios_of_customer_service_and_murder_mystery_are_foreign(tmp_path: 
     rows = [{"agent": "A lamp stays dark.", "env": "The bulb is loose; screwing it in helps."}]
     path = file(tmp_path, "game.json", {"train": rows, "eval": rows})
     for name in ("customer_service", "murder_mystery"):
-        env = sonde.make(name)
+        env = sonde.make(name, judge="seat")
         (task,) = read_tasks(path, env)
         assert task.public["foreign"] is True
         assert env.filter(task.public) is None

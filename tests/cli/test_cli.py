@@ -191,15 +191,16 @@ def test_what_the_world_failed_is_said() -> None:
     """A table full of zeros must not look like a bad model where it was a dead endpoint."""
 
     async def main() -> Result:
-        async with Server((reply("prompt is too long", 400),)) as server:
+        async with Server((reply('{"error": {"code": "context_length_exceeded"}}', 400),)) as server:
             endpoint = ["--model", "http:m", "--base-url", server.url]
             return await asyncio.to_thread(invoke, "eval", "mastermind", "-n", "2", "-k", "1", *endpoint)
 
-    result = asyncio.run(main())
+    with pytest.warns(ConversationWarning, match="too long for m"):
+        result = asyncio.run(main())
     text = " ".join(result.stdout.split())
     assert result.exit_code == 1, "a script must see it too"
-    assert "mastermind, llm (m): 2 error of 2 episodes count as failures; the first: WorldError: 400 from" in text
-    assert result.stderr.startswith("mastermind: the first error: WorldError: 400 from /v1/chat/completions: prompt")
+    assert "mastermind, llm (m): 2 error of 2 episodes count as failures; the first: ContextFull: agent: 400" in text
+    assert result.stderr.startswith("mastermind: the first error: ContextFull: agent: 400 from /v1/chat/completions")
 
 
 def test_a_budget_is_kept_and_said() -> None:
@@ -254,7 +255,14 @@ def test_options_override_the_file_one_by_one(tmp_path: Path) -> None:
         "eval", "mastermind", "--config", file, "-k", "1", "--min-p", "0.1", "--gains", "--max-turns", "3"
     )
     assert (found["k"], found["n_tasks"], found["split"]) == (1, 2, "train")
-    assert found["env"] == {"name": "mastermind", "preset": "paprika", "length": 3, "digits": 5, "max_turns": 3}
+    assert found["env"] == {
+        "name": "mastermind",
+        "preset": "paprika",
+        "length": 3,
+        "digits": 5,
+        "max_turns": 3,
+        "which_answer": "last",
+    }
     assert (found["agent"]["temperature"], found["agent"]["min_p"]) == (0.25, 0.1)
     assert found["metrics"]["bits"] is not None
     (other,) = as_json("eval", "battleship", "--config", file, "--agent", "random", "-o", "n_tasks=1")

@@ -152,7 +152,7 @@ def test_unknown_names() -> None:
         objective("nowhere:Thing")
     with pytest.raises(UserError, match="cannot be loaded"):
         objective("sonde.train.algos.sft:Nothing")
-    with pytest.raises(UserError, match="not a dataclass derived from Env, Policy, Model or Objective"):
+    with pytest.raises(UserError, match="not a class derived from Env, Policy, Model or Objective"):
         objective("sonde.train.algos.sft:token_nll")
     with pytest.raises(UserError, match=r"agents.random:Random is not derived from sonde.train.types.Objective"):
         objective("sonde.agents.random:Random")

@@ -18,12 +18,21 @@ from sonde.paprika import Paprika, run
 from sonde.store import Run
 from sonde.train.learn import DATA
 
-from ..models.server import Server, says
+from ..models.server import Request, Server, says
 from ..models.tiny import write
 
-GUESS = "Is it a toaster?"
+SECRETS = {"famous person": "Coco Chanel", "city": "Saint Petersburg"}
+"""Of the first two training tasks, by what their openings name."""
+GUESS = "Is it Coco Chanel?"
 QUESTIONS = {"name": "twenty_questions", "max_turns": 3}
 MAZE = {"name": "maze", "preset": "pairs", "max_turns": 2}
+
+
+async def guesses(request: Request, writer: asyncio.StreamWriter) -> None:
+    """The right guess, in every turn: of a wrong one no user may say that the goal is reached."""
+    opening = request.body["messages"][1]["content"]
+    secret = next((secret for kind, secret in SECRETS.items() if kind in opening), "")
+    await says(f"Is it {secret}?" if secret else "up")(request, writer)
 
 
 def said(*script: str) -> dict[str, Any]:
@@ -51,7 +60,7 @@ def model(tmp_path: Path) -> str:
 
 def test_users_judges_and_an_endpoint_play_what_is_learned_from(model: str, tmp_path: Path) -> None:
     async def main() -> Any:
-        async with Server((says(GUESS),)) as first, Server((says(GUESS),)) as second:
+        async with Server((guesses,)) as first, Server((guesses,)) as second:
             outcome = await asyncio.to_thread(run, pipeline(model, first.url), tmp_path / "p")
             assert first.requests[0].body["temperature"] == 1.5
             moved = await asyncio.to_thread(run, pipeline(model, second.url), tmp_path / "p")
@@ -62,13 +71,13 @@ def test_users_judges_and_an_endpoint_play_what_is_learned_from(model: str, tmp_
     play = tmp_path / "p" / "round-1" / "play"
     for t in (asked := list(Run.load(play / "twenty_questions-paprika"))):
         assert (spoke(t, AGENT), spoke(t, "user"), spoke(t, "judge")) == ({"served"}, {"fake"}, {"fake"})
-        assert t.outcome and t.outcome.success and t.outcome.judged and len(t.turns) == 2
+        assert t.outcome and t.outcome.success and t.outcome.judged and len(t.turns) == 1
     assert len(asked) == 4 and len(Run.load(play / "maze-pairs")) == 4, "a game of one seat goes on as ever"
 
     data = json.loads((tmp_path / "p" / "round-1" / "sft" / DATA).read_text())
     assert data["learning"]["system"] == "Ask." and data["learning"]["encode"]
     assert data["items"] == 2 and data["rows"]["without_ids"] == 0
-    assert data["rows"]["agent_tokens"] >= 2 * 2 * len(GUESS) // 4, "the endpoint's texts, as tokens of the model"
+    assert data["rows"]["agent_tokens"] >= 2 * len(GUESS) // 4, "the endpoint's texts, as tokens of the model"
 
     for stage in outcome.stages:
         evaluation = tmp_path / "p" / "evaluation" / stage.name / "twenty_questions-paprika"

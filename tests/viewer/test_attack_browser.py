@@ -179,8 +179,8 @@ def test_the_policy_allows_nothing_from_elsewhere(chromium: Any, runs: Path) -> 
     found = dict(rule.strip().split(" ", 1) for rule in headers["content-security-policy"].split(";"))
     assert found.pop("script-src").startswith("'sha256-")
     assert found == {
-        "default-src": "'none'", "style-src": "'self' 'unsafe-inline'", "connect-src": "'self'", "form-action": "'self'",
-        "base-uri": "'none'", "frame-ancestors": "'none'",
+        "default-src": "'none'", "style-src": "'self' 'unsafe-inline'", "connect-src": "'self'",
+        "form-action": "'self'", "base-uri": "'none'", "frame-ancestors": "'none'",
     }  # fmt: skip
     assert headers["referrer-policy"] == "no-referrer" and headers["x-content-type-options"] == "nosniff"
     assert POLICY.count(";") == 6

@@ -18,6 +18,7 @@ import pytest
 
 from sonde.core import UserError
 from sonde.envs.mastermind import Mastermind
+from sonde.evaluate import KINDS
 from sonde.run import EVALUATION, config_from, execute, prepare
 from sonde.store import Run
 from sonde.viewer import write_report
@@ -149,7 +150,7 @@ def test_errors_and_labels_are_text_too(folders: list[Path], tmp_path: Path) -> 
     copy = Path(shutil.copytree(folders[0], tmp_path / "run"))
     rows = orjson.loads((copy / EVALUATION).read_bytes())["rows"]
     broken = [{**row, "error": "refused \x07 <u>", "kind": "error"} for row in rows]
-    rewrite(copy, rows=broken, label="lone \x07 <u>", kinds={"error": len(rows), "win": 0})
+    rewrite(copy, rows=broken, label="lone \x07 <u>", kinds={**dict.fromkeys(KINDS, 0), "error": len(rows)})
     found = report([copy], tmp_path)
     assert "refused <span" in found and "&lt;u&gt;" in found and "<u>" not in found
     assert "U+0007" in found and "\x07" not in found

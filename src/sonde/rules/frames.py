@@ -84,7 +84,7 @@ def peel_frames(text: str) -> Iterator[str]:
     r"""An answer as it stands, then with one frame after another taken off.
 
     >>> list(peel_frames('**Answer:** "crane".'))
-    ['**Answer:** "crane".', '"crane".', 'crane']
+    ['**Answer:** "crane".', '"crane".', '"crane"', 'crane']
     >>> [*peel_frames(r"$\boxed{\text{crane}}$")][-1], [*peel_frames("crane?")][-1]
     ('crane', 'crane?')
     """
