@@ -18,6 +18,7 @@ import sonde
 from sonde.cli.app import app
 from sonde.core import Env, SondeError
 from sonde.guards import BudgetWarning
+from sonde.models.verdicts import ConversationWarning
 from sonde.store import Run
 
 from ..models.server import Server, reply
