@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -150,3 +151,11 @@ def test_configurations_of_any_editor(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(text.encode("utf-8-sig"))
         assert read_config(path) == {"env": {"name": "wordle"}}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "words.txt")
+    for path in (tmp_path / "words.txt", tmp_path):
+        with pytest.raises(UserError, match="tasks_file: got .*, allowed: a file"):
+            read_tasks(path, sonde.make("twenty_questions"))

@@ -67,6 +67,8 @@ _LINES: Mapping[str, Callable[[str], Json]] = {
 def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Task]:
     """The tasks of a file, numbered, in its order. Raises `UserError` naming the row that is no task."""
     path = Path(path)
+    if path.exists() and not path.is_file():  # a pipe or a device, which may have no end; a record may name one
+        raise invalid("tasks_file", str(path), "a file")
     try:
         text = read_text(path)
     except FileNotFoundError:
