@@ -157,5 +157,5 @@ def test_configurations_of_any_editor(tmp_path: Path) -> None:
 def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "words.txt")
     for path in (tmp_path / "words.txt", tmp_path):
-        with pytest.raises(UserError, match="tasks_file: got .*, allowed: a file"):
+        with pytest.raises(UserError, match=r"tasks_file: got .*, allowed: a file"):
             read_tasks(path, sonde.make("twenty_questions"))
