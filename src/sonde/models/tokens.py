@@ -187,8 +187,8 @@ class TokenEndpoint(Endpoint):
         chat, adapter, version = self.chat, self.served.adapter, self.served.version
         prompt = chat.prompt(messages)
         said = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
-        check_known(chat, said.ids)
         self._check_text(said, sampling.stop)
+        check_known(chat, said.ids)
         self.served.named = self.served.named or bool(said.weights)
         text, stopped = _text(chat, said.ids, sampling.stop)
         return Completion(
