@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .checked import check_method
 from .config import Configured
 from .types import Action
 from .view import View
@@ -44,10 +43,6 @@ class Policy(Configured, ABC):
 
 class ProgramPolicy(Policy):
     """A policy that needs no waiting: a rule, a solver, a random player."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        check_method(cls, "act_now", View)
 
     @abstractmethod
     def act_now(self, view: View) -> Action:
