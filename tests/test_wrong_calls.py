@@ -55,7 +55,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         (lambda: metrics.mean([[math.inf]]), r"metrics: values\[0\]: got \[inf\]"),
         (lambda: metrics.estimate([[1.0], ["b"]]), "metrics: got values that do not add up"),
         (lambda: metrics.difference([[1.0]], [[math.nan]]), r"metrics: values\[0\]: got \[nan\]"),
-        (lambda: ENV.filter(BEGUN.task.public).observe("crane"), "observe: got 'crane', allowed: a Turn"),
         (lambda: derive(1.5, "a"), "derive: seed: got 1.5, allowed: a whole number"),
         (lambda: derive(0, None), "derive: path: got None, allowed: text and whole numbers"),
         (lambda: derive(0, np.int64(1)), "derive: path: got np.int64"),

@@ -16,7 +16,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .checked import check_method
 from .frozen import Frozen
 from .types import AGENT, Step, Turn
 
@@ -75,10 +74,6 @@ class Filter(ABC):
     A filter sees the task's public part and what the agent said and was told (`turn.text`, `turn.told`,
     `turn.info`), nothing else.
     """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        check_method(cls, "observe", Turn)
 
     @abstractmethod
     def observe(self, turn: Turn) -> Filter:

@@ -150,21 +150,6 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def check_method(cls: type, name: str, kind: type) -> None:
-    """Let a class's own method of this name, which takes one argument, refuse what is not of this kind."""
-    method = vars(cls).get(name)
-    if method is None or hasattr(method, "__wrapped__"):  # a class with slots is made twice
-        return
-
-    @wraps(method)
-    def call(self: Any, value: Any) -> Any:
-        if not isinstance(value, kind):
-            raise invalid(f"{cls.__name__}.{name}", value, f"a {kind.__name__}")
-        return method(self, value)
-
-    setattr(cls, name, call)
-
-
 class _Signature(NamedTuple):
     """The arguments of a dataclass, each with its kind and with types of which every value is right, so that most cost
     one look; those that need no name, in order; those that must be there."""
